@@ -1,14 +1,15 @@
-"""The catalogue of ops: what each is called, takes and does, read from one declaration.
+"""The catalogue of ops: the name, the parameters and the help text of each op, read from one declaration.
 
     @op("agent.register", examples=("bb agent register --name amber-otter --role builder",))
     def register(desk: Desk, *, name: AgentId, role: Role, force_update: bool = False) -> dict[str, Any]:
         \"\"\"Take an identity for this session.\"\"\"
 
-Name, signature and docstring are the whole declaration. Left of `*` is a CLI argument, right of it an option; no
-default means required. The kind of a parameter is a class that says how to read it and what it means (`ops/params.py`).
+Name, signature and docstring are the whole declaration. A parameter left of `*` is a CLI argument, a parameter right
+of it is an option. A parameter without a default is required. The kind of a parameter is a class that reads its value
+and carries its help text (`ops/params.py`).
 
-This is the one lazy place: naming a group imports its module, and nothing else does. It reads signatures without
-`inspect`, because hot verbs come through here.
+Op modules are imported lazily: only asking for a group imports its modules. Signatures are read without `inspect`,
+because hot verbs load this module.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-# group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
+# group -> (modules, help text). The empty group holds the ops without a group, such as `bb init`.
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "": (
         (
@@ -54,20 +55,20 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
             ),
             *("bb.ops.holdings.transfers", "bb.ops.mail.inbox", "bb.ops.mail.mail"),
         ),
-        "Agents: who works here, who is alive, who holds what, who has mail.",
+        "Agents: register, list, reserve, send and read mail.",
     ),
     "protocol": (
         ("bb.ops.mail.protocol", "bb.ops.holdings.incursions"),
-        "Protocol events: hand-offs, blockers, incursions, resumptions.",
+        "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME.",
     ),
-    "scope": (("bb.ops.holdings.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
+    "scope": (("bb.ops.holdings.scope",), "Scopes: compare two paths or patterns."),
     "group": (
         ("bb.ops.groups.group", "bb.ops.groups.templates"),
-        "Groups of CCCC: their directories, settings and state.",
+        "CCCC groups: their directories, settings and state.",
     ),
     "actor": (
         ("bb.ops.groups.actors", "bb.ops.groups.terminals"),
-        "Actors of a group: who they are, and how they run.",
+        "Actors of a group: add, configure, start and stop them.",
     ),
     "chat": (
         (
@@ -79,7 +80,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
                 "bb.ops.attention.replay",
             ),
         ),
-        "Messages: say, answer, acknowledge, read; what deserves an agent's attention, and why.",
+        "Messages: send, reply, acknowledge, read; and which messages an agent should handle, and why.",
     ),
     "blob": (("bb.ops.chat.blobs",), "Attachments: files that messages of a group refer to."),
     "cccc": (
@@ -90,11 +91,11 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
             "bb.ops.chat.reading",
             "bb.ops.groups.upkeep",
         ),
-        "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
+        "CCCC daemon ops without a command of their own; `bb call OP` runs them.",
     ),
     "sessions": (
         ("bb.ops.overview.sessions",),
-        "Sessions: the work in hand, bead by bead, and what was said about it.",
+        "Sessions: current work by bead, with its mail and protocol events.",
     ),
     "ledger": (
         (
@@ -104,21 +105,21 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
             "bb.ops.ledger.redaction",
             "bb.ops.ledger.rotation",
         ),
-        "The ledger itself: look at it, check it, carry it away.",
+        "The ledger: show, verify, sign, export and archive it.",
     ),
     "cbcl": (
         ("bb.ops.cbcl.texts", "bb.ops.cbcl.keys", "bb.ops.cbcl.dialects", "bb.ops.cbcl.talk"),
-        "CBCL, the agent language: read and write it, verify, sign and install dialects, talk in it.",
+        "CBCL, the agent language: parse and format texts; verify, sign and install dialects; send messages in it.",
     ),
     "ci": (
         ("bb.ops.guards.ci",),
-        "Continuous integration: may this change be merged, as far as others hold what it touches?",
+        "Continuous integration: check whether a change touches scopes that other agents hold.",
     ),
     "hooks": (
         ("bb.ops.setup.hooks",),
-        "Hooks in git and in editors: install them, take them away, see which are there.",
+        "Hooks for git and editors: install, remove and list them.",
     ),
-    "mcp": (("bb.ops.setup.mcp_hosts",), "MCP: tools for agents in hosts that speak it, and the hosts' configuration."),
+    "mcp": (("bb.ops.setup.mcp_hosts",), "MCP: configure MCP hosts to offer the tools of bb to their agents."),
     "hook": (
         (
             "bb.ops.guards.git_hook",
@@ -126,18 +127,18 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
             "bb.ops.guards.turn_hooks",
             "bb.ops.guards.session_hook",
         ),
-        "What the hooks call: git before a commit, editors around every edit, prompt and stop.",
+        "Commands that hooks run: git before a commit; editors before and after edits, on prompts and on stop.",
     ),
 }
 
-# Groups within groups, by the words that lead there: what each is about.
+# Subgroups by their command words, with their help texts.
 SUBGROUPS = {
-    "cbcl dialect": "Dialects of this repository: which are spoken here, what they add, how they come and go.",
-    "cbcl trust": "The authors whose signed dialects you let in, by their public keys.",
+    "cbcl dialect": "Dialects of this repository: list, show, install and remove them.",
+    "cbcl trust": "Trusted authors of signed dialects, by public key.",
 }
 
-# Ops that agents and hooks call all day, and the module each is in: they are dispatched without Typer, whose import
-# takes twice as long as a bare start, and nothing else of their group is imported.
+# Hot verbs: ops that agents and hooks call often, with the module of each. They are dispatched without Typer, whose
+# import takes twice as long as a bare start, and without importing the rest of their group.
 HOT = {
     name: module
     for module, names in (
@@ -169,27 +170,25 @@ HOT = {
 }
 
 # How the command line prints what an op answers. Text, unless the op says otherwise.
-EDITOR = "editor"  # in the form of the editor whose hook it is; a mistake is no verdict
+EDITOR = "editor"  # in the form of the editor whose hook it is; an error in it must not block the editor
 REPORT = "report"  # text, or a file in a format that other programs read
 ATTACHMENT = "attachment"  # the bytes of an attachment
 OCTETS = "octets"  # bytes, if they are asked for with --raw
 DOCUMENTS = "documents"  # one JSON document for each item
 FEED = "feed"  # one JSON document for each item, if the answer is followed
 
-
-# How something is asked for, which is no part of what is.
+# Arguments that do not change what a request records. They are left out of the request digest.
 VOUCHED = "allow_secret"
 NOT_ASKED_FOR = frozenset(["key", "wait", VOUCHED])
-NOT_VOUCHED = "leave it out, or say it in other words: this command records nothing that looks like a secret"
-
+NOT_VOUCHED = "remove the secret and try again: this command has no option that allows one"
 
 # The groups whose ops have the flat names of CCCC's catalogue: `group_create` for `bb group create`.
 FLAT = ("group", "actor", "chat", "cccc")
-HIDDEN = frozenset(["cccc"])  # no group of commands
+HIDDEN = frozenset(["cccc"])  # has no group of commands
 
 
 class Rows(list):  # type: ignore[type-arg]
-    """Some rows of an answer that has more: what is left out is said on every face, with how to get it."""
+    """The rows of a truncated answer. Every face shows the number of omitted rows and the hint how to get them."""
 
     def __init__(self, rows: Iterable[Any], hint: str, omitted: int | None = None) -> None:
         super().__init__(rows)
@@ -198,16 +197,16 @@ class Rows(list):  # type: ignore[type-arg]
 
     @property
     def more(self) -> dict[str, Any]:
-        """What an answer says of it; how many there are only where that was counted."""
+        """The omission as the answer shows it. The number is null if the rows were not counted."""
         return {"omitted": self.omitted, "hint": self.hint}
 
 
-NEWER = "newer ones are left out; --since-event-id {} goes on there"
+NEWER = "newer ones are left out; --since-event-id {} continues there"
 OLDER = "older ones are left out; --limit {} shows more"
 
 
 def first_rows(found: Iterable[Any], limit: int, most: int) -> list[Any]:
-    """The first rows that were FOUND, LIMIT at most. One further is looked for, so that an end is known for one."""
+    """The first LIMIT rows of FOUND. One more row is read, to learn whether the answer is complete."""
     from itertools import islice  # noqa: PLC0415  (most ops answer no rows)
 
     rows = list(islice(found, limit + 1))
@@ -215,10 +214,10 @@ def first_rows(found: Iterable[Any], limit: int, most: int) -> list[Any]:
 
 
 class UnknownOp(NotFound):
-    """There is no op of that name."""
+    """There is no op with that name."""
 
     code = "UNKNOWN_OP"
-    hint = "`bb call --list` names them all"
+    hint = "`bb call --list` lists all ops"
 
 
 class MissingOption(Usage):
@@ -234,7 +233,7 @@ class UnknownField(Usage):
 
 
 class Parameter(Record):
-    """One parameter of an op. Its NAME is what requests call it; Python may need another KEYWORD for it: `from_`."""
+    """One parameter of an op. NAME is its name in requests; KEYWORD is its name in Python, such as `from_`."""
 
     name: str
     keyword: str
@@ -251,7 +250,7 @@ class Parameter(Record):
 
 
 class Op(Record):
-    """One thing that can be asked of bb."""
+    """One thing that users can ask of bb."""
 
     name: str
     call: Callable[..., Any]
@@ -261,12 +260,13 @@ class Op(Record):
     examples: tuple[str, ...]
     streams: bool
     module: str
-    words: str  # the name as it is typed: `agent register`
-    is_live: bool = False  # only a running daemon can do it
-    # Which actors run is known to the daemon that runs them: it answers if there is one, else the op answers here.
+    words: str  # the name as typed on the command line: `agent register`
+    is_live: bool = False  # needs a running daemon
+    # Only the daemon that runs actors knows which run: it answers if there is one, otherwise the op answers here.
     asks_daemon: bool = False
-    # It changes nothing in a repository, so it also answers in that of another user (`ledger/git/ownership.py`), where
-    # every other op is refused. Hooks read: what they would write is refused where it is written.
+    # The op changes nothing in a repository, so it is allowed in one that belongs to another user
+    # (`ledger/git/ownership.py`), where every other op is refused. Hooks count as reading, because they must stay
+    # silent in a repository without a ledger; a write by a hook is refused at the write itself.
     reads: bool = False
     output: str = ""
     screen: str = ""  # the module of `cli/screens` that prints the answer
@@ -274,16 +274,16 @@ class Op(Record):
 
     @property
     def group(self) -> str:
-        """The group of commands it is in, with whatever groups are in that; empty where it stands alone."""
+        """The command group of this op; empty if it has none."""
         return self.words.partition(" ")[0] if " " in self.words else ""
 
     @property
     def is_flat(self) -> bool:
-        """Whether it is one of CCCC's catalogue, and keeps to CCCC's customs."""
+        """Whether the op is from CCCC's catalogue and follows CCCC's conventions."""
         return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
 
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
-        """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
+        """Run the op. With an idempotency key, a digest of the request is recorded with the events."""
         desk.only_reads = self.reads
         if "key" in arguments:
             desk.request = self._request(desk, arguments)
@@ -291,16 +291,16 @@ class Op(Record):
             return self.call(desk, **arguments)
         except BbError as refusal:
             is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
-            if is_general and all(each.keyword != VOUCHED for each in self.parameters):
-                refusal.hint = NOT_VOUCHED  # a hint must be one that can be followed here
+            if is_general and all(parameter.keyword != VOUCHED for parameter in self.parameters):
+                refusal.hint = NOT_VOUCHED  # the general hint names --allow-secret, which this op does not have
             raise
 
     def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:
-        from bb.kernel.digest import digest  # noqa: PLC0415  (which most requests need not pay for)
+        from bb.kernel.digest import digest  # noqa: PLC0415  (most requests have no key)
 
-        asked = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
-        where = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
-        return digest(json_text.dumps([self.name, where, asked]).encode())
+        digested = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
+        cwd = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
+        return digest(json_text.dumps([self.name, cwd, digested]).encode())
 
 
 _declared: dict[str, Op] = {}
@@ -319,10 +319,10 @@ def op(
     screen: str = "",
     **flags: str,
 ) -> Callable[[F], F]:
-    """Declare a function as the op called NAME; what its FLAGS mean is said here, since a flag's kind cannot.
+    """Declare a function as the op called NAME. FLAGS are the help texts of its boolean parameters.
 
-    WORDS are what is typed, where that does not follow from the name. What is LIVE needs a daemon. The other members
-    are those of `Op`.
+    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. The other
+    members are those of `Op`.
     """
 
     def declare(function: F) -> F:
@@ -351,7 +351,7 @@ def op(
 
 
 def _dedented(text: str) -> str:
-    """A docstring's lines without the indentation they share; from Python 3.13 on there is none."""
+    """A docstring without its common indentation. From Python 3.13 on, the compiler removes it."""
     lines = text.strip("\n").split("\n")
     shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(line[shared:] for line in lines).strip()
@@ -362,7 +362,7 @@ def find(name: str) -> Op:
     first, dot, _ = name.partition(".")
     group = first if dot else ""
     if name in HOT:
-        __import__(HOT[name])  # `importlib` would cost a heartbeat three per cent
+        __import__(HOT[name])  # importing `importlib` would make a heartbeat 3 % slower
     elif group in GROUPS:
         in_group(group)
     if name not in _declared and not dot:
@@ -374,7 +374,7 @@ def find(name: str) -> Op:
 
 
 def in_group(group: str) -> list[Op]:
-    """The ops of a group, in the order they are declared."""
+    """The ops of a group, in order of declaration."""
     for module in GROUPS[group][0]:
         __import__(module)
     known = [op for op in _declared.values() if op.module in GROUPS[group][0] and _belongs(op, group)]
@@ -386,23 +386,23 @@ def _belongs(op: Op, group: str) -> bool:
 
 
 def everything() -> list[Op]:
-    """Every op there is, group by group."""
+    """All ops, group by group."""
     return [op for group in GROUPS for op in in_group(group)]
 
 
 def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_unknown: bool = False) -> dict[str, Any]:
-    """The arguments to call OP with, from what a face was GIVEN by name; refused when they do not fit.
+    """The keyword arguments for OP, from the parameters GIVEN by name. Invalid parameters are refused.
 
-    On a command line everything is text. A request `is_typed` when it came as JSON, and then a number must be one.
-    Clients of CCCC send what other versions of their daemon know, which is to be ignored.
+    Parameters from a command line are text. IS_TYPED means that the request came as JSON, where a number must be a
+    JSON number. IGNORES_UNKNOWN is for CCCC clients, which also send fields of other daemon versions.
     """
     known = op.by_name
     if not ignores_unknown:
         refuse_unknown(op, given)
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
     if missing:
-        what = missing[0].name.upper() if missing[0].is_argument else missing[0].option
-        raise MissingOption(f"{op.words} needs {what}", hint=f"`bb {op.words} --help` shows how", option=what)
+        label = missing[0].name.upper() if missing[0].is_argument else missing[0].option
+        raise MissingOption(f"{op.words} needs {label}", hint=f"`bb {op.words} --help` shows how", option=label)
     return {
         known[name].keyword: _read(known[name], value, is_typed)
         for name, value in given.items()
@@ -411,9 +411,9 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
 
 
 def refuse_unknown(op: Op, given: Mapping[str, Any]) -> None:
-    """Refuse what OP takes nothing by the name of."""
+    """Refuse a field in GIVEN that is not a parameter of OP."""
     if unknown := given.keys() - op.by_name.keys():
-        raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
+        raise UnknownField(f"{op.name} has no parameter {min(unknown)!r}", path=f"$.{min(unknown)}")
 
 
 def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
@@ -426,7 +426,7 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
 
 
 def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """The parameters behind the desk, from the function's own code object."""
+    """The parameters after the desk, read from the function's code object."""
     code = function.__code__
     first_option = code.co_argcount
     names = code.co_varnames[1 : first_option + code.co_kwonlyargcount]
@@ -461,8 +461,8 @@ def _parameter(
     kind = annotation.removesuffix(" | None")
     is_repeated = kind.startswith("list[")
     kind = kind.removeprefix("list[").removesuffix("]")
-    what = Flag if kind == "bool" else known[kind]
+    kind_class = Flag if kind == "bool" else known[kind]
     return Parameter(
-        *(name.rstrip("_"), name, what, is_argument, name not in defaults, is_repeated, defaults.get(name)),
-        about or what.__doc__ or "",
+        *(name.rstrip("_"), name, kind_class, is_argument, name not in defaults, is_repeated, defaults.get(name)),
+        about or kind_class.__doc__ or "",
     )

@@ -1,7 +1,7 @@
-"""The kinds of parameters. A kind is a plain value's type with its limits; its docstring is the help text.
+"""The kinds of parameters. A kind is the type of a plain value with its limits. Its docstring is the help text.
 
-`from_text` reads what stood on a command line, `from_json` what stood in a JSON request. Both refuse with the same
-code, so every face says the same about the same mistake.
+`from_text` reads a value from a command line, `from_json` reads one from a JSON request. Both refuse with the same
+code, so every face reports the same mistake in the same way.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ else:
 
 
 class InvalidValue(Usage):
-    """A value is not what the parameter takes."""
+    """The parameter does not accept that value."""
 
     code = "INVALID_VALUE"
-    hint = "`--help` behind the command says what it takes"
+    hint = "run the command with `--help` to see its parameters"
 
 
 def invalid(message: str, name: str) -> InvalidValue:
-    """The refusal of a value, with the path to it in the request."""
+    """The refusal of a value, with its path in the request."""
     return InvalidValue(message, path=f"$.{name}")
 
 
@@ -38,9 +38,9 @@ class Text(str):
 
     metavar: ClassVar[str] = "TEXT"
     choices: ClassVar[tuple[str, ...]] = ()
-    offered: ClassVar[tuple[str, ...]] = ()  # by completion, where the rules and not the kind say what is right
+    offered: ClassVar[tuple[str, ...]] = ()  # values for shell completion; the op's rules accept others too
     is_agent: ClassVar[bool] = False
-    takes_numbers: ClassVar[bool] = False  # in JSON: where the rules judge the text, a number is as good
+    takes_numbers: ClassVar[bool] = False  # a JSON number is accepted and converted to text
     longest: ClassVar[int] = 10_000
 
     @classmethod
@@ -67,7 +67,7 @@ class Text(str):
 
 
 class Name(Text):
-    """A name: anything but nothing."""
+    """A name; it must not be empty."""
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
@@ -77,7 +77,7 @@ class Name(Text):
 
 
 class Flag:
-    """A switch: there or not. Ops annotate it as `bool`."""
+    """A switch: present or absent. Ops annotate it as `bool`."""
 
     metavar: ClassVar[str] = ""
     choices: ClassVar[tuple[str, ...]] = ()
@@ -122,7 +122,7 @@ class Number(int):
 
 
 class AgentId(Text):
-    """The agent, by its id, such as amber-otter."""
+    """The agent's id, such as amber-otter."""
 
     metavar = "ID"
     is_agent = True
@@ -133,7 +133,7 @@ class AgentId(Text):
 
 
 class NewAgentId(Text):
-    """The agent: lower-case words joined by hyphens, such as amber-otter."""
+    """The agent's id: lower-case words joined by hyphens, such as amber-otter."""
 
     metavar = "ID"
     is_agent = True
@@ -144,7 +144,7 @@ class NewAgentId(Text):
 
 
 class Someone(Text):
-    """The agent."""
+    """The agent's id, such as amber-otter."""
 
     metavar = "ID"
     is_agent = True
@@ -152,13 +152,13 @@ class Someone(Text):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        if text != ids.PERSON and not ids.is_actor_id(text):  # what nobody can be called, nobody is registered as
+        if text != ids.PERSON and not ids.is_actor_id(text):  # no agent can be registered under an invalid id
             raise identity.AgentNotFound(f"no agent {harmless(text[:60])!r} is registered", agent_id=text[:60])
         return text
 
 
 class Plain(Text):
-    """Text that the op judges by itself, in the order its rules want."""
+    """Text that the op validates itself, in the order that its rules need."""
 
     longest = 1_000_000
 
@@ -170,7 +170,7 @@ class Scope(Plain):
 
 
 class Bead(Plain):
-    """The bead (work item) this is about, such as bb-12."""
+    """The bead (work item) that this is about, such as bb-12."""
 
     metavar = "BEAD"
 
@@ -184,13 +184,13 @@ class Seconds(Number):
 
 
 class Since(Text):
-    """Only from this moment on: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
+    """Only entries since this time: a time such as 2026-11-21T03:40:35Z, or an age such as 90s, 15m, 2h, 7d."""
 
     metavar = "TIME"
 
 
 class Role(Text):
-    """What the agent does here, such as builder, reviewer or tester."""
+    """The agent's role, such as builder, reviewer or tester."""
 
     metavar = "ROLE"
 
@@ -200,7 +200,7 @@ class Role(Text):
 
 
 class DisplayName(Text):
-    """The name people are shown; the id unless given."""
+    """The name to show to people. Default: the id."""
 
     metavar = "NAME"
 
@@ -210,7 +210,7 @@ class DisplayName(Text):
 
 
 class Key(Text):
-    """An idempotency key: a repetition with the same key records nothing and answers as the first time."""
+    """Idempotency key. A repeated request with the same key records nothing and returns the first answer."""
 
     metavar = "KEY"
     longest = 128
@@ -223,7 +223,7 @@ class Key(Text):
 
 
 class Json(Whatever):  # type: ignore[misc]
-    """Anything that JSON can say; the rules of the op judge it."""
+    """Any JSON value; the op validates it."""
 
     metavar: ClassVar[str] = "JSON"
     choices: ClassVar[tuple[str, ...]] = ()
@@ -235,7 +235,7 @@ class Json(Whatever):  # type: ignore[misc]
         try:
             return json_text.loads(text)
         except json_text.NotJson:
-            raise invalid(f"{name} is no JSON: {harmless(text[:60])}", name) from None
+            raise invalid(f"{name} is not valid JSON: {harmless(text[:60])}", name) from None
 
     @classmethod
     def from_json(cls, value: Any, name: str) -> Any:
@@ -243,7 +243,7 @@ class Json(Whatever):  # type: ignore[misc]
 
 
 class Word(Json):
-    """A text at a terminal; in a request, whatever it is, the rules of the op judge it."""
+    """Text on the command line, any JSON value in a request; the op validates it."""
 
     metavar = "TEXT"
 
@@ -253,27 +253,27 @@ class Word(Json):
 
 
 class GroupId(Word):
-    """The group; that of the repository you are in unless given."""
+    """The group's id. Default: the group of the current repository."""
 
     metavar = "GROUP"
 
 
 class ActorId(Word):
-    """The actor, by its id."""
+    """The actor's id."""
 
     metavar = "ACTOR"
     is_agent = True
 
 
 class By(Word):
-    """In whose name; BB_AGENT unless given, else `user`, the person."""
+    """The agent that does this. Default: BB_AGENT, else `user` (the person)."""
 
     metavar = "ID"
     is_agent = True
 
 
 class Reason(Text):
-    """Why this is right although it looks wrong; it is recorded."""
+    """Allow text that looks like a secret. Give the reason; it is recorded."""
 
     metavar = "REASON"
     longest = 500
@@ -281,16 +281,16 @@ class Reason(Text):
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
         if not text.strip():
-            raise invalid(f"{name} must say why", name)
+            raise invalid(f"{name} must give a reason", name)
         return text.strip()
 
 
 class AsPerson(Someone):
-    """`user`, to say that it is you who asks, at a shell in which BB_AGENT names an agent."""
+    """`user` confirms that you are the person. Needed only in a shell where BB_AGENT names an agent."""
 
 
 class Why(Reason):
-    """Why, in one line; agents are told."""
+    """The reason, in one line; the agents concerned see it."""
 
     metavar = "TEXT"
 

@@ -638,7 +638,7 @@ def test_the_timeline_tells_who_answers_for_what_and_nothing_else_of_chat(here: 
 
     told = here.json("timeline", "--limit", "50").data
     texts = [each["text"] for each in told if each["by"] == AMBER and "started" not in each["text"]]
-    assert texts == ["claimed s:4", "put off s:1", "settled s:1", "gave back s:4"]
+    assert texts == ["claimed s:4", "deferred s:1", "resolved s:1", "released s:4"]
     assert "s:1" in here.bb("timeline").out
 
 

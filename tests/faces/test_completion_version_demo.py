@@ -81,7 +81,7 @@ def test_other_shells_are_offered_the_same(repo: Scratch):
         _BB_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="bb agent he", _TYPER_COMPLETE_FISH_ACTION="get-args"
     )
 
-    assert '"heartbeat":"Say that you are alive.' in zsh.out
+    assert '"heartbeat":"Report that you are alive.' in zsh.out
     assert fish.out.split("\t")[0] == "heartbeat"
 
 

@@ -97,7 +97,7 @@ def test_who_falls_silent_and_whose_time_is_over_is_said_although_nothing_is_rec
             break
 
     assert [(each["kind"], each["by"], each["text"], each["bead_id"]) for each in said] == [
-        ("lapsed", COBALT, "holds docs no longer: its time is over", "bb-1"),
+        ("lapsed", COBALT, "no longer holds docs: the reservation expired", "bb-1"),
         ("liveness", AMBER, "is stale now", None),
     ]
     assert [(list(each), each["event_id"]) for each in said] == [(MEMBERS, None)] * 2

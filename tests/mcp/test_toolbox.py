@@ -296,7 +296,7 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
         "only its holder may give it back; a silent holder's can be taken over: `reserve` with takeover_stale"
     )
     assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "`inbox` shows the ids"
-    assert "`reserve` with wait SECONDS stands in line" in call(box, "check", path=["src/a"]).data["hint"]
+    assert "`reserve` with wait SECONDS waits for them" in call(box, "check", path=["src/a"]).data["hint"]
 
 
 @pytest.mark.parametrize(

@@ -30,18 +30,18 @@ CONTEXT = context.read({"ops": [{"op": "vision.update", "set": {"text": "All."}}
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
-        (Changed("user", "Release 2"), 'called the group "Release 2"'),
-        (Changed("user", topic="what is left"), "said what the group is about: what is left"),
+        (Changed("user", "Release 2"), 'named the group "Release 2"'),
+        (Changed("user", topic="what is left"), "set the group's topic: what is left"),
         (ScopeAttached("user", "s_1", "site"), "attached site to the group"),
         (ScopeAttached("user", "s_1"), "attached s_1 to the group"),
         (ScopeDetached("user", "s_1"), "detached s_1 from the group"),
-        (ScopeChosen("user", "s_1"), "let the group work in s_1"),
+        (ScopeChosen("user", "s_1"), "made s_1 the group's active scope"),
         (StateSet("user", "paused"), "set the group to paused"),
         (SettingsChanged("user", {"a": 1, "b": 2}), "changed a, b of the group"),
         (SettingsChanged("user", dict.fromkeys("abcde", 1)), "changed a, b, c and 2 more of the group"),
         (GroupStarted("user", ["x"]), "started the group"),
         (GroupStopped("user", []), "stopped the group"),
-        (CONTEXT, "changed what the group shares: vision.update"),
+        (CONTEXT, "changed the group's shared context: vision.update"),
     ],
 )
 def test_what_became_of_a_group_is_told(tmp_path: Path, fact: Any, text: str):

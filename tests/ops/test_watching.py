@@ -121,7 +121,7 @@ def test_what_time_does_is_told_when_it_does_it(here: Near, looking: Looking):
     assert told == [
         (15, "liveness", AMBER, "is stale now"),
         (15, "liveness", COBALT, "is stale now"),
-        (20, "lapsed", AMBER, "holds src no longer: its time is over"),
+        (20, "lapsed", AMBER, "no longer holds src: the reservation expired"),
         (30, "liveness", AMBER, "is evicted now"),
         (30, "liveness", COBALT, "is evicted now"),
     ]
@@ -139,7 +139,7 @@ def test_who_is_back_is_told_once(here: Near, looking: Looking):
     told = happenings.new()
     assert [each["by"] for each in told] == [AMBER] * len(told)
     assert [each["text"] for each in told if "stale" in each["text"] or "active" in each["text"]] == (
-        ["is back, having been stale"]
+        ["is back; it was stale"]
     )
 
 

@@ -166,7 +166,7 @@ def test_the_timeline_is_a_picture_and_the_same_in_words(desk: Desk):
     page = shown(desk, "timeline")
 
     assert page.every("svg")[0]["role"] == "img"
-    assert "jade-heron passed on to amber-otter: Parser" in page.text
+    assert "jade-heron handed over to amber-otter: Parser" in page.text
     assert len(page.every("marker")) == 1
 
 
@@ -183,7 +183,7 @@ def test_attention_says_what_waits_for_whom_and_why(desk: Desk):
 
 def test_problems_are_on_every_page_and_first(desk: Desk):
     assert "Problems 5 open" in shown(desk, "ledger").text
-    assert shown(desk, "sessions").text.index("russet-pine is gone") < shown(desk, "sessions").text.index("bb-1.1")
+    assert shown(desk, "sessions").text.index("russet-pine is evicted") < shown(desk, "sessions").text.index("bb-1.1")
     assert len([each for each in shown(desk, "problems").every("li") if "problem" in str(each.get("class"))]) == 5
 
 

@@ -1,4 +1,4 @@
-"""Identities and their liveness (Operative Protocol §3, §4)."""
+"""Ops on agent identities and their liveness (Operative Protocol §3, §4)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Status(Text):
-    """Only agents of this status."""
+    """Only agents with this status."""
 
     choices = ("idle",)
 
 
 class Liveness(Text):
-    """Only agents of this liveness: active, stale or evicted."""
+    """Only agents with this liveness: active, stale or evicted."""
 
     choices = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
 
@@ -38,7 +38,7 @@ class Liveness(Text):
         "bb agent register --name amber-otter --role builder",
         "bb agent register --name amber-otter --role reviewer --force-update --json",
     ),
-    force_update="Change the identity if it exists already.",
+    force_update="Update the identity if it exists already.",
 )
 def register(
     desk: Desk,
@@ -50,12 +50,12 @@ def register(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Take an identity for this session, under a name nobody has yet.
+    """Register this session as an agent under an unused name.
 
-    Name yourself adjective-noun, such as amber-otter or cobalt-harbor, with a new name for every session. A name
-    that is taken is refused; --force-update changes the role and display name of an identity that is at work: your
-    own. To go on as one that has fallen silent is to adopt it: `bb init --adopt`. The ledger is made first when the
-    repository has none.
+    Choose an adjective-noun name, such as amber-otter or cobalt-harbor, and a new name for every session. A name that
+    is already registered is refused. --force-update changes the role and display name of your own active identity. To
+    continue as an agent that has become silent, adopt it: `bb init --adopt`. If the repository has no ledger, it is
+    created first.
     """
     now, _, session = desk.now(), desk.stale_after, _session(desk, name)
     if not desk.store.exists:
@@ -78,7 +78,7 @@ def register(
 
     desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
     agent = identity.known(_agent(desk, name), name)
-    if not is_decided:  # the key has brought back what was recorded under it before, perhaps by another session
+    if not is_decided:  # the key matched an earlier request, perhaps by another session
         is_evicted = signs_of_life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
         callers.judge(agent, desk.sessions, is_evicted=is_evicted)
     return signs_of_life.beat(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
@@ -92,7 +92,7 @@ def list_agents(
     status: Status | None = None,
     liveness: Liveness | None = None,
 ) -> list[dict[str, Any]]:
-    """Who is registered here, by id. Retired identities are left out."""
+    """List the registered agents by id. Retired agents are not listed."""
     index = desk.store.caught_up()
     answers = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
     wanted = {"role": role, "status": status, "liveness": liveness}
@@ -105,8 +105,8 @@ def list_agents(
 
 @op("agent.show", reads=True, examples=("bb agent show --agent amber-otter",))
 def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """One identity: role, liveness, when it joined and when it was last seen."""
-    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+    """Show one agent: its role, its liveness, when it joined and when it was last seen."""
+    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
     who = desk.subject(agent)
     now = desk.now()
@@ -118,8 +118,8 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
 
 
 def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secret: str | None) -> None:
-    """Who is refused for a secret must not have made a ledger before."""
-    from bb.kernel import secret_patterns  # noqa: PLC0415  (a heartbeat shows nobody anything new)
+    """Refuse secrets before the ledger is created, so that a refused request does not create one."""
+    from bb.kernel import secret_patterns  # noqa: PLC0415  (needed only when a ledger is created)
 
     for text in (role, display or ""):
         secret_patterns.refuse_secrets(text, allow_secret)
@@ -128,8 +128,8 @@ def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secre
 
 
 def _session(desk: Desk, name: str) -> str | None:
-    """The session that takes a NAME; none where the caller works as another agent, as BB_AGENT says, and registers
-    this one for somebody else."""
+    """The session that is to hold NAME. None if the caller works as another agent (BB_AGENT) and registers NAME for a
+    different session."""
     other = desk.env.get("BB_AGENT") or name
     return None if other != name and _works_as(desk, other) else next(iter(desk.sessions), None)
 

@@ -1,5 +1,6 @@
-"""The sign of life that an agent gives by itself (Operative Protocol §4.2), again and again: so it loads what it needs
-and no more. Mostly that is the presence file; the ledger is opened for an agent that comes back.
+"""The heartbeat op (Operative Protocol §4.2). Agents call it often, so it loads as little as possible.
+
+Usually it reads and writes only the presence file. The ledger is opened for an agent that comes back.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     examples=("bb agent heartbeat --agent amber-otter --json", "BB_AGENT=amber-otter bb agent heartbeat"),
 )
 def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Say that you are alive. Safe to repeat as often as you like; once a minute is plenty.
+    """Report that you are alive. Once a minute is enough; more often does no harm.
 
-    An agent that is silent for 15 minutes counts as stale, for 30 as evicted (BB_AGENT_STALE_MINUTES changes the
-    15). A heartbeat makes it active again, but gives nothing back that was taken over meanwhile.
+    An agent is stale after 15 minutes without a sign of life (BB_AGENT_STALE_MINUTES changes this) and evicted after
+    30. A heartbeat makes it active again, but does not return reservations that were taken over in the meantime.
     """
     who = desk.caller(agent)
     now = desk.now()
@@ -42,19 +43,18 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
 
 
 def _is_its_session(desk: Desk, last: Presence) -> bool:
-    """Whether the caller may be the session that works under the name, as the presence has it. In doubt the ledger is
-    asked: where the two files differ, or the session is not the caller's."""
+    """Whether the caller may be the session that holds the name, by the presence files. If the two files differ, or the
+    session is not the caller's, this is False and the ledger decides."""
     noted, sessions = presence.session(desk.place.store, last.agent_id), desk.sessions
     return noted == last.session and (not (noted and sessions) or noted in sessions)
 
 
 def _come_back(desk: Desk, who: str, now: int) -> Presence:
-    """The presence of an agent that has been silent for long, was never seen in this clone, or whose session may be
-    another one.
+    """The presence of an agent that was silent for long, was never seen in this clone, or may have another session.
 
-    That it is back is a change of state, and those are recorded.
+    Its return is a change of state, so it is recorded in the ledger.
     """
-    from bb.ops.desk import pause_check, signs_of_life  # noqa: PLC0415  (most heartbeats go by what their presence says)
+    from bb.ops.desk import pause_check, signs_of_life  # noqa: PLC0415  (most heartbeats need only the presence file)
 
     agent = signs_of_life.judged(desk, signs_of_life.index_of(desk, who), who)
     last = signs_of_life.presence_of(agent, presence.read(desk.place.store, who, now), now)

@@ -1,4 +1,4 @@
-"""Pausing agents, and letting them go on: the person's word, which no agent can give in its own name."""
+"""Pausing and unpausing agents. Only the person may do this."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Whom(Someone):
-    """The agent, by its id."""
+    """The agent's id."""
 
 
 @op(
@@ -36,7 +36,7 @@ class Whom(Someone):
         "bb agent pause amber-otter --why 'wait for the review'",
         "bb agent pause --all --why 'the release is being cut' --json",
     ),
-    all_="Everybody, and whoever joins later.",
+    all_="All agents, including agents that join later.",
 )
 def pause(
     desk: Desk,
@@ -48,13 +48,13 @@ def pause(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Let an agent change nothing until you let it go on: yours to say, as the person.
+    """Pause an agent: it may change nothing until you unpause it. Only the person may do this.
 
-    It is told by mail and by its next heartbeat. `reserve`, `renew`, `check`, the commit hook and the editors' hooks
-    refuse it with AGENT_PAUSED; reading, answering, handing over and giving back go on working, so that others can take
-    up its work. It keeps what it holds as long as that lasts. The last word counts: whom you let go on by name works
-    although everybody else is paused. Refused with PERSON_ONLY where BB_AGENT names an agent, unless --agent user says
-    that it is you.
+    The agent is notified by mail and by its next heartbeat. `reserve`, `renew`, `check`, the commit hook and the
+    editors' hooks refuse it with AGENT_PAUSED. It can still read, reply, hand over and release, so that other agents
+    can continue its work. It keeps its reservations until they end. The latest command counts: an agent unpaused by
+    name may work although all others are paused. Refused with PERSON_ONLY if BB_AGENT names an agent, unless
+    --agent user confirms that you are the person.
     """
     target = _target(desk, name, all_, agent)
     fact = Paused(ids.PERSON, target, why)
@@ -73,12 +73,12 @@ def pause(
     "agent.unpause",
     screen="person_orders",
     examples=("bb agent unpause amber-otter", "bb agent unpause --all --json"),
-    all_="Everybody, whoever was paused by name among them.",
+    all_="All agents, including those paused by name.",
 )
 def unpause(
     desk: Desk, name: Whom | None = None, *, all_: bool = False, agent: AsPerson | None = None, key: Key | None = None
 ) -> dict[str, Any]:
-    """Let a paused agent go on. It is told. Nothing happens to one that is not paused."""
+    """Unpause an agent, so that it may continue. The agent is notified. An agent that is not paused is unaffected."""
     target = _target(desk, name, all_, agent)
 
     def is_news(index: Index, who: str) -> bool:
@@ -88,11 +88,11 @@ def unpause(
 
 
 def _target(desk: Desk, name: str | None, is_all: bool, agent: str | None) -> str:
-    """Whom it is about, the person being who says it."""
+    """The agent to pause or unpause, or all; refused if the caller is not the person."""
     signs_of_life.person(desk, agent)
     desk.store.must_exist()
     if (name is None) is not is_all:
-        raise invalid("name one agent, or say --all, and not both", "name")
+        raise invalid("name one agent or pass --all, not both", "name")
     return name or pauses.EVERYBODY
 
 
@@ -105,15 +105,15 @@ def _said(
     key: str | None,
     allow_secret: str | None,
 ) -> dict[str, Any]:
-    """Record the person's word about TARGET, where it IS_NEWS, with a LETTER to each for whom it is."""
-    told: list[str] = []
+    """Record FACT about TARGET if it IS_NEWS, with a LETTER to each agent for which it changes something."""
+    notified: list[str] = []
 
     def decide(index: Index, held: Holdings) -> list[Any]:
-        meant = [agent.agent_id for agent in _meant(index, target)]
-        told[:] = [who for who in meant if is_news(index, who)]
-        if not (told or is_news(index, target)):
+        agents = [agent.agent_id for agent in _agents(index, target)]
+        notified[:] = [who for who in agents if is_news(index, who)]
+        if not (notified or is_news(index, target)):
             return []
-        return [fact, *(letter(who, _bead(held, who)) for who in told)]
+        return [fact, *(letter(who, _bead(held, who)) for who in notified)]
 
     recorded = signs_of_life.act(desk, ids.PERSON, decide, key=key, allow_secret=allow_secret)
     pause_check.mark(desk)
@@ -121,18 +121,18 @@ def _said(
     return {
         "everybody": target == pauses.EVERYBODY,
         "paused": pause_check.shown(index, target),
-        "agents": signs_of_life.listed(desk, index, _meant(index, target)),
-        "told": told if recorded else [],
+        "agents": signs_of_life.listed(desk, index, _agents(index, target)),
+        "told": notified if recorded else [],
     }
 
 
-def _meant(index: Index, target: str) -> Sequence[Agent]:
-    """The agents in service that a word about TARGET is about."""
+def _agents(index: Index, target: str) -> Sequence[Agent]:
+    """The agents in service that TARGET means."""
     if target == pauses.EVERYBODY:
         return roster.in_service(index.states(roster.NAME))
     return [signs_of_life.in_service(index, target)]
 
 
 def _bead(held: Holdings, who: str) -> str:
-    """What a letter to WHO is about: what it holds something for."""
-    return next((each.reservation.bead for each in held.of(who)), pauses.BEAD)
+    """The bead for a letter to WHO: that of its first reservation."""
+    return next((own.reservation.bead for own in held.of(who)), pauses.BEAD)

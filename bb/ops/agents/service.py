@@ -1,36 +1,32 @@
-"""Entering and leaving service: a free name to start under, and retirement."""
+"""Entering and leaving service: an unused name for a new agent, and retirement."""
 
 from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import Any
 
 from bb.coordination.agents import names, roster
 from bb.coordination.facts import Retired
 from bb.coordination.holdings import reservations
+from bb.ledger.index.index import Index
 from bb.ledger.local import presence
 from bb.ledger.views import mail as mails
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Key, Number, Someone, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
 
 
 class Seed(Text):
-    """The same seed gives the same names, as long as the same ones are taken."""
+    """The same seed gives the same names, as long as the same names are registered."""
 
     metavar = "TEXT"
     longest = 200
 
 
 class Count(Number):
-    """How many names."""
+    """The number of names."""
 
     least = 1
     most = 10_000
@@ -38,23 +34,24 @@ class Count(Number):
 
 @op("agent.name", reads=True, examples=("bb agent name", "bb agent name --seed build-7 --json"))
 def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> dict[str, Any]:  # noqa: B008
-    """A free name for a new agent: adjective and noun, such as amber-otter.
+    """Propose an unused name for a new agent: adjective and noun, such as amber-otter.
 
-    Nothing is registered or set aside: `bb agent register` takes the name, and refuses it if somebody was faster.
+    The name is not registered or kept for you: `bb agent register` takes it, and refuses it if another agent was
+    faster.
     """
     store = desk.store_or_home
     taken = {agent for agent, _ in store.caught_up().states(roster.NAME)} if store.exists else set()
     start = seed if seed is not None else os.urandom(8).hex()
-    found = list(islice((name for name in names.sequence(start) if name not in taken), count))
-    return {"agent_id": found[0], "names": found, "seed": start}
+    unused = list(islice((name for name in names.sequence(start) if name not in taken), count))
+    return {"agent_id": unused[0], "names": unused, "seed": start}
 
 
 @op("agent.retire", examples=("bb agent retire --agent amber-otter",))
 def retire(desk: Desk, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
-    """Finish with an identity: it gives back all it holds and leaves the lists. Its history stays.
+    """Retire an agent: its reservations are released and it is no longer listed. Its history stays.
 
-    Work that somebody should go on with is better handed over first: `bb protocol handoff`. What it has not accepted
-    is counted, for somebody else to be asked. Who goes on with its work later adopts it: `bb init --adopt`.
+    Hand over unfinished work first: `bb protocol handoff`. The answer lists the messages that the agent has not
+    accepted, so that others can be asked. To continue its work later, adopt it: `bb init --adopt`.
     """
     who = desk.caller(agent)
     signs_of_life.may_act(desk, signs_of_life.index_of(desk, who), who)
@@ -62,7 +59,7 @@ def retire(desk: Desk, *, agent: Someone | None = None, key: Key | None = None) 
     def decide(index: Index) -> list[Any]:
         signs_of_life.judged(desk, index, who)
         held = desk.holdings(index, desk.now())
-        presence.remove(desk.place.store, who)  # a heartbeat asks the ledger from now on, whatever becomes of us
+        presence.remove(desk.place.store, who)  # from now on its heartbeat asks the ledger, even if we crash
         return [*reservations.release_all(who, held.of(who)), Retired(who)]
 
     events = desk.store.record(decide, by=who, now=desk.now(), key=key, request=desk.request)

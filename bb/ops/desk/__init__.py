@@ -1,1 +1,1 @@
-"""What an op works with: repository, ledger, clock, caller, group; and each caller's sign of life."""
+"""The desk: repository, ledger, clock, caller and group of a request, and the caller's sign of life."""

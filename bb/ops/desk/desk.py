@@ -1,6 +1,6 @@
-"""What an op works at: the repository, its ledger, the clock, the caller. Built once per request and passed in.
+"""The desk: what an op works with. It holds the repository, its ledger, the clock and the caller of one request.
 
-The ledger proper (SQLite, journals) is opened when an op first asks for it: a heartbeat does not.
+The ledger (SQLite, journals) is opened on first use. A heartbeat usually does not open it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from bb.ops.desk.live_daemon import Live
 
 
-SERVED_PATIENCE = 1.0  # seconds that somebody who is served waits for another process to make an index
-RARELY = 300.0  # seconds between two syncs that nobody asked for
+SERVED_PATIENCE = 1.0  # seconds that a client of the daemon waits while another process builds the index
+RARELY = 300.0  # least seconds between two automatic syncs
 
 
 class NoAgent(Usage):
-    """The command does not know who is asking."""
+    """The request names no agent."""
 
     code = "NO_AGENT"
     hint = "pass --agent ID, or set BB_AGENT"
 
 
 class Desk:
-    """One caller, in one directory, at one time."""
+    """The context of one request: the caller, its directory and its time."""
 
     def __init__(
         self,
@@ -56,40 +56,40 @@ class Desk:
         self.cwd = cwd
         self.env = env
         self.progress = progress
-        self.has_beaten = False  # whether somebody gave a sign of life, of which other clones know nothing yet
-        self.request = ""  # a digest of what is asked for, where that has an idempotency key
-        self.tell = tell  # somebody who watches while it takes long; None when nobody does
-        self.ask = ask  # a person who can be asked a question; None when nobody is there
-        self.stdin = stdin  # the caller's standard input; None if the caller has none, such as on a socket
-        self.has_left: Callable[[], bool] = lambda: False  # whether whoever asked has gone, and waits for no answer
-        self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
-        self.only_reads = False  # whether what is asked for changes nothing, so that a foreign ledger may be looked at
-        self.said_session = ""  # the session in which an editor's hook was called, as its payload has it
-        self.groups: dict[str, GroupDesk] = {}  # those that are open
-        self.live: Live | None = None  # what runs; only a daemon has any
+        self.has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
+        self.request = ""  # digest of the request, if it has an idempotency key
+        self.tell = tell  # shows a progress message to a watching user; None without one
+        self.ask = ask  # asks the person a yes/no question; None if no person is present
+        self.stdin = stdin  # the caller's standard input; None if there is none, such as on a socket
+        self.has_left: Callable[[], bool] = lambda: False  # whether the client has disconnected
+        self.is_served = False  # whether a daemon runs this request for a client on its socket
+        self.only_reads = False  # whether the op changes nothing; then a ledger of another user may be read
+        self.said_session = ""  # the session id from the payload of an editor's hook
+        self.groups: dict[str, GroupDesk] = {}  # open groups
+        self.live: Live | None = None  # running actors; only a daemon has them
         self._place: Place | None = None
         self._is_ours = False
         self._store: Store | None = None
 
     def also_asks(self, octets: bytes) -> None:
-        """What is asked for depends on OCTETS too, which the request only names: those of a file, say."""
+        """Add OCTETS to the request digest: content that the request only names, such as that of a file."""
         if self.request:
-            from bb.kernel.digest import digest  # noqa: PLC0415  (which most requests need not pay for)
+            from bb.kernel.digest import digest  # noqa: PLC0415  (most requests have no key)
 
             self.request = digest(self.request.encode() + octets)
 
     def now(self) -> int:
-        """This moment, or the one that BB_NOW stands still at."""
+        """The current time, or the fixed time in BB_NOW."""
         fixed = self.env.get("BB_NOW")
         if not fixed:
             return time.time_ns() // 1_000_000
         try:
             return clock.parse(fixed)
         except clock.NotATime as error:
-            raise clock.NotATime(f"BB_NOW is {fixed[:40]!r}, which is no RFC 3339 time") from error
+            raise clock.NotATime(f"BB_NOW is {fixed[:40]!r}, which is not a valid RFC 3339 time") from error
 
     def now_or_none(self) -> int | None:
-        """This moment; None when BB_NOW is no time. For `doctor`, which reports that instead of refusing."""
+        """The current time; None if BB_NOW is invalid. `doctor` reports that instead of refusing."""
         try:
             return self.now()
         except clock.NotATime:
@@ -97,13 +97,13 @@ class Desk:
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The sessions that the caller may be; none where nobody has said."""
+        """The sessions that the caller may be; none if unknown."""
         return callers.sessions(self.env, self.said_session)
 
     @property
     def stale_after(self) -> int:
-        """How long an agent may be silent before it counts as stale, in milliseconds; as the person has pinned it here.
-        For a heartbeat: the ledger is not opened."""
+        """Milliseconds without a sign of life after which an agent is stale, including the value that the person has
+        pinned. The ledger is not opened, so a heartbeat can use this."""
         minutes = self.env.get("BB_AGENT_STALE_MINUTES")
         try:
             return liveness.stale_after(minutes, pinned_threshold.read(self.place.store))
@@ -111,20 +111,20 @@ class Desk:
             return liveness.stale_after(minutes)
 
     def stale_after_in(self, index: Index) -> int:
-        """The same, by the word of the ledger that INDEX has read."""
-        from bb.coordination.agents import thresholds  # noqa: PLC0415  (a heartbeat opens no ledger)
+        """The same threshold, read from the ledger behind INDEX."""
+        from bb.coordination.agents import thresholds  # noqa: PLC0415  (a heartbeat does not open the ledger)
 
         minutes = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
         return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"), minutes)
 
     def go(self, cwd: str, place: Place | None) -> None:
-        """Work in that directory from now on, for the repository at that PLACE, or else the one that CWD lies in."""
+        """Switch to directory CWD and the repository at PLACE; without PLACE, to the repository that contains CWD."""
         self.close()
         self.cwd, self._place, self._store, self._is_ours = cwd, place, None, False
 
     @property
     def place(self) -> Place:
-        """The repository we are in. One of another user can be looked at, and no more."""
+        """The current repository. If it belongs to another user, only reading is allowed."""
         if self._place is None:
             self._place = places.find(self.cwd, self.env)
         if not self.only_reads and not self._is_ours:
@@ -134,7 +134,7 @@ class Desk:
 
     @property
     def store(self) -> Store:
-        """The ledger of the repository we are in."""
+        """The ledger of the current repository."""
         if self._store is None:
             self._store = self.store_at(self.place)
         return self._store
@@ -147,16 +147,16 @@ class Desk:
         return Store(place, self.progress, SERVED_PATIENCE if self.is_served else None)
 
     def may_write(self) -> None:
-        """Refuse when the ledger here is another user's, or in a format that this bb must not write."""
+        """Refuse if the ledger belongs to another user, or has a format that this version of bb must not write."""
         if not self._is_ours:
             ownership.refuse_foreign(self.place, self.env)
             self._is_ours = True
-        if found := clones.read(self.place.store):
-            found.may_write()
+        if clone := clones.read(self.place.store):
+            clone.may_write()
 
     @property
     def store_or_home(self) -> Store:
-        """The ledger here; outside any repository, the one in the home directory of bb."""
+        """The ledger of the current repository; outside a repository, the one in bb's home directory."""
         try:
             return self.store
         except places.NotARepository:
@@ -165,23 +165,23 @@ class Desk:
 
     @property
     def ledger(self) -> Store:
-        """The ledger here or at home, which must exist."""
-        found = self.store_or_home
-        found.must_exist()
-        return found
+        """The ledger as in `store_or_home`; it must exist."""
+        store = self.store_or_home
+        store.must_exist()
+        return store
 
     def scope(self, written: str, *, is_path: bool = False) -> Scope:
-        """The scope that WRITTEN names, standing where we are."""
+        """The scope that WRITTEN names, relative to the current directory."""
         from bb.ledger.git import work_tree  # noqa: PLC0415
 
         return work_tree.scope_of(self.place, self.cwd, written, is_path=is_path)
 
     def holdings(self, index: Index, now: int) -> Holdings:
-        """What is held here, as of NOW."""
+        """The reservations in this repository, as of NOW."""
         return self.holdings_at(self.place, index, now)
 
     def holdings_at(self, place: Place, index: Index, now: int) -> Holdings:
-        """What is held in the repository at PLACE."""
+        """The reservations in the repository at PLACE."""
         from bb.ledger.git import work_tree  # noqa: PLC0415
         from bb.ledger.views.holdings import Holdings  # noqa: PLC0415
 
@@ -189,37 +189,37 @@ class Desk:
         return Holdings(index, place.store, now, threshold, ignore_case=work_tree.minds_no_case(place))
 
     def caller(self, named: str | None = None) -> str:
-        """Who is asking: as NAMED in the request, else BB_AGENT. They must not contradict each other."""
+        """The calling agent: the one NAMED in the request, else BB_AGENT. They must not contradict each other."""
         agent = self.actor(named)
         if not agent:
             raise NoAgent
         return ids.actor_id(agent)
 
     def actor(self, named: str | None) -> str:
-        """The same, whoever it is; empty where nobody says."""
+        """The calling agent or the person; empty if the request names none."""
         return callers.actor(named, self.env.get("BB_AGENT"))
 
     def subject(self, named: str | None) -> str:
-        """Whom a question is about, that changes nothing: anybody who is NAMED, else the caller."""
+        """The agent that a read-only request is about: the one NAMED, else the caller."""
         return ids.actor_id(named) if named else self.caller()
 
     def principal(self) -> str:
-        """In whose name an event is recorded that is not an agent's own doing."""
+        """The author of an event that is not an agent's own act: BB_AGENT, else the person."""
         agent = self.env.get("BB_AGENT", "")
         return agent if ids.is_actor_id(agent) else "user"
 
     def sync_later(self) -> None:
-        """If there is something to tell other clones, let a sync do it, should one be due. Nobody waits for it."""
+        """Start a background sync if this request changed anything and a sync is due."""
         if not (self.has_beaten or (self._store is not None and self._store.has_recorded)):
             return
         age = last_sync.age(self.place.store)
         if age is not None and age >= RARELY:
-            from bb.ledger.travel import background  # noqa: PLC0415  (now and then)
+            from bb.ledger.travel import background  # noqa: PLC0415  (rarely needed)
 
             background.start_if_due(self.place, self.cwd, self.env, RARELY)
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close the stores that were opened."""
         if self._store is not None:
             self._store.close()
         for group in self.groups.values():
@@ -233,7 +233,7 @@ def here(
     tell: Callable[[str], None] | None = None,
     stdin: IO[bytes] | None = None,
 ) -> Desk:
-    """A desk in this process's directory and environment."""
+    """A desk for this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which directories belong to a group, and whose ledger a directory leads to."""
+"""The directories of a group, and the ledger that a directory leads to."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class MissingPath(Usage):
 
 
 class InvalidPath(Usage):
-    """That is no directory."""
+    """The path is not a directory."""
 
     code = "INVALID_PATH"
-    hint = "name a directory that exists, from the root on"
+    hint = "pass the absolute path of an existing directory"
 
 
 class ScopeNotAttached(NotFound):
@@ -54,7 +54,7 @@ class ScopeAlreadyAttached(Conflict):
 
 
 class Directory(Record):
-    """A directory that can be a group's: its root, its key, and the repository it is in, if any."""
+    """A directory that a group can have: its root, its scope key, and its repository, if any."""
 
     root: str
     key: str
@@ -63,19 +63,19 @@ class Directory(Record):
 
 
 def root_of(desk: Desk, path: Any) -> str:
-    """The directory that PATH names, from the root on."""
+    """The absolute path of the directory that PATH names."""
     if path in (None, ""):
         raise MissingPath
     if not isinstance(path, str) or "\0" in path:
         raise InvalidPath(path="$.path")
     root = os.path.realpath(os.path.join(desk.cwd, os.path.expanduser(path)))
     if not os.path.isdir(root):
-        raise InvalidPath(f"{path[:200]} is no directory", path="$.path")
+        raise InvalidPath(f"{path[:200]} is not a directory", path="$.path")
     return root
 
 
 def directory(desk: Desk, path: Any) -> Directory:
-    """The directory that PATH names, or the repository around it. One that has no ledger yet has one from here on."""
+    """The directory that PATH names, or the repository that contains it. A ledger is made for a repository without."""
     root = root_of(desk, path)
     try:
         found = place.find(root, {})
@@ -86,7 +86,7 @@ def directory(desk: Desk, path: Any) -> Directory:
 
 
 def _key(desk: Desk, found: Place) -> str:
-    """The key of a repository. One that has no ledger yet has one from here on."""
+    """The scope key of a repository. A ledger is made if the repository has none."""
     store = desk.store_at(found)
     try:
         store.make(found.title, desk.principal(), desk.now())
@@ -96,7 +96,7 @@ def _key(desk: Desk, found: Place) -> str:
 
 
 def key_of(group: GroupDesk, path: Any) -> str:
-    """The key of the group's scope that PATH lies in."""
+    """The key of the group's scope that contains PATH."""
     if not isinstance(path, str) or "\0" in path:
         raise InvalidPath(path="$.path")
     full = os.path.realpath(os.path.join(group.desk.cwd, os.path.expanduser(path)))
@@ -105,10 +105,10 @@ def key_of(group: GroupDesk, path: Any) -> str:
     }
     known = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
     inside = {key: root for key, root in inside.items() if key in known}
-    if not inside and os.path.isdir(full) and (common := _common(full)):  # another work tree of a repository of ours
+    if not inside and os.path.isdir(full) and (common := _common(full)):  # another work tree of a group's repository
         inside = {key: root for key, root in group.known.scopes.items() if key in known and _common(root) == common}
     if not inside:
-        raise ScopeNotAttached(f"{path[:200]} belongs to no directory of the group", path="$.path")
+        raise ScopeNotAttached(f"{path[:200]} is not in a directory of the group", path="$.path")
     return max(inside, key=lambda key: len(inside[key]))
 
 
@@ -117,7 +117,7 @@ def _with_end(root: str) -> str:
 
 
 def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupDesk, str]:
-    """Make the directory at PATH one of the group's, or of the group that it leads to; the group, and the key."""
+    """Add the directory at PATH to the group, or to the group that it leads to. Returns the group and the scope key."""
     found = directory(desk, path)
     home = knowns.home(desk.env)
     with knowns.lock(home):
@@ -132,7 +132,7 @@ def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupD
 
 
 def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
-    """A group of its own for the directory at PATH, unless that belongs to one; and what its ledger is to say of it."""
+    """A new group for the directory at PATH, and the facts to record in its ledger. Refused if a group has it."""
     found = directory(desk, path)
     home = knowns.home(desk.env)
     with knowns.lock(home):
@@ -147,7 +147,7 @@ def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached
 
 
 def forget(desk: Desk, group: GroupDesk) -> None:
-    """Know nothing of a group any more. The ledger of a repository stays; one that only the group had goes."""
+    """Forget a group on this machine. A repository's ledger is kept; a ledger that only the group had is deleted."""
     group.store.close()
     desk.groups.pop(group.id, None)
     knowns.forget(knowns.home(desk.env), group.id)
@@ -158,7 +158,7 @@ def _taken(found: Directory, group_id: str) -> ScopeAlreadyAttached:
 
 
 def _is_populated(desk: Desk, at: Place) -> bool:
-    """Whether somebody works in a repository, known to the daemon or not."""
+    """Whether agents are in service in a repository."""
     store = desk.store_at(at)
     try:
         return bool(roster.in_service(store.caught_up().states(roster.NAME)))
@@ -167,7 +167,7 @@ def _is_populated(desk: Desk, at: Place) -> bool:
 
 
 def _group_of(desk: Desk, home: str, at: Place) -> str:
-    """The id of the group whose ledger is in a repository that the daemon does not know yet."""
+    """The group id for a repository that the daemon does not know yet."""
     store = desk.store_at(at)
     group_id = store.clone.group_id
     store.close()
@@ -183,13 +183,13 @@ def _owner(home: str, found: Directory) -> Known | None:
             return known
         if known.scopes.get(found.key) == found.root:
             return known
-    # It may be a repository only since it was attached.
+    # The directory may have become a repository after it was attached.
     earlier = knowns.of_directory(home, found.root) if found.place else None
     return earlier if earlier and found.root in earlier.scopes.values() else None
 
 
 def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
-    """A group for a directory that belongs to none."""
+    """A new group for a directory that belongs to none."""
     if found.place is None:
         return create(desk, home, found.title, "", group_desk.founder(desk, by))
     group_id = _group_of(desk, home, found.place)
@@ -198,7 +198,7 @@ def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
 
 
 def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
-    """A new group, with a ledger of its own."""
+    """A new group with its own ledger."""
     repo = knowns.fresh_id(os.urandom(6))
     group_id = f"g_{repo}"
     common = knowns.own_ledger(home, group_id)
@@ -213,7 +213,7 @@ def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
 
 
 def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) -> GroupDesk:
-    """The group, with a directory more."""
+    """The group with the directory added."""
     before, known = group.group(), group.known
     is_new = found.key not in {scope.key for scope in before.scopes}
     who = group.by(by)
@@ -232,20 +232,20 @@ def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) 
 
 
 def _root(group: GroupDesk, found: Directory) -> str:
-    """Where the directory is for the group: a repository stays where it is when another of its work trees is named."""
+    """The root of the directory in the group. If the group has another work tree of the repository, that one stays."""
     before = group.known.scopes.get(found.key, found.root)
     if before == found.root or not os.path.isdir(before):
         return found.root
     if found.place is None or _common(before) != found.place.common:
         text = f"the group has that repository in {before}"
         raise ScopeAlreadyAttached(
-            text, group_id=group.id, hint="detach that first, or make another group for this one"
+            text, group_id=group.id, hint="detach that directory first, or create another group for this one"
         )
     return before
 
 
 def _common(path: str) -> str | None:
-    """The git directory of the repository that PATH lies in."""
+    """The git directory of the repository that contains PATH."""
     try:
         return os.path.realpath(place.find(path, {}).common)
     except place.NotARepository:
@@ -253,13 +253,13 @@ def _common(path: str) -> str | None:
 
 
 def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place, who: str, facts: list[Any]) -> GroupDesk:
-    """The group, in the ledger of the first repository that becomes its own: commands there and the daemon see one
-    truth. A move that is broken off is begun again by attaching again, until the last step is done."""
-    home, stands = knowns.home(desk.env), group.group()
+    """Move the group into the ledger of its first repository, so that commands there and the daemon share one ledger.
+    An interrupted move is repeated by attaching the directory again."""
+    home, state = knowns.home(desk.env), group.group()
     target: Store = desk.store_at(to)
     joining.into(group.store, target)
-    called = Changed(who, stands.title, stands.topic or None)
-    target.record(lambda _: [called, *facts], by=who, now=desk.now())
+    named = Changed(who, state.title, state.topic or None)
+    target.record(lambda _: [named, *facts], by=who, now=desk.now())
     target.close()
     group.store.close()
     desk.groups.pop(group.id, None)

@@ -1,6 +1,6 @@
-"""One group, as the ops of CCCC work at it: its ledger, who is in it, who asks.
+"""The group desk: what the CCCC ops work with. It holds one group, its ledger, its actors and the caller.
 
-On a socket a group is named; at a terminal it is the one of the repository one is in, unless one names another.
+A request on the socket must name the group. On the command line, the group of the current repository is the default.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class MissingGroupId(Usage):
 
 
 class Actor(Record):
-    """Somebody in a group."""
+    """An actor of a group."""
 
     agent: roster.Agent
     profile: profiles.Profile
@@ -67,7 +67,7 @@ class Actor(Record):
 
 
 class GroupDesk:
-    """One group."""
+    """One group and its ledger."""
 
     def __init__(self, desk: Desk, known: Known, store: Store) -> None:
         self.desk = desk
@@ -83,59 +83,59 @@ class GroupDesk:
         return self.known.group_id
 
     def index(self) -> Index:
-        """The index, having read all there is."""
+        """The index, up to date with the ledger."""
         return self.store.caught_up()
 
     def group(self, index: Index | None = None) -> Group:
-        """The group as it stands."""
+        """The current state of the group."""
         index = index or self.index()
         return self._kept(index, group.NAME, lambda: group.group(index.state(group.NAME, group.ENTRY)))
 
     def _kept(self, index: Index, fold: str, make: Callable[[], T]) -> T:
-        """What MAKE makes of a fold, made anew only when something of the fold may have changed."""
+        """The cached result of MAKE for a fold, computed again when the fold has changed."""
         version = index.version_of(fold)
         kept = self._made.get(fold)
         if kept is None or kept[0] != version:
             kept = self._made[fold] = (version, make())
-        found: T = kept[1]
-        return found
+        value: T = kept[1]
+        return value
 
     def settings(self) -> dict[str, Any]:
-        """Every setting, as it was set or as it is unless set."""
+        """All settings: the values set, else the defaults."""
         return settings.complete(self.group().settings)
 
     def context(self, index: Index | None = None) -> ContextView:
-        """The shared context as it stands."""
+        """The current shared context."""
         from bb.groups.context.view import ContextView  # noqa: PLC0415  (most requests are about something else)
 
         index = index or self.index()
         return self._kept(index, context.NAME, lambda: ContextView.of(index.states(context.NAME)))
 
-    # -- who is in it
+    # -- actors
 
     def actors(self, index: Index | None = None) -> list[Actor]:
-        """Those in the group, in the order of joining, each with its role."""
+        """The actors of the group with their roles, in the order of joining."""
         index = index or self.index()
         return self._kept(index, roster.NAME, lambda: _actors(index))
 
     def members(self, index: Index | None = None) -> list[Member]:
-        """The same, as far as messages are concerned."""
+        """The actors as members of conversations."""
         return [Member(actor.id, actor.agent.title, actor.role, actor.profile.enabled) for actor in self.actors(index)]
 
     def roles(self, index: Index | None = None) -> dict[str, str]:
         return {actor.id: actor.role for actor in self.actors(index)}
 
     def actor(self, actor_id: str) -> Actor:
-        """The actor of that id, or of that id in other letters where only one is meant."""
+        """The actor with that id; refused if there is none."""
         found = {actor.id: actor for actor in self.actors()}
         if actor_id not in found:
             raise ActorNotFound(f"there is no actor {actor_id[:60]!r} in the group", actor_id=actor_id[:60])
         return found[actor_id]
 
-    # -- who asks
+    # -- the caller
 
     def by(self, named: Any, otherwise: str = ids.PERSON) -> str:
-        """Who asks: as NAMED in the request; at a terminal else BB_AGENT."""
+        """The caller: the one NAMED in the request; on the command line, BB_AGENT by default."""
         if not self.desk.is_served and (not named or isinstance(named, str)):
             named = self.desk.actor(named)
         who = principals.principal(named or None, list(self.roles()), otherwise)
@@ -146,14 +146,14 @@ class GroupDesk:
         return who
 
     def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
-        """Refuse what BY may not do."""
+        """Refuse ACTION if BY may not do it."""
         permissions.check(action, by=by, role=permissions.role_of(by, self.roles()), target=target, **more)
 
     def role_of(self, by: str) -> str:
         return permissions.role_of(by, self.roles()) or ""
 
     def tokens(self, who: str) -> tuple[str, ...]:
-        """Under what the index finds what WHO is to read."""
+        """The index tokens of messages that are addressed to WHO."""
         return recipients.tokens_for(who, self.roles().get(who, ""))
 
     # -- recording and showing
@@ -161,24 +161,24 @@ class GroupDesk:
     def record(
         self, decide: Callable[[Index], Sequence[Fact]] | Sequence[Fact], by: str, **how: Any
     ) -> list[dict[str, Any]]:
-        """Record facts in BY's name; the events as clients see them."""
+        """Record facts in BY's name. Returns the events as clients see them."""
         facts = decide if callable(decide) else lambda _: decide
         events = self.store.record(facts, by=by, now=self.desk.now(), **how)
         return [self.shown(event) for event in events]
 
     def would_record(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
-        """Refuse what recording would refuse, and record nothing."""
+        """Refuse whatever recording would refuse, without recording anything."""
         for fact in decide(self.index()):
             refuse_secrets_in(kinds.written(fact)[1])
 
     def shown(self, event: Event) -> dict[str, Any]:
-        """An event as clients see it. A ledger that became the group's later has lines with another name of it."""
+        """An event as clients see it. A ledger that existed before the group may have lines with another group id."""
         (event,) = self.store.numbered([event]) if event.seq is None else (event,)
         return event.but(group_id=self.id).envelope()
 
     def event(self, event_id: Any) -> Event | None:
-        """An event by its id, with its place in the course; None when there is none, or it is one that is told to
-        nobody because it does not count (docs/signing.md)."""
+        """An event by its id, with its sequence number. None if there is none, or if the signing rules exclude it
+        (docs/signing.md)."""
         if not isinstance(event_id, str) or not ids.is_event_id(event_id):
             return None
         self.talk.catch_up()
@@ -190,38 +190,38 @@ class GroupDesk:
         return None if counted and counted.leaves_out and not counted.counts(found) else found
 
     def last_event(self) -> dict[str, Any] | None:
-        """The last event of the course, as clients see it; None when there is none."""
+        """The event with the highest sequence number, as clients see it; None if there is none."""
         length = course.length(self.index())
         return self.shown(self.event_at(length)) if length else None
 
     def seq_at(self, moment: int) -> int:
-        """The place of the last message that was recorded before a moment."""
+        """The sequence number of the last message recorded up to MOMENT; 0 if there is none."""
         rows = self.spoken().before(None, None)
         return next((post.seq for post in rows if post.at <= moment), 0)
 
     def event_at(self, seq: int) -> Event:
-        """The event at a place in the course."""
+        """The event with a sequence number."""
         return course.event_at(self.store, seq)
 
     def spoken(self) -> Talk:
-        """What was said, as of now."""
+        """The messages of the group, up to date."""
         self.talk.catch_up()
         return self.talk
 
     def has_recorded(self) -> None:
-        """Let the index know what was recorded, should it not yet. It is on the disk whatever becomes of this."""
+        """Update the index after recording. A refusal is ignored, because the events are already on disk."""
         try:
             self.store.caught_up()
         except BbError:
             return
 
     def remember(self, known: Known) -> None:
-        """Know something else of the group on this machine from now on."""
+        """Replace this machine's entry about the group."""
         knowns.write(knowns.home(self.desk.env), known)
         self.known = known
 
     def scope_of(self, path: Any) -> str:
-        """The key of the scope that a path lies in; the active one where none is named."""
+        """The key of the scope that contains PATH; without a path, the active scope."""
         if not path:
             return self.group().active_scope
         from bb.ops.desk import directories  # noqa: PLC0415
@@ -230,32 +230,31 @@ class GroupDesk:
 
 
 def _actors(index: Index) -> list[Actor]:
-    agents = roster.in_order(index.states(roster.NAME))
-    found = [(agent, profile_of(agent)) for agent in agents]
-    role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in found])
-    return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in found]
+    agents = [(agent, profile_of(agent)) for agent in roster.in_order(index.states(roster.NAME))]
+    role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in agents])
+    return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in agents]
 
 
 class ActorNotFound(NotFound):
-    """There is no such actor in the group."""
+    """The group has no actor with that id."""
 
     code = "ACTOR_NOT_FOUND"
-    hint = "`bb actor list` shows those there are"
+    hint = "`bb actor list` lists the actors"
 
 
 def profile_of(agent: Agent) -> Profile:
-    """How an agent runs. One that registered by itself runs by itself."""
+    """How an agent runs. An agent that registered itself has the custom runtime and the headless runner."""
     alone = {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
     return profiles.profile_of(alone | agent.profile if came_alone(agent) else agent.profile)
 
 
 def came_alone(agent: Agent) -> bool:
-    """Whether an agent registered by itself, and nobody has said since what runs it."""
+    """Whether an agent registered itself and no runtime or runner was set since."""
     return agent.profile.keys().isdisjoint(("runtime", "runner"))
 
 
 def shown(actor: Actor, **more: Any) -> dict[str, Any]:
-    """An actor as clients see it. Its environment is nobody's business."""
+    """An actor as clients see it. Its environment is not shown, because it may hold secrets."""
     return {
         "v": 1,
         "id": actor.id,
@@ -275,14 +274,14 @@ def shown(actor: Actor, **more: Any) -> dict[str, Any]:
 
 
 def founder(desk: Desk, named: Any) -> str:
-    """Who makes a group in which nobody is yet."""
+    """The author of a new group, which has no actors yet."""
     if named and isinstance(named, str) and not desk.is_served:
         desk.actor(named)
     return principals.principal(named or None, [named] if isinstance(named, str) and ids.is_actor_id(named) else [])
 
 
 def of(desk: Desk, group_id: Any) -> GroupDesk:
-    """The group that is named, or else that of the actor in whose name we are, or of the repository we are in."""
+    """The group GROUP_ID; by default CCCC_GROUP_ID, else the group of the current repository."""
     if not desk.is_served:
         group_id = group_id or desk.env.get("CCCC_GROUP_ID")
     if not group_id:
@@ -290,7 +289,7 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
             raise MissingGroupId
         return _here(desk)
     if not isinstance(group_id, str):
-        raise GroupNotFound("a group is named by its id, which is a text", path="$.group_id")
+        raise GroupNotFound("group_id must be text", path="$.group_id")
     if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
         return found
     home = knowns.home(desk.env)
@@ -303,7 +302,7 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
 
 
 def _is_current(desk: Desk, found: GroupDesk) -> bool:
-    """Whether what is known of a group is what it was: another process may have attached it elsewhere since."""
+    """Whether an open group desk is still valid. Another process may have moved the group to another ledger."""
     stamp = knowns.stamp(found.file)
     if stamp is not None and stamp == found.is_as_known:
         return True
@@ -319,14 +318,14 @@ def _is_current(desk: Desk, found: GroupDesk) -> bool:
 def _opened(desk: Desk, known: Known) -> GroupDesk:
     store = desk.store_at(known.place)
     store.must_exist()
-    for longest_ago in list(desk.groups)[: len(desk.groups) - MOST_OPEN]:
-        desk.groups[longest_ago].store.close()  # it opens again by itself when it is asked
-    found = desk.groups[known.group_id] = GroupDesk(desk, known, store)
-    return found
+    for oldest in list(desk.groups)[: len(desk.groups) - MOST_OPEN]:
+        desk.groups[oldest].store.close()  # a closed store reopens on its next use
+    opened = desk.groups[known.group_id] = GroupDesk(desk, known, store)
+    return opened
 
 
 def _here(desk: Desk) -> GroupDesk:
-    """The group of the repository we are in, known to the daemon or not; or of the directory, where that is none."""
+    """The group of the current repository, even if the daemon does not know it; outside one, of the directory."""
     try:
         store = desk.store
         store.must_exist()

@@ -1,7 +1,7 @@
-"""What only a running daemon can do, as far as ops need it: start and stop actors, look at their terminals.
+"""The interface of a running daemon for ops: start and stop actors, read their terminals.
 
-The daemon brings the thing itself (`daemon/actors/supervisor.py`); ops see this. At a terminal such an op is carried
-to the daemon that is running, and refused when there is none.
+`daemon/actors/supervisor.py` implements it. On the command line, such an op is forwarded to the running daemon, and
+refused if no daemon runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.group_desk import Actor, GroupDesk
 
     class Live(Protocol):
-        """Actors that run."""
+        """The running actors of a daemon."""
 
         def start(self, group: GroupDesk, actor: Actor) -> None: ...
         def stop(self, group_id: str, actor_id: str) -> bool: ...
@@ -53,28 +53,28 @@ class ActorNotRunning(Refused):
 
 
 def of(desk: Desk) -> Live:
-    """What runs; refused where nothing could."""
+    """The running actors; refused outside a daemon."""
     if desk.live is None:
         raise DaemonUnavailable
     return desk.live
 
 
 def is_running(desk: Desk, group_id: str, actor_id: str) -> bool:
-    """Whether an actor runs, as far as can be known here."""
+    """Whether an actor runs. Outside a daemon this is unknown and False."""
     return desk.live is not None and desk.live.is_running(group_id, actor_id)
 
 
 def ended(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:
-    """How an actor's program ended, if it did so by itself and has not been started since, as far as is known here."""
+    """How an actor's program ended, if it exited by itself and was not started again. Only a daemon knows this."""
     return desk.live.ended(group_id, actor_id) if desk.live is not None else None
 
 
 def not_running(desk: Desk, group_id: str, actor_id: str) -> ActorNotRunning:
-    """The refusal of what needs an actor that runs, with what became of it."""
+    """The refusal for an actor that is not running, with the exit status of its program if it is known."""
     how = ended(desk, group_id, actor_id)
     if how is None:
         return ActorNotRunning(f"{actor_id} is not running", actor_id=actor_id)
-    why = f"its program ended by itself, with {how_it_ended(how)}"
+    why = f"its program exited with {how_it_ended(how)}"
     return ActorNotRunning(f"{actor_id} is not running: {why}", actor_id=actor_id, exited=how)
 
 

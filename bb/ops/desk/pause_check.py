@@ -1,7 +1,7 @@
-"""Whether the person has paused an agent: asked of the ledger wherever it wants to change something.
+"""Whether the person has paused an agent. Ops that change something check this in the ledger.
 
-A heartbeat does not open the ledger. It says what the agent's presence does, which is marked when somebody is paused or
-let go on, here or in another clone.
+A heartbeat does not open the ledger. It reports the pause from the agent's presence file, which is updated when an
+agent is paused or unpaused, here or in another clone.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 def of(index: Index, who: str) -> Pause | None:
-    """What keeps WHO from working; None when nothing does."""
+    """The pause of WHO; None if it is not paused."""
     return pauses.pause(index.states_of(pauses.NAME, pauses.about(who)), who)
 
 
 def refuse(index: Index, who: str) -> None:
-    """Refuse what changes anything when WHO is paused."""
+    """Refuse if WHO is paused."""
     pauses.refuse(of(index, who), who)
 
 
 def shown(index: Index, who: str) -> dict[str, Any] | None:
     """The pause of WHO as every face shows it."""
-    found = of(index, who)
-    return found.shown() if found else None
+    pause = of(index, who)
+    return pause.shown() if pause else None
 
 
 def mark(desk: Desk) -> None:
-    """Let everybody's next heartbeat say whether it is paused."""
+    """Write each agent's pause into its presence file, so that its next heartbeat reports it."""
     if not desk.store.exists:
         return
     index = desk.store.caught_up()
-    said = dict(index.states(pauses.NAME))
-    if not said:  # nobody ever was
+    states = dict(index.states(pauses.NAME))
+    if not states:  # no agent was ever paused
         return
     for agent, last in presence.everybody(desk.place.store, desk.now()).items():
-        pause = pauses.pause(said, agent)
+        pause = pauses.pause(states, agent)
         if last.paused != (wanted := pause and pause.shown()):
-            # Whom the person lets go on has been silent because it was told to: its silence is counted from here.
+            # A paused agent is silent because it was told to stop. Its silence counts from the moment of the unpause.
             seen_at = last.seen_at if wanted else max(last.seen_at, desk.now())
             presence.write(desk.place.store, last.but(paused=wanted, seen_at=seen_at))

@@ -1,4 +1,4 @@
-"""Which actors run, as far as can be known here: a daemon knows, a command can only say that it does not run them."""
+"""Which actors run. Only a daemon knows; a command reports every actor as not running."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def is_any(group: GroupDesk) -> bool:
 
 
 def stop(group: GroupDesk, actor_id: str) -> None:
-    """Stop an actor, should it run."""
+    """Stop an actor if it runs."""
     if group.desk.live is not None:
         group.desk.live.stop(group.id, actor_id)
     presence.remove(group.store.path, actor_id)
 
 
 def last_activity(group: GroupDesk) -> str:
-    """When something was last recorded here."""
+    """The time of the last recorded event."""
     return group.store.last_recorded_at()

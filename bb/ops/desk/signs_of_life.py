@@ -1,7 +1,7 @@
-"""Signs of life: what is known of an agent, and acts of its own, each of which proves that it is alive.
+"""Signs of life: every recorded act of an agent counts as one, as a heartbeat does.
 
-Only who acts is refreshed, never whom the act is about; and only once the act has succeeded, so that nobody comes back
-to life by trying.
+Only the acting agent's sign of life is updated, never that of an agent the act concerns. It is updated only after the
+act has succeeded, so a refused act does not make an agent active again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROLL_UP = 5 * clock.MINUTE
 
 
 class PersonOnly(Forbidden):
-    """That is for the person to do, and not for an agent."""
+    """Only the person may do that, not an agent."""
 
     code = "PERSON_ONLY"
     hint = "ask the person: `bb agent send --to user`"
@@ -50,12 +50,12 @@ def act(
     by: str | None = None,
     author: Callable[[Fact], str] | None = None,
 ) -> list[Event]:
-    """Record what WHO does, when it is in service (a person always is); in its own name, unless it is done BY another,
-    or each fact has an AUTHOR."""
+    """Record the facts that DECIDE returns for WHO, which must be in service (the person always is). The author is WHO,
+    unless BY or an AUTHOR for each fact is given."""
     now = desk.now()
     if not desk.store.exists:
-        index_of(desk, who)  # which refuses
-    if key:  # what was recorded under it before is answered without being decided anew
+        index_of(desk, who)  # refuses
+    if key:  # a repeated request with this key is answered without calling `facts`, so the caller is checked here
         may_act(desk, index_of(desk, who), who)
 
     def facts(index: Index) -> list[Fact]:
@@ -76,7 +76,7 @@ def act(
     try:
         index = desk.store.caught_up()
     except Busy as busy:
-        busy.hint = "it is recorded, so do not repeat it"
+        busy.hint = "the request was recorded; do not repeat it"
         busy.details["recorded"] = [event.id for event in recorded]
         raise
     known = roster.agent(who, index.state(roster.NAME, who))
@@ -86,7 +86,8 @@ def act(
 
 
 def alive(desk: Desk, who: str) -> None:
-    """WHO is at work, if only waiting; that it is back, having been silent, is recorded. Next time, if all are busy."""
+    """Record a sign of life of WHO, which may only be waiting. A return from silence is recorded in the ledger. If the
+    ledger is busy, the next call does it."""
     if who == ids.PERSON:
         return
     try:
@@ -101,22 +102,22 @@ def alive(desk: Desk, who: str) -> None:
 
 
 def in_service(index: Index, who: str) -> Agent:
-    """WHO, as the ledger has it; refused when it is unknown or retired."""
+    """The agent WHO from the ledger; refused if it is unknown or retired."""
     state = index.state(roster.NAME, who)
-    if state is None and index.law and index.law.is_shut:  # perhaps it is registered here, where nothing counts
-        from bb.ledger.records.store import WriterNotAllowed  # noqa: PLC0415  (whoever looks has opened a store)
+    if state is None and index.law and index.law.is_shut:  # its registration may be here, but lines here do not count
+        from bb.ledger.records.store import WriterNotAllowed  # noqa: PLC0415  (the caller has loaded it already)
 
         raise WriterNotAllowed
     return identity.in_service(roster.agent(who, state), who)
 
 
 def registered(index: Index, who: str) -> Agent:
-    """WHO, as the ledger has it, in service or retired."""
+    """The agent WHO from the ledger, in service or retired."""
     return identity.known(roster.agent(who, index.state(roster.NAME, who)), who)
 
 
 def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str:
-    """Who is asking, when it is an agent in service, or the person where that may be."""
+    """The caller, which must be an agent in service, or the person if MAY_BE_PERSON."""
     if may_be_person and desk.actor(named) == ids.PERSON:
         return ids.PERSON
     who = desk.caller(named)
@@ -124,9 +125,9 @@ def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str
 
 
 def judged(desk: Desk, index: Index, who: str) -> Agent:
-    """WHO, as the ledger has it; refused when it is unknown or retired, or when another session works under that name.
+    """The agent WHO from the ledger; refused if it is unknown or retired, or if another session holds the name.
 
-    This is where everybody who acts for an agent comes by: before the work, and again under the ledger's lock.
+    Every act for an agent is checked here: before the work, and again under the ledger's lock.
     """
     known = in_service(index, who)
     may_act(desk, index, who)
@@ -134,8 +135,8 @@ def judged(desk: Desk, index: Index, who: str) -> Agent:
 
 
 def may_act(desk: Desk, index: Index, who: str) -> None:
-    """Refuse where the caller is known not to be WHO: another session works under that name. Whether anybody of that
-    name is in service at all is for others to say."""
+    """Refuse if the caller is known not to be WHO, because another session holds the name. Whether WHO is in service is
+    not checked here."""
     known = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
     if known is None or known.is_retired:
         return
@@ -144,7 +145,7 @@ def may_act(desk: Desk, index: Index, who: str) -> None:
 
 
 def principal(desk: Desk) -> str:
-    """In whose name is recorded what is no agent's own doing: the agent that the caller works as, else the person."""
+    """The author of an event that is not an agent's own act: the caller's agent, else the person."""
     who = desk.principal()
     try:
         may_act(desk, desk.store.caught_up(), who)
@@ -154,30 +155,30 @@ def principal(desk: Desk) -> str:
 
 
 def as_session(desk: Desk, index: Index, known: Agent, *, is_evicted: bool = False) -> None:
-    """Refuse where the caller is known to be another session than the one that works as this agent."""
+    """Refuse if the caller is known to be another session than the one that holds this agent's name."""
     if known.session or desk.sessions:
         others = [] if callers.is_known(known.session) else names_of(index, desk.sessions)
         callers.judge(known, desk.sessions, is_evicted=is_evicted, others=others)
 
 
 def names_of(index: Index, sessions: Sequence[str]) -> list[str]:
-    """The agents in service that are worked as by one of these SESSIONS."""
-    terms = [roster.of_session(each) for each in sessions]
+    """The ids of agents in service whose names are held by one of these SESSIONS."""
+    terms = [roster.of_session(session) for session in sessions]
     return [agent.agent_id for term in terms for agent in roster.in_service(index.found(roster.NAME, term))]
 
 
 def person(desk: Desk, named: str | None) -> str:
-    """The person, who is asking. Nobody who says to be an agent is; on a socket, one has to say to be the person."""
+    """The person as the caller; refused if the caller is an agent. On a socket, the request must name the person."""
     who = named or desk.env.get("BB_AGENT")
     if who is None and desk.is_served:
-        raise NoAgent(hint='say who is asking: "agent": "user"')
+        raise NoAgent(hint='name the caller: "agent": "user"')
     if who not in (None, "", ids.PERSON):
-        raise PersonOnly(f"{harmless(who[:60])} is an agent, and this is for the person to do", agent_id=who[:60])
+        raise PersonOnly(f"{harmless(who[:60])} is an agent, and only the person may do this", agent_id=who[:60])
     return ids.PERSON
 
 
 def index_of(desk: Desk, who: str) -> Index:
-    """The index, for WHO to look at; where there is no ledger yet, nobody is registered."""
+    """The index, up to date. Without a ledger, refused: no agent is registered."""
     if not desk.store.exists and who != ids.PERSON:
         identity.known(None, who)
     desk.store.must_exist()
@@ -185,16 +186,16 @@ def index_of(desk: Desk, who: str) -> Index:
 
 
 def return_of(desk: Desk, index: Index, agent: Agent, now: int) -> list[Fact]:
-    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster. So
-    is that a session which bb had named shows its id."""
+    """The fact to record if a silent agent is back, or if a session that bb had named now shows its id. Empty
+    otherwise, so the change is recorded once."""
     state = state_of(desk, index, agent, now)
     confirmed = callers.to_confirm(agent.session, desk.sessions)
     return [Seen(agent.agent_id, state, confirmed)] if confirmed or state != liveness.ACTIVE else []
 
 
 def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
-    """How alive an agent is. Whom the person has paused is not silent."""
-    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+    """The liveness of an agent. A paused agent counts as active."""
+    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
     if pause_check.of(index, agent.agent_id):
         return liveness.ACTIVE
@@ -203,8 +204,8 @@ def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
 
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
-    """Record that an agent has just been seen, with its record as the ledger has it."""
-    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+    """Write an agent's presence file: seen now, with its record from the ledger."""
+    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     still = contested(desk, agent.agent_id) if last.contested else ()
@@ -216,8 +217,8 @@ def beat(desk: Desk, agent: Agent, now: int) -> Presence:
 
 
 def mark(desk: Desk) -> None:
-    """Let everybody's next heartbeat, which does not open the ledger, know what has been said: who is paused, which
-    session works under a name now, after how many minutes an agent is stale."""
+    """Write ledger state into the presence files, because a heartbeat does not open the ledger: pauses, the session
+    that holds each name, and the stale threshold."""
     from bb.ops.desk import pause_check  # noqa: PLC0415
 
     if not desk.store.exists:
@@ -234,14 +235,14 @@ def mark(desk: Desk) -> None:
 
 
 def contested(desk: Desk, agent: str) -> tuple[str, ...]:
-    """The scopes of an agent that it does not hold after all, because somebody in another clone does."""
+    """The scopes of an agent's reservations that are contested by a reservation from another clone."""
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    return tuple(each.scope.text for each in held.of(agent) if not each.is_over and held.contested_by(each))
+    return tuple(own.scope.text for own in held.of(agent) if not own.is_over and held.contested_by(own))
 
 
 def heard(desk: Desk, ages: Mapping[str, int]) -> None:
-    """Other clones have heard of these agents: they count as seen when we learn of it, but for how long ago that was
-    when it was published."""
+    """Record the signs of life of these agents in other clones. AGES are the milliseconds between the sign of life and
+    its publication; an agent counts as seen that long ago."""
     store, now = desk.store, desk.now()
     for who, age in ages.items():
         known = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
@@ -254,7 +255,7 @@ def heard(desk: Desk, ages: Mapping[str, int]) -> None:
 
 
 def roll_up(desk: Desk) -> None:
-    """Record for other clones which agents are at work in this one, each once in a while."""
+    """Record for other clones which agents are active in this one, at most once per agent and ROLL_UP."""
     store, now = desk.store, desk.now()
     if store.law and store.law.is_shut:
         return
@@ -269,9 +270,8 @@ def roll_up(desk: Desk) -> None:
 
 
 def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
-    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later.
-
-    What else a presence tells, it tells as of when it was written.
+    """The presence of an agent: its record from the ledger, and the later of the ledger's and the presence file's sign
+    of life. All other values are from the presence file.
     """
     record = {
         "agent_id": agent.agent_id,
@@ -287,14 +287,14 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
 
 
 def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
-    """AGENTS as every face shows them, paused or not as the ledger has it."""
-    from bb.coordination.agents import pauses  # noqa: PLC0415  (a heartbeat lists nobody)
+    """AGENTS as every face shows them, with their pauses from the ledger."""
+    from bb.coordination.agents import pauses  # noqa: PLC0415  (a heartbeat lists no agents)
 
     now, threshold = desk.now(), desk.stale_after_in(index)
-    beats, said = presence.everybody(desk.place.store, now), dict(index.states(pauses.NAME))
-    found = []
+    beats, paused = presence.everybody(desk.place.store, now), dict(index.states(pauses.NAME))
+    rows = []
     for agent in agents:
-        pause = pauses.pause(said, agent.agent_id)
+        pause = pauses.pause(paused, agent.agent_id)
         known = presence_of(agent, beats.get(agent.agent_id), now).but(paused=pause and pause.shown())
-        found.append(known.shown(now, threshold))
-    return found
+        rows.append(known.shown(now, threshold))
+    return rows

@@ -1,7 +1,7 @@
-"""Where a text comes from that a command is about: a file, stdin, or the command line itself; as octets, unchanged.
+"""Reads the text that a command is given as a file, on stdin or on the command line, as unchanged bytes.
 
-A name is a file's and never the text: were it tried as both, a missing file would be called a malformed text. Of what
-is larger than it may be, no more is read than it takes to know that.
+A file name is never taken for the text itself; otherwise a missing file would be reported as malformed text. Reading
+stops as soon as the text is known to be too large.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PORTION = 1 << 20
-LONGEST_NAME = 200  # characters of a file's name that are repeated
+LONGEST_NAME = 200  # characters of a file's name that a refusal repeats
 
 
 class FileOrText(Usage):
-    """A text comes from a file or stands on the command line: one of the two."""
+    """The text must be given exactly once: in a file or on the command line."""
 
     code = "FILE_OR_TEXT"
     hint = "name a FILE, or - for stdin; or pass --text TEXT"
 
 
 class TextNotRead(NotFound):
-    """That file cannot be read."""
+    """The file cannot be read."""
 
     code = "FILE_NOT_READ"
-    hint = "name a file that is there and that you may read"
+    hint = "name an existing file that you have permission to read"
 
 
 class NoStdin(Usage):
-    """Whoever asks a daemon has no stdin there."""
+    """A client of the daemon has no stdin there."""
 
     code = "NO_STDIN"
     hint = "pass the text itself, as `text`"
 
 
 class Source(Record):
-    """A text and what it is called where its mistakes are told."""
+    """A text, and its name for error messages."""
 
     name: str
     octets: bytes
@@ -58,7 +58,7 @@ class Source(Record):
 def given(
     desk: Desk, file: str | None, text: str | None, most: int, too_large: Callable[[str, int], BbError]
 ) -> Source:
-    """The text that is in FILE, or is TEXT; refused as TOO_LARGE when it has more than MOST octets."""
+    """The content of FILE, or TEXT; refused with TOO_LARGE if it has more than MOST octets."""
     if (file is None) == (text is None):
         raise FileOrText
     if text is None:
@@ -70,11 +70,11 @@ def given(
 
 
 def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbError]) -> Source:
-    """What FILE holds."""
+    """The content of FILE; `-` is stdin."""
     if file == STDIN:
         if desk.stdin is None:
             raise NoStdin
-        return Source("<stdin>", _within(desk.stdin, "what comes from stdin", most, too_large))
+        return Source("<stdin>", _within(desk.stdin, "the text on stdin", most, too_large))
     name = harmless(file[:LONGEST_NAME])
     try:
         with opened(desk, file) as stream:
@@ -82,21 +82,21 @@ def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbErr
             if stat.S_ISREG(status.st_mode) and status.st_size > most:
                 raise too_large(name, status.st_size)
             return Source(file, _within(stream, name, most, too_large))
-    except (OSError, ValueError) as error:  # a NUL in its name, say
-        reason = getattr(error, "strerror", None) or "that is no name of a file"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or "it is not a valid file name"
         raise TextNotRead(f"{name} cannot be read: {reason}", path=file[:LONGEST_NAME]) from error
 
 
 def opened(desk: Desk, file: str) -> IO[bytes]:
-    """A file that was named; OSError where it cannot be read, ValueError for a NUL in its name.
+    """Open FILE. Raises OSError if it cannot be read, ValueError for a NUL in its name.
 
-    At a terminal it may be a pipe. Whoever asks a daemon could make everybody wait with one.
+    On the command line it may be a pipe. In a daemon a pipe is refused, because it could block all clients.
     """
     return disk.reader(os.path.join(desk.cwd, os.path.expanduser(file)), may_wait=desk.stdin is not None)
 
 
 def beside(desk: Desk, file: str) -> bool:
-    """Whether there is a file of that name."""
+    """Whether FILE exists."""
     try:
         return os.path.isfile(os.path.join(desk.cwd, os.path.expanduser(file)))
     except ValueError:
@@ -104,12 +104,12 @@ def beside(desk: Desk, file: str) -> bool:
 
 
 def _within(stream: IO[bytes], name: str, most: int, too_large: Callable[[str, int], BbError]) -> bytes:
-    """All that STREAM gives, unless that is too much: what is no ordinary file does not tell its size."""
-    found: list[bytes] = []
+    """The content of STREAM, unless it is too large. A pipe does not report its size, so the bytes are counted."""
+    portions: list[bytes] = []
     size = 0
     while portion := stream.read(min(PORTION, most + 1 - size)):
-        found.append(portion)
+        portions.append(portion)
         size += len(portion)
         if size > most:
             raise too_large(name, size)
-    return b"".join(found)
+    return b"".join(portions)

@@ -1,1 +1,1 @@
-"""Ops asked before an edit, a command or a commit: `check`, the hooks of git and of editors, CI."""
+"""Guards: ops that check an edit, a shell command, a commit or a pull request against other agents' reservations."""

@@ -1,4 +1,4 @@
-"""Continuous integration: what a change touches, against what others hold and held."""
+"""Continuous integration: checks the paths of a change against current and past reservations of other agents."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from bb.ledger.views.commits import Change
     from bb.ops.desk.desk import Desk
 
-SHOWN = 1000  # findings in an answer, which tells how many there are
+SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"
-IGNORE_CASE = True  # in the clone where something was reserved, case may count for nothing
+IGNORE_CASE = True  # the clone that made a reservation may be on a case-insensitive file system
 
 
 class Revision(Plain):
-    """The commit that the change is meant for, such as origin/main. What is judged is what --head has beyond it."""
+    """The commit that the change is based on, such as origin/main. The commits from there to --head are checked."""
 
     metavar = "REV"
 
 
 class Head(Plain):
-    """The last commit of the change; HEAD unless given."""
+    """The last commit of the change."""
 
     metavar = "REV"
 
@@ -54,31 +54,31 @@ class DefaultAgent(Someone):
 
 
 class DeclaredScope(Scope):
-    """A scope that counts as declared, whoever is the author. Implies --declared."""
+    """A scope that counts as declared for every author. Implies --declared."""
 
 
 class Remote(Name):
-    """Where the ledger is published: the name of a remote, or a URL. Unless given, origin or the only remote."""
+    """The remote with the published ledger: its name or URL. Default: origin, or the only remote."""
 
     metavar = "REMOTE"
 
 
 class Unreachable(Text):
-    """What becomes of the change when the ledger cannot be reached: fail or pass."""
+    """The verdict if the ledger cannot be reached: fail or pass."""
 
     metavar = "fail|pass"
     choices = (FAIL, PASS)
 
 
 class Form(Text):
-    """How to say it: text, github (annotations), sarif or junit."""
+    """The format of the report: text, github (annotations), sarif or junit."""
 
     metavar = "FORMAT"
     choices = ("text", "github", "sarif", "junit")
 
 
 class ReportFile(Name):
-    """Write it in that format to this file. The terminal gets text, or annotations where GitHub runs this."""
+    """Write the report to this file. The terminal then gets text, or annotations in GitHub Actions."""
 
     metavar = "FILE"
 
@@ -93,10 +93,10 @@ class ReportFile(Name):
         "bb ci check --base 1a2b3c4 --head 5d6e7f8 --format sarif --output bb.sarif",
         "bb ci check --base main --local --json",
     ),
-    declared="Every changed path must lie in what its author had reserved, or in a --scope.",
-    strict="Stop people too, and repositories without a ledger.",
-    local="Judge by the ledger of this clone, and fetch nothing.",
-    record="Record what is found as INCURSIONs in the ledger of this clone; the holders are told by mail.",
+    declared="Every changed path must be in a reservation of its author, or in a --scope.",
+    strict="Also fail for changes by people and for repositories without a ledger.",
+    local="Use the ledger of this clone and fetch nothing.",
+    record="Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.",
 )
 def check(
     desk: Desk,
@@ -114,15 +114,15 @@ def check(
     format_: Form = Form("text"),  # noqa: B008
     output: ReportFile | None = None,
 ) -> dict[str, Any]:
-    """Does this change touch what another agent holds, or held when it was made? For CI.
+    """For CI: check whether a change touches paths that other agents hold, or held when it was made.
 
-    The change is judged commit by commit; of a merge, only what differs from all its parents. A commit's author
-    is the agent in its BB-Agent trailer; a commit without one is a person's, who is told and not stopped. CI_INCURSION
-    (exit status 7) when another agent held or holds a path or the person has frozen it, OUTSIDE_DECLARED when an author
-    left what it had declared, PAUSED_AUTHOR when an agent went on committing although it is paused.
-    The ledger is fetched from the remote, read and thrown away; contents of files are not needed, the history between
-    the two commits is. Paths that .bbignore names, as it is in the base, are not judged. Nothing is changed without
-    --record.
+    Each commit is checked; of a merge, only the paths that differ from all its parents. The author of a commit is the
+    agent in its BB-Agent trailer. A commit without one is a person's: it causes warnings, not errors. Fails with
+    CI_INCURSION (exit status 7) if another agent held or holds a path or the person has frozen it, with
+    OUTSIDE_DECLARED if a path is outside its author's reservations, and with PAUSED_AUTHOR if a paused agent committed.
+    The ledger is fetched from the remote into a temporary place. The history between the two commits must be available;
+    the contents of files need not be. Paths in the .bbignore of the base are not checked. Without --record, nothing is
+    changed.
     """
     if record:
         desk.store.must_exist()
@@ -151,7 +151,7 @@ def check(
 
 
 def _shown_as(desk: Desk, form: str, output: str | None) -> str:
-    """What the terminal gets. Where the report goes to a file, GitHub's log can still annotate the pull request."""
+    """The format for the terminal. If the report goes to a file, GitHub Actions still gets annotations."""
     if output is None:
         return form
     return "github" if desk.env.get("GITHUB_ACTIONS") == "true" else "text"
@@ -160,7 +160,7 @@ def _shown_as(desk: Desk, form: str, output: str | None) -> str:
 def _ledger(
     desk: Desk, remote: str | None, law: Law | None, *, is_local: bool, may_pass: bool, is_strict: bool
 ) -> tuple[ci.Known | None, dict[str, Any]]:
-    """What the published ledger says, else the one of this clone; None where there is none to go by; and which."""
+    """The reservations from the published ledger, else from this clone's, or None without a ledger; and the source."""
     if is_local:
         desk.store.must_exist()
         return _own(desk, None, law)
@@ -170,40 +170,38 @@ def _ledger(
     except peek.LedgerUnreachable as failed:
         if not may_pass:
             raise
-        return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was judged"}
+        return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was checked"}
     except peek.LedgerUnpublished as none:
         if desk.store.exists:
-            return _own(desk, f"{none.message}; judged by the ledger of this clone", law)
+            return _own(desk, f"{none.message}; the ledger of this clone was used", law)
         if is_strict or remote:
             raise
-        note = f"{none.message}, so nothing is held; `bb sync --publish` publishes a ledger"
+        note = f"{none.message}, so there are no reservations; `bb sync --publish` publishes a ledger"
         return None, {"kind": "none", "note": note}
 
 
 def _own(desk: Desk, note: str | None, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
-    """What the ledger of this clone says. Which lines count in it says the reviewed file of the default branch, as in
-    everything else that this clone answers; it is looked at now, since the answer stands for that of CI."""
+    """The reservations from this clone's ledger. As in every answer of this clone, the signers file of the default
+    branch decides which lines count. The file is read again now, because the answer replaces one from CI."""
     seen = policy.look(desk.store, desk.now())
     if (law.policy if law else Policy()) != (seen.policy if seen.mode != signers.OFF else Policy()):
         where = seen.where or "the default branch"
-        apart = f"{signers.PATH} is another one in the base of this change than in {where}, which this clone goes by"
+        apart = f"{signers.PATH} in the base of this change differs from the one in {where}, which this clone uses"
         note = f"{note}; {apart}" if note else apart
     return _known(desk, desk.store.caught_up(), desk.place.store), {"kind": "local", "note": note}
 
 
 def _law(desk: Desk, base: str) -> Law | None:
-    """Which lines count, by what the base of the change says: the change itself has no say in it."""
-    written = commits.file_at(desk.place, base, signers.PATH, signers.LARGEST)
-    if written is None:
+    """The signing rules from the base of the change. The change itself cannot alter them."""
+    octets = commits.file_at(desk.place, base, signers.PATH, signers.LARGEST)
+    if octets is None:
         return None
-    text = written.decode("utf-8", "replace")
-    said = signers.read(text)
-    mode = said.mode or signers.WARN
-    return (
-        None
-        if mode == signers.OFF
-        else verdicts.Law("", said, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
-    )
+    text = octets.decode("utf-8", "replace")
+    rules = signers.read(text)
+    mode = rules.mode or signers.WARN
+    if mode == signers.OFF:
+        return None
+    return verdicts.Law("", rules, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
 
 
 def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
@@ -227,42 +225,43 @@ def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known,
 
 
 def _known(desk: Desk, index: Index, store: str) -> ci.Known:
-    """Every reservation there ever was and how long it was held, and what was agreed on. A global one that was not
-    admitted was never held."""
+    """All past and present reservations with the time that each was held, and the agreements. A global reservation
+    that was not admitted was never held."""
     now = desk.now()
     held = Holdings(index, store, now, desk.stale_after_in(index), ignore_case=IGNORE_CASE)
-    ever = [each for each in held.ever() if each.base is None or held.token(each)]
+    ever = [one for one in held.ever() if one.base is None or held.token(one)]
     acts = leases.last_acts(ever)
     spans = [
-        leases.lease(each, where, max(held.seen_at(each.agent), acts[each.agent]), now, held.token(each))
-        for each in ever
-        if (where := scope_of(each))
+        leases.lease(one, scope, max(held.seen_at(one.agent), acts[one.agent]), now, held.token(one))
+        for one in ever
+        if (scope := scope_of(one))
     ]
     agreed = ci.agreed(state for _, state in index.states(notices.NAME))
     return ci.Known(spans, agreed, dict(index.states(pauses.NAME)))
 
 
 def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
-    """The INCURSIONs that are new to the ledger of this clone. What it does not know yet, it cannot tell of."""
-    from bb.ops.holdings import incursions  # noqa: PLC0415  (most who ask only want to know)
+    """Record FINDINGS as INCURSIONs. Returns the ids of the new ones. Reservations that this clone's ledger does not
+    have yet are skipped."""
+    from bb.ops.holdings import incursions  # noqa: PLC0415  (needed only with --record)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
     touched: dict[tuple[str, str], list[tuple[str, Held]]] = {}
-    for each in filter(ci.is_incursion, findings):
-        known = held.one(each.lease.reservation.id) if each.lease else None
-        if known and each.path and (what := held.held(known)):
-            for commit in each.commits:
-                touched.setdefault((each.agent or ids.PERSON, commit), []).append((each.path, what))
+    for finding in filter(ci.is_incursion, findings):
+        known = held.one(finding.lease.reservation.id) if finding.lease else None
+        if known and finding.path and (reservation := held.held(known)):
+            for commit in finding.commits:
+                touched.setdefault((finding.agent or ids.PERSON, commit), []).append((finding.path, reservation))
     events = (incursions.report(desk, who, CI, met, commit) for (who, commit), met in touched.items())
     return [event.id for several in events for event in several]
 
 
 def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
-    """The commits without the paths that the base's ignore file names, and how many paths those are."""
-    written = commits.file_at(desk.place, change.base, work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
-    if not written:
+    """The commits without the paths that the base's ignore file names, and the number of those paths."""
+    octets = commits.file_at(desk.place, change.base, work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
+    if not octets:
         return list(change.commits), 0
-    rules = ignore_files.read(written, ignore_case=work_tree.minds_no_case(desk.place))
+    rules = ignore_files.read(octets, ignore_case=work_tree.minds_no_case(desk.place))
     paths = {path for commit in change.commits for path in commit.paths}
     ignored = {path for path in paths if rules.ignores(path)}
     return [
@@ -271,18 +270,18 @@ def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
 
 
 def _scope(desk: Desk, written: str) -> scopes.Scope:
-    """A scope that was declared by word. What lies in the work tree is the change's, so it has no say in this."""
+    """A scope from --scope. The work tree is not consulted, because its content is part of the change."""
     root = work_tree.root_of(desk.place)
     cwd = desk.cwd if desk.place.work_tree else root
     scopes.refuse_ambiguous(written, work_tree.PLATFORM)
     try:
         return scopes.scope(written, root=root, cwd=cwd, platform=work_tree.PLATFORM)
     except ScopeOutside:
-        raise ScopeOutside(f"{harmless(written[:200])} lies outside the repository") from None
+        raise ScopeOutside(f"{harmless(written[:200])} is outside the repository") from None
 
 
 def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, Any]) -> dict[str, Any]:
-    errors = sum(each.severity == ci.ERROR for each in findings)
+    errors = sum(finding.severity == ci.ERROR for finding in findings)
     return {
         "base": change.base,
         "head": change.head,
@@ -291,19 +290,19 @@ def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, An
         "paths": len({path for commit in change.commits for path in commit.paths}),
         "errors": errors,
         "warnings": len(findings) - errors,
-        "findings": [each.shown() for each in findings[:SHOWN]],
+        "findings": [finding.shown() for finding in findings[:SHOWN]],
         "ledger": source,
-        "clock_trust": "low",  # time stamps of several machines were compared
+        "clock_trust": "low",  # the times come from several machines
     }
 
 
 def _summary(findings: Sequence[ci.Finding]) -> str:
-    """What the first of the errors is, in short, and how many there are."""
-    errors = [each for each in findings if each.severity == ci.ERROR]
+    """The first error in short, and the number of further errors."""
+    errors = [finding for finding in findings if finding.severity == ci.ERROR]
     first = errors[0]
-    what = harmless(first.path) if first.path else first.text
+    text = harmless(first.path) if first.path else first.text
     if first.lease:
-        what += f" was not for {first.agent or 'a person'} to change, but for {first.lease.reservation.agent}"
+        text += f" was changed by {first.agent or 'a person'}, but {first.lease.reservation.agent} held it"
     elif first.rule == ci.OUTSIDE:
-        what += f" lies outside of what {first.agent or 'a person'} had declared"
-    return f"{what}; and {len(errors) - 1} more" if len(errors) > 1 else what
+        text += f" is outside the declared scopes of {first.agent or 'a person'}"
+    return f"{text}; and {len(errors) - 1} more" if len(errors) > 1 else text

@@ -1,6 +1,6 @@
-"""May this commit be made? What `bb check --staged` and the commit hook answer.
+"""Checks whether a commit may be made, for `bb check --staged` and the commit hook.
 
-For an agent whatever cannot be judged is refused; a person is told, and never stopped.
+If the check fails for any reason, an agent is refused. A person gets a warning and is never stopped.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from bb.coordination.guards.changes import Change
     from bb.ops.desk.desk import Desk
 
-IGNORED = "ignored"  # somebody holds it, and the ignore file says that this does not matter
+IGNORED = "ignored"  # another agent holds the path, but the ignore file names it
 OVERRIDE = "BB_OVERRIDE"
-RECORDED = 100  # paths; with more of them the reservations say enough
-HINT = f"leave it out: `git restore --staged PATH`; or say why it is right: {OVERRIDE}='reason' git commit …"
+RECORDED = 100  # most paths in the recorded override; its reservations are always recorded
+HINT = f"unstage it: `git restore --staged PATH`; or override with a reason: {OVERRIDE}='reason' git commit …"
 
 
 def verdict(desk: Desk, who: str | None, override: str | None) -> dict[str, Any]:
-    """Whether WHO, an agent or (None) the person, may make the commit that the index is for."""
-    desk.place  # noqa: B018  (outside any repository there is nothing to judge, whoever asks)
+    """Whether WHO, an agent or (None) the person, may commit the staged changes."""
+    desk.place  # noqa: B018  (refuses outside a repository, for a person too)
     if who is None:
         if override is not None:
-            raise NoAgent("only an agent is ever stopped, so only an agent overrides")
+            raise NoAgent("an override needs an agent, because only agents are stopped")
         return _for_person(desk)
     if override is None and (set_before := desk.env.get(OVERRIDE)):
         override = Override.from_text(set_before, OVERRIDE)
@@ -51,23 +51,23 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     answer = _answer(desk, who)
     if answer["may_touch"]:
         return answer
-    in_way = [each for each in answer["paths"] if each["verdict"] == HELD]
-    if override is None or any(map(is_frozen, in_way)):  # what the person has frozen is no agent's to argue about
+    in_way = [path for path in answer["paths"] if path["verdict"] == HELD]
+    if override is None or any(map(is_frozen, in_way)):  # an agent cannot override a freeze
         raise refusal(in_way, who, answer, HINT)
-    others = [each["reservation_id"] for path in in_way for each in path["held_by"] if each["agent_id"] != who]
+    others = [held["reservation_id"] for path in in_way for held in path["held_by"] if held["agent_id"] != who]
     paths = tuple(path["path"] for path in in_way[:RECORDED])
     fact = Overridden(who, override, paths, tuple(dict.fromkeys(others)))
-    from bb.ops.holdings import incursions  # noqa: PLC0415  (hardly ever)
+    from bb.ops.holdings import incursions  # noqa: PLC0415  (rarely needed)
 
     (*_, event) = signs_of_life.act(desk, who, lambda _, __: [fact])
-    held = desk.holdings(desk.store.caught_up(), desk.now())
-    lie = [scopes.existing(path["path"]) for path in in_way]
-    incursions.report(desk, who, COMMIT, incursions.touched(held, lie, who))
+    holdings = desk.holdings(desk.store.caught_up(), desk.now())
+    overridden = [scopes.existing(path["path"]) for path in in_way]
+    incursions.report(desk, who, COMMIT, incursions.touched(holdings, overridden, who))
     return answer | {"may_touch": True, "override": {"reason": override, "event_id": event.id}}
 
 
 def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
-    """What is staged, and whose it is. Where there is no ledger, git is not even asked."""
+    """The staged paths with their verdicts. Without a ledger, git is not run."""
     if not desk.store.exists:
         return _answered(who, [], is_managed=False)
     if who:
@@ -79,20 +79,20 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
     coming = Coming(desk.place, desk.env)
     changes = coming.changes()
     held = desk.holdings(index, desk.now())
-    found = [_judged(judged(held, _scope(change), who), change) for change in changes]
-    in_way = [place for place, each in enumerate(found) if each["verdict"] == HELD]
+    rows = [_judged(judged(held, _scope(change), who), change) for change in changes]
+    in_way = [(row, change) for row, change in zip(rows, changes, strict=True) if row["verdict"] == HELD]
     if in_way:
         rules = coming.ignoring(ignore_case=work_tree.minds_no_case(desk.place))
-        for place in in_way:
-            if rules.ignores(changes[place].path, is_folder=changes[place].is_submodule):
-                found[place]["verdict"] = IGNORED
-    return _answered(who, found)
+        for row, change in in_way:
+            if rules.ignores(change.path, is_folder=change.is_submodule):
+                row["verdict"] = IGNORED
+    return _answered(who, rows)
 
 
 def _answered(
     who: str | None, paths: Sequence[dict[str, Any]], *, is_managed: bool = True, **more: Any
 ) -> dict[str, Any]:
-    may_touch = all(each["verdict"] != HELD for each in paths)
+    may_touch = all(path["verdict"] != HELD for path in paths)
     more = {"override": None, "not_judged": None} | more
     return {"agent_id": who, "may_touch": may_touch, "is_managed": is_managed, "paths": list(paths), **more}
 
@@ -102,6 +102,6 @@ def _scope(change: Change) -> scopes.Scope:
 
 
 def _judged(verdict: dict[str, Any], change: Change) -> dict[str, Any]:
-    """VERDICT with the path as git writes it; what is no text in it is escaped, as every JSON reader wants it."""
+    """VERDICT with the path as git writes it. Bytes that are not valid UTF-8 are escaped, so that the JSON is valid."""
     path = change.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return verdict | {"path": path}

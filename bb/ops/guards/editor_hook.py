@@ -1,4 +1,4 @@
-"""Before and after a tool of an editor runs: may it touch these files, and has it touched somebody's?"""
+"""The hooks before and after an editor's tool runs: may it change these files, and did it change held files?"""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.editor_requests import File
 
-WITHOUT_NAME = "the person can install it without that, `bb hooks install --editor EDITOR`"
-ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # who asks is known not to be the agent it says it is
-LONGEST_NAME = 200  # of a path or a bead, in a sentence
+WITHOUT_NAME = "the person can install it without --agent: `bb hooks install --editor EDITOR`"
+ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # the caller is known not to be the agent that it names
+LONGEST_NAME = 200  # characters of a path or a bead in a command that is shown
 
 
 class AutoBead(Plain):
-    """The bead that files are reserved for by themselves."""
+    """The bead of reservations made by --auto-reserve."""
 
     metavar = "BEAD"
 
@@ -66,7 +66,7 @@ class AutoBead(Plain):
         "bb hook pre-tool --host claude --auto-reserve --bead bb-12",
         """bb hook pre-tool --agent amber-otter --json --payload '{"tool_name": "Write", "tool_input": {}}'""",
     ),
-    auto_reserve="Reserve a file when its agent first edits it, if nobody holds it.",
+    auto_reserve="Reserve a free file when the agent first edits it.",
 )
 def pre_tool(
     desk: Desk,
@@ -77,17 +77,18 @@ def pre_tool(
     bead: AutoBead = AutoBead("auto"),  # noqa: B008  (a text)
     payload: Payload | None = None,
 ) -> dict[str, Any]:
-    """May this tool run? What an editor asks before every edit and every shell command.
+    """Check an editor's tool before it runs. Editors call this before every edit and every shell command.
 
-    Reads what the editor sends on stdin, and answers in its form: nothing when there is no objection, a refusal with
-    its reason when another agent holds the file or the person has frozen it, be it edited or written by a shell
-    command, and when the person has paused the agent. What is not understood passes, with a note on stderr; an edit by
-    a known agent whose verdict cannot be had is refused. A person is told, and not stopped.
+    Reads the editor's payload on stdin and answers in the editor's format. The answer is empty if the tool may run. It
+    is a refusal with its reason if another agent holds a file that the tool edits or a shell command writes, if the
+    person has frozen the file, or if the person has paused the agent. A payload that is not understood passes, with a
+    note on stderr. If the check of an edit by a known agent fails, the edit is refused. A person gets a warning and is
+    not stopped.
     """
     try:
         heard = listen(desk, editors.PRE_TOOL, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: not understood, so it passes: {error}")
+        return passed(None, f"bb: the payload was not understood, so the tool may run: {error}")
     wanted = bead if auto_reserve else None
     if heard.paths:
         answer = _edit(desk, heard, agent, wanted)
@@ -96,7 +97,7 @@ def pre_tool(
     if heard.command:
         return _command(desk, heard, agent, wanted)
     if editors.is_edit(heard):
-        return passed(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it passes")
+        return passed(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it may run")
     return passed(heard)
 
 
@@ -109,14 +110,14 @@ def pre_tool(
 def post_tool(
     desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
 ) -> dict[str, Any]:
-    """A tool has run: a sign of life, and a word where it has changed what another agent holds.
+    """After an editor's tool ran: record a sign of life, and warn if it changed files that another agent holds.
 
-    Whatever goes wrong here goes to stderr, and stops nothing.
+    Errors are written to stderr and stop nothing.
     """
     try:
         heard = listen(desk, editors.POST_TOOL, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: not understood: {error}")
+        return passed(None, f"bb: the payload was not understood: {error}")
     try:
         who = worker(desk, heard, agent) if os.path.isdir(desk.place.store) else None
         if who is None:
@@ -136,8 +137,8 @@ def post_tool(
         return passed(heard)
     first = next(iter(changed.values()))
     them = Outside(holder(first, who)["agent_id"])
-    whose = "the person has frozen" if check.is_frozen(first) else "another agent holds"
-    news = f"bb: you have changed what {whose}: {_whose(first, who)}."
+    whose = "that the person has frozen" if check.is_frozen(first) else "that another agent holds"
+    news = f"bb: you have changed a file {whose}: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
     return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
 
@@ -151,16 +152,16 @@ def _verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[Fi
     return {file: check.judged(held, file.scope, who) for file in files}
 
 
-def _that_are(verdict: str, desk: Desk, found: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
-    """The files of that VERDICT, without those that the ignore file leaves to everybody."""
-    meant = [file for file, each in found.items() if each["verdict"] == verdict]
-    left_to_all = ignored(desk, meant)
-    return {file: found[file] for file in meant if file not in left_to_all}
+def _that_are(verdict: str, desk: Desk, verdicts: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
+    """The files with that VERDICT, without those that the ignore file names."""
+    files = [file for file, row in verdicts.items() if row["verdict"] == verdict]
+    skipped = ignored(desk, files)
+    return {file: verdicts[file] for file in files if file not in skipped}
 
 
 def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
-    """Record what WHO has changed of others, and tell them; the same once."""
-    from bb.ops.holdings import incursions  # noqa: PLC0415  (hardly ever)
+    """Record the changes by WHO in reservations of others, and notify the holders; each change once."""
+    from bb.ops.holdings import incursions  # noqa: PLC0415  (rarely needed)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
     incursions.report(desk, who, HOOK, incursions.touched(held, scopes, who))
@@ -168,7 +169,7 @@ def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
 
 def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
     """May these files be edited?"""
-    who = named or desk.env.get("BB_AGENT")  # an agent is at work, even if it should turn out to be none we know
+    who = named or desk.env.get("BB_AGENT")  # an agent is at work, even if it turns out not to be registered
     try:
         if not desk.store.exists:
             return passed(heard)
@@ -179,13 +180,13 @@ def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict
         return passed(heard)
     except Exception as error:
         if not who and not isinstance(error, BbError | NotUnderstood):
-            raise  # a bug, to be reported as one
-        return _no_verdict(heard, who, error)  # an editor takes any failure for a yes, so even a bug says no here
+            raise  # a bug is reported as one
+        return _no_verdict(heard, who, error)  # editors allow a tool when its hook fails, so even a bug must refuse
 
 
 def _command(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
-    """May this command line be run? It may write files, and hurt others by what it makes git do."""
-    from bb.ops.guards import shell_hazards  # noqa: PLC0415  (an edit is no shell command)
+    """May this shell command run? It may write held files, or harm other agents' work through git."""
+    from bb.ops.guards import shell_hazards  # noqa: PLC0415  (needed only for shell commands)
 
     answer = _written(desk, heard, named, bead) if heard.written else passed(heard)
     if answer["verdict"] == REFUSED or answer["reply"]:
@@ -195,7 +196,7 @@ def _command(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> d
 
 
 def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
-    """May these files be written? As with an edit, but what cannot be told passes, as with any command."""
+    """May the command write these files? Checked as an edit, but if the check fails, the command passes."""
     try:
         files = files_of(desk, written_by(desk, heard)) if os.path.isdir(desk.place.store) else []
         return _judged(desk, heard, worker(desk, heard, named), files, bead) if files else passed(heard)
@@ -203,19 +204,19 @@ def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> d
         return passed(heard)
     except ANOTHER_SESSION as error:
         if named:
-            error.hint = f"{error.hint}. This hook says --agent {named} in every session: {WITHOUT_NAME}"
+            error.hint = f"{error.hint}. This hook passes --agent {named} in every session; {WITHOUT_NAME}"
         return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
     except (BbError, NotUnderstood) as error:
-        return passed(heard, f"bb cannot tell whether this writes what others hold, so it passes: {error}")
+        return passed(heard, f"bb cannot check whether this writes files that others hold, so it may run: {error}")
 
 
 def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, Any]:
-    """Nobody can tell: an agent is stopped, a person is told."""
+    """The check failed: refuse an agent, warn a person."""
     is_known = isinstance(error, BbError | NotUnderstood)
-    said = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
+    message = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
-    start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot tell whether this may be edited: "
-    why = f"{start}{said}{hint}"
+    start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot check whether this may be edited: "
+    why = f"{start}{message}{hint}"
     return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
 
 
@@ -225,24 +226,24 @@ def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], be
         signs_of_life.judged(desk, index, who)
         if pause := pause_check.of(index, who):
             return refused(heard, _paused(pause, who))
-    if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation
+    if damages := desk.store.damages():  # an unreadable line may be a reservation
         from bb.ledger.journal.journal import LedgerDamaged  # noqa: PLC0415
 
         raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
-    found = _verdicts(desk.holdings(index, desk.now()), files, who)
-    if in_way := list(_that_are(check.HELD, desk, found).values()):
+    verdicts = _verdicts(desk.holdings(index, desk.now()), files, who)
+    if in_way := list(_that_are(check.HELD, desk, verdicts).values()):
         if who:
             return refused(heard, _why_not(in_way, who))
-        known = f"bb: {_whose(in_way[0], None)}. Nobody told bb which agent edits it, so it passes as a person's edit."
-        return passed(heard, known, reply=editors.shown(known))
+        warning = f"bb: {_whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
+        return passed(heard, warning, reply=editors.shown(warning))
     if not who or bead is None:
         return passed(heard)
-    free = [file.scope for file in _that_are(check.FREE, desk, found)]
+    free = [file.scope for file in _that_are(check.FREE, desk, verdicts)]
     return _reserved(desk, heard, who, free, bead) if free else passed(heard)
 
 
 def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
-    """Hold what WHO is about to edit. Who is faster has it, or has been waiting for it, and then this is refused."""
+    """Reserve the files that WHO is about to edit. Refused if another agent was faster or waits for them."""
     from bb.coordination.holdings.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
     from bb.ops.holdings import reservations  # noqa: PLC0415
@@ -250,13 +251,13 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
     try:
         reservations.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(reservations.TTL)))
     except BbError as error:
-        return refused(heard, f"bb: this cannot be reserved, so do not edit it: {error} ({error.hint})")
+        return refused(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
     return passed(heard)
 
 
 def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
-    """The refusal: whose it is, why and until when, and what can be done instead."""
-    if frozen := next((each for each in in_way if check.is_frozen(each)), None):
+    """The refusal of an edit: the holder, the bead, the end of the reservation, and alternatives."""
+    if frozen := next((row for row in in_way if check.is_frozen(row)), None):
         return _why_frozen(frozen, who)
     first = holder(in_way[0], who)
     path = _short(in_way[0]["path"])
@@ -265,7 +266,7 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     reserve = f"bb agent reserve --agent {who} --bead BEAD --scope"
     if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
         scope = quoted(_short(first["scope"]))
-        way = f"take it over, for its holder has fallen silent: {reserve} {scope} --takeover-stale"
+        way = f"take it over, because its holder is silent: {reserve} {scope} --takeover-stale"
     else:
         way = f"wait for it: {reserve} {quoted(path)} --wait 300"
     letter = f"--bead {bead} --category BLOCKED --subject {quoted(f'I need {path}')} --body 'Why, and until when?'"
@@ -275,17 +276,17 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
 
 
 def _why_frozen(found: dict[str, Any], who: str) -> str:
-    """The refusal of what the person has frozen: nothing goes past that."""
+    """The refusal of an edit of a frozen path."""
     subject = quoted(f"I need {_short(found['path'])}")
     letter = f"--bead BEAD --category BLOCKED --subject {subject} --body 'Why?'"
     ask = f"ask: bb agent send --from {who} --to user {letter}"
-    return f"bb: {_whose(found, who)}. Do not edit it until the person lifts that. Instead: {ask}; or work elsewhere."
+    return f"bb: {_whose(found, who)}. Do not edit it until the person thaws it. Instead: {ask}; or work elsewhere."
 
 
 def _paused(pause: Pause, who: str) -> str:
-    """The refusal of whatever a paused agent would change."""
-    may = f"read and answer mail, hand over (bb protocol handoff), give back (bb agent release --agent {who} --all)"
-    return f"bb: {pause.told()}. Change nothing until you are let go on. You may still {may}, or stop here."
+    """The refusal of a paused agent's change."""
+    may = f"read and answer mail, hand over (bb protocol handoff), release (bb agent release --agent {who} --all)"
+    return f"bb: {pause.told()}. Change nothing until the person unpauses you. You may still {may}, or stop here."
 
 
 def _whose(found: dict[str, Any], who: str | None) -> str:
@@ -298,18 +299,18 @@ def _whose(found: dict[str, Any], who: str | None) -> str:
         named = show.name(scope)
         part = "" if scope == path else f" as part of {named}" if path.startswith(f"{scope}/") else f" ({named})"
         return f"{show.name(path)} is frozen by {first['agent_id']}{part}{until}{why}"
-    over = "its time was over at" if first["is_expired"] else "until"
-    what, part = show.name(path), ""
+    end = "expired at" if first["is_expired"] else "until"
+    file, part = show.name(path), ""
     if path == "." or scope.startswith(f"{path}/"):
-        what = f"{show.name(scope)} in {what}"
+        file = f"{show.name(scope)} in {file}"
     elif scope != path:
         part = f" as part of {show.name(scope)}"
     return (
-        f"{what} is reserved by {first['agent_id']}{part} for {first['bead_id']} "
-        f"({first['liveness']}, {over} {first['expires_at']})"
+        f"{file} is reserved by {first['agent_id']}{part} for {first['bead_id']} "
+        f"({first['liveness']}, {end} {first['expires_at']})"
     )
 
 
 def _short(text: str) -> str:
-    """A path or a bead as a word of a command that is shown to be copied."""
+    """A path or a bead, shortened for a command that is shown."""
     return show.clipped(text, LONGEST_NAME)

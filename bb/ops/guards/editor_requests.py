@@ -1,7 +1,7 @@
-"""What the hooks of editors have in common: hearing what the editor says, knowing who works in it, and answering.
+"""Common to the editor hooks: read the payload, find the agent and the files, and answer.
 
-A guard must not brick an editor, so what is not understood passes, with a note on stderr. Only where an agent is known
-to be at work, and what it is about to touch is known too, does a verdict that cannot be had count as a refusal.
+A guard must not make an editor unusable, so a payload that is not understood passes, with a note on stderr. A failed
+check is a refusal only if both the agent and the files that it would change are known.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 25  # bytes of a payload, which may carry a whole file
 BLOCKED = 2  # the exit status that stops a tool in every editor
-MOST_FOLDERS = 50  # of files that are looked into for a repository
-PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")  # where a host says its session belongs
+MOST_FOLDERS = 50  # most folders that are searched for a repository
+PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")  # the project directory of a host's session
 PASSED, REFUSED = "passed", "refused"
 
 
 class Host(Text):
-    """Which editor is calling: claude, codex or gemini; told from what it sends unless given."""
+    """The calling editor: claude, codex or gemini. Default: detected from the payload."""
 
     metavar = "HOST"
     choices = editors.HOSTS
 
 
 class Worker(Plain):
-    """The agent at work in the editor; BB_AGENT or whoever the session was started for, unless given."""
+    """The agent in the editor. Default: BB_AGENT, else the agent of the session."""
 
     metavar = "ID"
     is_agent = True
 
 
 class Payload(Plain):
-    """What the editor sends, as JSON; read from stdin unless given."""
+    """The editor's payload as JSON. Default: stdin."""
 
     metavar = "JSON"
     longest = LARGEST
@@ -61,28 +61,28 @@ def _sent(desk: Desk) -> bytes:
 
 
 def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> Heard:
-    """What the editor says, in whose directory we are from here on."""
+    """Read the editor's payload, and switch the desk to the editor's directory."""
     octets = payload.encode("utf-8", "surrogatepass") if payload is not None else _sent(desk)
     if not octets.strip():
-        raise NotUnderstood("nothing was sent on stdin")
+        raise NotUnderstood("stdin is empty")
     if len(octets) >= LARGEST:
         raise NotUnderstood(f"it is longer than {LARGEST:,} bytes")
     try:
-        # Tolerantly: half a character in the text of a file must not hide which file it is.
+        # Invalid UTF-8 in the content of a file is tolerated, so that the file's name can still be read.
         heard = editors.heard(json_text.loads(octets.decode("utf-8", "surrogateescape")), moment, host)
     except json_text.NotJson as error:
-        raise NotUnderstood(f"it is no JSON: {error}") from None
-    _stand(desk, heard)
+        raise NotUnderstood(f"it is not valid JSON: {error}") from None
+    _go_to_editor(desk, heard)
     desk.said_session = heard.session
     return heard
 
 
-def _stand(desk: Desk, heard: Heard) -> None:
-    """Stand where the editor does, in the repository that matters: that of the files it is about to change.
+def _go_to_editor(desk: Desk, heard: Heard) -> None:
+    """Switch the desk to the editor's directory and to the repository of the files that it is about to change.
 
-    An agent that has gone elsewhere, into another repository or none, may still change files of this one by their full
-    names. So the first place counts that has a ledger; a relative name is always meant from where the agent is. What a
-    command writes elsewhere comes last, for the command may do more where the agent is.
+    An agent in another directory may still change files of this repository by absolute paths. So several folders are
+    tried, and the first repository with a ledger is used. A relative path starts from the editor's directory. Files
+    that a shell command writes come last, because the command may do more in the editor's directory.
     """
     base = heard.cwd if os.path.isabs(heard.cwd) and os.path.isdir(heard.cwd) else desk.cwd
     files = [os.path.dirname(os.path.join(base, path)) for path in heard.paths[:MOST_FOLDERS]]
@@ -101,65 +101,65 @@ def _stand(desk: Desk, heard: Heard) -> None:
 
 
 def worker(desk: Desk, heard: Heard, named: str | None) -> str | None:
-    """Who works in the editor: as NAMED, as BB_AGENT says, or as its session was started; None for a person."""
+    """The agent in the editor: the one NAMED, else BB_AGENT, else that of the session; None for a person."""
     who = desk.actor(named) or session_of(desk, heard).agent
     return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
 
 
 def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:
-    """What is known of the editor's session."""
+    """The saved state of the editor's session."""
     return editor_sessions.read(desk.place.store, heard.session) if heard.session else editor_sessions.Session()
 
 
 class File(Record):
-    """A file or a whole folder that a tool would change: as everybody here calls it, and the worktree it lies in."""
+    """A file or folder that a tool would change: its scope and its worktree."""
 
     scope: Scope
     place: place.Place
 
 
 def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
-    """The files that a tool would change, without those that lie elsewhere.
+    """The files that a tool would change, without those outside this clone.
 
-    They may lie in another worktree of the same clone, even in one that is nested in ours. What looks like another path
-    stands for both: the tool makes the one, and its user may well mean the other.
+    They may be in another worktree of the clone, even a nested one. A path that looks like another path counts as both,
+    because the tool writes the one and its user may mean the other.
     """
     if len(paths) > editors.MOST_PATHS:
         raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
     if any("\0" in path for path in paths):
-        raise NotUnderstood("a path in it holds what no path can")
+        raise NotUnderstood("a path in it contains a NUL")
     named = [
-        each for path in paths for each in (path, work_tree.meant(desk.place, desk.cwd, path, is_path=True)) if each
+        name for path in paths for name in (path, work_tree.meant(desk.place, desk.cwd, path, is_path=True)) if name
     ]
-    found = [file for path in named if (file := _file(desk, path))]
-    return list({file.scope.text: file for file in found}.values())
+    files = [file for path in named if (file := _file(desk, path))]
+    return list({file.scope.text: file for file in files}.values())
 
 
 def written_by(desk: Desk, heard: Heard) -> list[str]:
     """The paths that a shell command would write."""
-    found = []
+    paths = []
     for write in heard.written:
         path = os.path.join(desk.cwd, write.path)
         if write.name is None or not os.path.isdir(path):
-            found.append(path)
+            paths.append(path)
         elif write.name:
-            found.append(os.path.join(path, write.name))
-    return found
+            paths.append(os.path.join(path, write.name))
+    return paths
 
 
 def _file(desk: Desk, path: str) -> File | None:
     written = os.path.join(desk.cwd, path)
-    for each in dict.fromkeys([written, os.path.realpath(written)]):
-        here = _place_of(desk, each)
+    for name in dict.fromkeys([written, os.path.realpath(written)]):
+        here = _place_of(desk, name)
         try:
-            return File(work_tree.scope_of(here, desk.cwd, each, is_path=True, is_exact=True), here)
+            return File(work_tree.scope_of(here, desk.cwd, name, is_path=True, is_exact=True), here)
         except ScopeOutside:
             continue
     return None
 
 
 def _place_of(desk: Desk, path: str) -> place.Place:
-    """The worktree of our clone that PATH lies in. The files of a submodule lie in ours as well."""
+    """The worktree of this clone that contains PATH. Files of a submodule belong to the containing worktree."""
     try:
         found = place.find(os.path.dirname(path), {})
     except place.NotARepository:
@@ -169,19 +169,19 @@ def _place_of(desk: Desk, path: str) -> place.Place:
 
 
 def ignored(desk: Desk, files: Iterable[File]) -> set[File]:
-    """Those FILES that anybody may change, whoever holds them: the ignore file of their worktree names them."""
+    """The FILES that the ignore file of their worktree names. Every agent may change them."""
     rules: dict[place.Place, Ignoring | None] = {}
-    found = set()
+    free = set()
     for file in files:
         if file.place not in rules:
             rules[file.place] = _ignoring(desk, file.place)
         if (rule := rules[file.place]) and rule.ignores(file.scope.path or file.scope.text):
-            found.add(file)
-    return found
+            free.add(file)
+    return free
 
 
 def _ignoring(desk: Desk, here: place.Place) -> Ignoring | None:
-    """What is ignored HERE, as the guard of a commit sees it. git is only asked where there is an ignore file."""
+    """The ignore rules of a worktree, as in the commit hook. git runs only if there is an ignore file."""
     if here.work_tree is None or not os.path.lexists(os.path.join(here.work_tree, work_tree.IGNORE_FILE)):
         return None
     from bb.ledger.git.staging import Coming  # noqa: PLC0415  (few repositories have that file)
@@ -190,16 +190,16 @@ def _ignoring(desk: Desk, here: place.Place) -> Ignoring | None:
 
 
 def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:
-    """The first reservation of another agent that stands in the way of WHO."""
-    found: dict[str, Any] = next(each for each in judged["held_by"] if each["agent_id"] != who)
-    return found
+    """The first reservation of an agent other than WHO on a judged path."""
+    reservation: dict[str, Any] = next(row for row in judged["held_by"] if row["agent_id"] != who)
+    return reservation
 
 
-# -- answers: what the editor reads, what goes to stderr, and what the exit status says
+# -- answers: the reply for the editor, notes for stderr, and the exit status
 
 
 def passed(heard: Heard | None = None, *notes: str, reply: dict[str, Any] | None = None) -> dict[str, Any]:
-    """No objection."""
+    """The tool may run."""
     return _answer(heard, PASSED, reply, list(notes), 0)
 
 

@@ -1,4 +1,4 @@
-"""What git's hooks call. Made to be quiet: whoever commits wants to read about it only when something is the matter."""
+"""The ops that git's hooks call. They print nothing unless there is a problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 TRAILER, TOKEN = "BB-Agent", "BB-Token"
-WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that is there before any editor is
+WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that exists before an editor opens
 
 
 class MessageFile(Plain):
@@ -29,25 +29,25 @@ class MessageFile(Plain):
 
 
 class Source(Plain):
-    """Where the message comes from, as git says it: message, template, merge, squash or commit."""
+    """The source of the message as git names it: message, template, merge, squash or commit."""
 
     metavar = "SOURCE"
 
 
 @op("hook.pre-commit", reads=True, screen="guards", examples=("bb hook pre-commit",))
 def pre_commit(desk: Desk) -> dict[str, Any]:
-    """May this commit be made? As `bb check --staged` answers, for BB_AGENT; silent when nothing is in the way."""
+    """Run `bb check --staged` for BB_AGENT before a commit. Prints nothing if the commit may be made."""
     named = desk.env.get("BB_AGENT")
     return verdict(desk, None if named in (None, "", ids.PERSON) else named, None)
 
 
 @op("hook.prepare-commit-msg", screen="guards", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
 def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = None) -> dict[str, Any]:
-    """Note in a commit's message which agent made it: `BB-Agent: amber-otter`. Never fails because of it.
+    """Add a trailer with the committing agent to a commit message: `BB-Agent: amber-otter`. Never stops a commit.
 
-    Where it holds what is committed in every clone, the reservation's token is noted too: `BB-Token: 41`.
-    Only BB_AGENT's, when it is registered here, and only where a message is there already; a message that has such a
-    trailer keeps it. Commits that a rebase or a cherry-pick makes again stay their authors'.
+    If the agent holds a global reservation of a committed path, its token is added too: `BB-Token: 41`. Only a
+    registered BB_AGENT is named, and only if the message exists already. An existing trailer is kept. Commits that a
+    rebase or a cherry-pick repeats keep their authors.
     """
     agent = desk.env.get("BB_AGENT")
     try:
@@ -70,12 +70,10 @@ def _sign(desk: Desk, agent: str, file: str) -> bool:
 
 
 def _token(desk: Desk, agent: str, coming: Coming) -> int | None:
-    """The lowest token of the global reservations that cover what is committed; CI refuses work under an old one."""
+    """The lowest token of the global reservations that cover a staged path. CI refuses work under an outdated token."""
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    everywhere = [(each, token) for each in held.of(agent) if (token := held.token(each.reservation))]
-    if not everywhere:
+    tokens = [(own.scope, token) for own in held.of(agent) if (token := held.token(own.reservation))]
+    if not tokens:
         return None
     paths = [change.path for change in coming.changes()]
-    return min(
-        (token for each, token in everywhere if any(held.lies_in(path, each.scope) for path in paths)), default=None
-    )
+    return min((token for scope, token in tokens if any(held.lies_in(path, scope) for path in paths)), default=None)

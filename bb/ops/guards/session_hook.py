@@ -1,4 +1,4 @@
-"""When an editor's session starts: who works in it, what it needs to know, and the rules of the house."""
+"""The hook at the start of an editor's session: finds or registers its agent, and tells it the state and the rules."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bb.coordination.wiring.editors import Heard
     from bb.ops.desk.desk import Desk
 
-MOST = 5  # of the others, and of what one holds
-LONGEST = 160  # of a text of somebody else's
+MOST = 5  # most items of a list that are named
+LONGEST = 160  # most characters of a text from another agent
 SESSION_LENGTH = 80
 RULES = """\
 Reserve before you edit: bb agent reserve --agent {who} --scope PATH --bead BEAD; leave alone what others hold.
@@ -41,7 +41,7 @@ In git name your own files: no stash, add -A, reset --hard, forced push. Judge w
         "bb hook session-start --register --role builder < payload.json",
         """bb hook session-start --agent amber-otter --payload '{"session_id": "8c35adc1"}'""",
     ),
-    register="Register the session under a free name when nobody says who works in it.",
+    register="Register the session under an unused name if its agent is unknown.",
 )
 def session_start(
     desk: Desk,
@@ -52,15 +52,15 @@ def session_start(
     role: Role = Role("agent"),  # noqa: B008  (a text)
     payload: Payload | None = None,
 ) -> dict[str, Any]:
-    """A session starts or goes on: tell its agent who it is and where it stands.
+    """At the start of an editor's session, tell its agent its name, its reservations, its mail and the rules.
 
-    Who that is comes from --agent, BB_AGENT, or what an earlier start of the same session said, and is remembered for
-    the session's other hooks. Where CLAUDE_ENV_FILE names a file, BB_AGENT is written there for the session's shell.
+    The agent comes from --agent, BB_AGENT, or an earlier start of the same session. It is saved for the session's other
+    hooks. If CLAUDE_ENV_FILE names a file, BB_AGENT is written there for the session's shell.
     """
     try:
         heard = listen(desk, editors.SESSION_START, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: not understood: {error}")
+        return passed(None, f"bb: the payload was not understood: {error}")
     try:
         if not desk.store.exists:
             return passed(heard)
@@ -83,10 +83,10 @@ def session_start(
 
 
 def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str | None:
-    """Who works in the session; somebody new in that ROLE where nobody is known."""
+    """The agent of the session. If there is none and ROLE is given, a new agent is registered."""
     if who := worker(desk, heard, named):
         return who
-    if role is None or desk.env.get("BB_AGENT"):  # a person who says so stays one
+    if role is None or desk.env.get("BB_AGENT"):  # BB_AGENT=user: the person works here
         return None
     taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)}
     name = names.free(f"{desk.place.title} {heard.session}", taken)
@@ -94,39 +94,39 @@ def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str |
 
 
 def _nobody(heard: Heard) -> str:
-    """What to do where nobody has said who works here."""
+    """The instructions for a session without a known agent."""
     is_plain = heard.session.isascii() and heard.session.isprintable() and 0 < len(heard.session) <= SESSION_LENGTH
     payload = quoted('{"session_id": "' + heard.session + '"}') if is_plain else "PAYLOAD"
     return (
-        "bb: other agents work in this repository, and nobody said who you are, so your edits are not guarded. "
-        "Take a name (bb agent name proposes one): bb agent register --name NAME --role ROLE; then tell this session's "
-        f"hooks: bb hook session-start --agent NAME --payload {payload}"
+        "bb: other agents work in this repository. bb does not know which agent you are, so it does not check your "
+        "edits. Choose a name (bb agent name proposes one): bb agent register --name NAME --role ROLE; then tell this "
+        f"session's hooks: bb hook session-start --agent NAME --payload {payload}"
     )
 
 
 def _welcome(desk: Desk, who: str) -> str:
-    """Who it is, who else is here, what it holds, what waits for it, and the rules: at most 400 tokens."""
+    """The agent's name, other active agents, its reservations, its mail, and the rules: at most 400 tokens."""
     about = Outside(overview.resume(desk, agent=Someone(who)))
-    others = Outside(overview.shown_agents(desk, desk.store.caught_up()))
-    present = [f"{each['agent_id']}" for each in others if each["agent_id"] != who and each["liveness"] == "active"]
-    holds = [f"{each['scope']} ({each['bead']})" for each in about["holds"]]
+    agents_here = Outside(overview.shown_agents(desk, desk.store.caught_up()))
+    others = [f"{one['agent_id']}" for one in agents_here if one["agent_id"] != who and one["liveness"] == "active"]
+    holds = [f"{own['scope']} ({own['bead']})" for own in about["holds"]]
     lines = [
-        f"bb: you are {who} ({about['role']}); BB_AGENT or --agent {who} says so to bb.",
-        f"Also at work: {_few(present)}." if present else "Nobody else is at work here.",
-        f"You hold: {_few(holds)}." if holds else "You hold nothing yet.",
+        f"bb: you are {who} ({about['role']}); identify yourself to bb with BB_AGENT or --agent {who}.",
+        f"Other active agents: {_few(others)}." if others else "No other agent is active here.",
+        f"You hold: {_few(holds)}." if holds else "You hold no reservations yet.",
     ]
     if pause := about.get("paused"):
         why = f" ({quotation(pause['why'], LONGEST)})" if pause["why"] else ""
-        lines.append(f"You are paused by {pause['by']}{why}: change nothing until you are let go on.")
+        lines.append(f"You are paused by {pause['by']}{why}: change nothing until the person unpauses you.")
     if about["unread"] or about["to_accept"]:
-        waiting = f"{about['unread']} messages unread, {len(about['to_accept'])} to accept"
+        waiting = f"{about['unread']} messages unread, {len(about['to_accept'])} to acknowledge"
         lines.append(f"{waiting}: bb agent inbox --agent {who}")
     if last := about["last_handoff"]:
         following = quotation(last["next_action"] or last["summary"], LONGEST)
         doubt = ", unverified," if last.get("signature") else ""
         lines.append(f"Last hand-off to you, from {last['from']}{doubt} about {last['bead']}: {following}")
     if dirty := about["dirty"]:
-        lines.append(f"Uncommitted in what you hold: {_few([f'{each}' for each in dirty])}.")
+        lines.append(f"Uncommitted changes in your scopes: {_few([f'{path}' for path in dirty])}.")
     return "\n".join([*lines, RULES.format(who=who)])
 
 

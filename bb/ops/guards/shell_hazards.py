@@ -1,7 +1,7 @@
-"""Before a shell command of an editor runs: would it hurt the work of others in this clone, or speak for the person?
+"""Checks an editor's shell command before it runs: it must not harm other agents' work or act as the person.
 
-What is known of the surroundings is looked up only for a command that is a hazard at all, and as far as its rule needs.
-What cannot be told passes: a command line is not an edit, and there is always another way to write it.
+Files and agents are looked up only for a hazardous command, and only as far as its rule needs. If the check fails, the
+command passes: command lines cannot be checked completely anyway.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-MOST_CHANGES = 1000  # whose they are is asked of so many; where more have changed, these speak for the rest
+MOST_CHANGES = 1000  # most changed files whose holders are looked up
 TOP = (":/", ":(top)")
-PERSONS = "`{order}` here would speak for the person, and you are {who}. Ask: bb agent send --from {who} --to user"
+PERSONS = "`{order}` is for the person only, and you are {who}. Ask the person: bb agent send --from {who} --to user"
 
 
 def _reads(words: Sequence[str]) -> bool:
@@ -51,7 +51,7 @@ def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
             return passed(heard)
         who = worker(desk, heard, named)
         if who is None:
-            return passed(heard, "bb: nobody told bb which agent runs this, so it passes as a person's command")
+            return passed(heard, "bb: No agent is named, so this is allowed as a person's command")
         if order:
             return refused(heard, f"bb: {PERSONS.format(order=order, who=who)}")
         for hazard in found:
@@ -61,12 +61,12 @@ def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
     except place.NotARepository:
         return passed(heard)
     except BbError as error:
-        return passed(heard, f"bb cannot tell whether this hurts others, so it passes: {error}")
+        return passed(heard, f"bb cannot check whether this harms other agents' work, so it may run: {error}")
     return passed(heard)
 
 
 def _around(desk: Desk, hazard: Hazard, who: str) -> Around | None:
-    """What is known of the place where a hazard would happen; None when that is unknown or not in this clone."""
+    """The agents and changes around a hazard; None if its directory is unknown or outside this clone."""
     if hazard.directory is None:
         return None
     folder = os.path.normpath(os.path.join(desk.cwd, hazard.directory))
@@ -85,39 +85,39 @@ def _around(desk: Desk, hazard: Hazard, who: str) -> Around | None:
     if hazard.kind in (hazards.STASH, hazards.PUSH):
         return around
     touched = _scopes(here, folder, hazard.paths)
-    meant = (each for each in _changes(desk, here, touched, hazard, who) if _is_meant(hazard, each))
-    return around.but(changes=tuple(meant))
+    affected = (change for change in _changes(desk, here, touched, hazard, who) if _is_affected(hazard, change))
+    return around.but(changes=tuple(affected))
 
 
-def _is_meant(hazard: Hazard, change: Change) -> bool:
+def _is_affected(hazard: Hazard, change: Change) -> bool:
     if hazard.kind == hazards.CLEAN:
         return not change.is_tracked
     return change.is_tracked or not hazard.only_tracked
 
 
 def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
-    """Agents that are not known to be gone, without WHO: of this clone, unless what they do elsewhere matters too."""
+    """The agents other than WHO that are not evicted: those of this clone, or of any clone."""
     now, index = desk.now(), desk.store.caught_up()
-    found, threshold = [], desk.stale_after_in(index)
+    others, threshold = [], desk.stale_after_in(index)
     for name, beat in presence.everybody(desk.place.store, now).items():
         known = roster.agent(name, index.state(roster.NAME, name))
         state = liveness.ACTIVE if beat.paused else liveness.liveness(beat.seen_at, now, threshold)
         is_near = in_any_clone or not beat.is_remote
         if name != who and is_near and known and not known.is_retired and state != liveness.EVICTED:
-            found.append(name)
-    return tuple(found)
+            others.append(name)
+    return tuple(others)
 
 
 def _sitting(desk: Desk, others: Sequence[str], work_tree: str) -> tuple[str, ...]:
-    """Which OTHERS have a session in that worktree."""
+    """The OTHERS with a session in that worktree."""
     real = os.path.realpath(work_tree)
-    found = editor_sessions.everybody(desk.place.store)
-    there = {each.agent for each in found if each.work_tree and os.path.realpath(each.work_tree) == real}
+    sessions = editor_sessions.everybody(desk.place.store)
+    there = {session.agent for session in sessions if session.work_tree and os.path.realpath(session.work_tree) == real}
     return tuple(name for name in others if name in there)
 
 
 def _checked_out(here: place.Place, names: Sequence[str]) -> str | None:
-    """A worktree other than this one in which one of those branches is checked out."""
+    """Another worktree in which one of the branches NAMES is checked out; None if there is none."""
     elsewhere = linked_work_trees.branches(here)
     mine = os.path.realpath(here.work_tree or "")
     return next(
@@ -126,30 +126,30 @@ def _checked_out(here: place.Place, names: Sequence[str]) -> str | None:
 
 
 def _scopes(here: place.Place, folder: str, paths: Sequence[str]) -> list[Scope] | None:
-    """What PATHS are, as git takes them, as far as they are paths at all; None when they are everything."""
-    found = []
+    """The scopes that PATHS name as git arguments, without those that are not paths; None for the whole worktree."""
+    named = []
     for path in paths:
         if path in TOP:
             return None
         try:
-            found.append(git_work_tree.scope_of(here, folder, path, is_exact=True))
+            named.append(git_work_tree.scope_of(here, folder, path, is_exact=True))
         except BbError:
-            continue  # a revision perhaps, or a pathspec that nobody here understands
-    return found
+            continue  # perhaps a revision, or a pathspec that bb does not understand
+    return named
 
 
 def _changes(desk: Desk, here: place.Place, touched: Sequence[Scope] | None, hazard: Hazard, who: str) -> list[Change]:
-    """The uncommitted changes there, within what is TOUCHED, and who holds each file."""
-    from bb.ledger.git import git  # noqa: PLC0415  (starting a program costs much of what a verdict may)
+    """The uncommitted changes in a worktree, within the TOUCHED scopes, with the holder of each file."""
+    from bb.ledger.git import git  # noqa: PLC0415  (few commands need it)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    found = changes.changed(git.changed(here.work_tree or ""))
+    changed = changes.changed(git.changed(here.work_tree or ""))
     if touched is not None:
-        found = [each for each in found if any(held.lies_in(each[1], scope) for scope in touched)]
-    holders = [(path, _holder(held, path, who), is_tracked) for is_tracked, path in found[:MOST_CHANGES]]
+        changed = [entry for entry in changed if any(held.lies_in(entry[1], scope) for scope in touched)]
+    holders = [(path, _holder(held, path, who), is_tracked) for is_tracked, path in changed[:MOST_CHANGES]]
     if hazard.kind == hazards.GATHER:
-        return [Change(*each) for each in holders]
-    # Who works in another clone has no changes in this one, whatever it holds.
+        return [Change(*entry) for entry in holders]
+    # An agent in another clone has no changes in this worktree, so its reservation does not make it their author.
     afar = {name for _, name, _ in holders if name and _is_afar(desk, name)}
     return [Change(path, None if name in afar else name, is_tracked) for path, name, is_tracked in holders]
 
@@ -160,7 +160,7 @@ def _is_afar(desk: Desk, name: str) -> bool:
 
 
 def _holder(held: Holdings, path: str, who: str) -> str | None:
-    """Who holds a changed file; WHO, wherever it may touch it."""
+    """The holder of a changed file: WHO if it may change the file, None if the file is free."""
     judged = check.judged(held, scopes.existing(path).but(is_file=True), who)
     if judged["verdict"] == check.FREE:
         return None

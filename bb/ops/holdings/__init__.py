@@ -1,1 +1,1 @@
-"""Ops on reservations: reserve, release, wait, transfer, freeze, report incursions."""
+"""Ops on reservations: reserve, release, wait, transfer, freeze, list and resolve incursions."""

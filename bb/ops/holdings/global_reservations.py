@@ -1,11 +1,11 @@
-"""Global reservations: granted by the remote's own order of publication, so that they hold against every clone.
+"""Global reservations: they hold in every clone, because the order of publication on the remote decides.
 
-    look      bring in all that is published; what is held by others refuses, as always
-    record    the reservation, naming the published commit it was checked against
-    publish   on exactly that commit; if somebody was faster, it was for nothing, and all of it is done again
+    look      fetch all published lines; reservations of other agents refuse the request as usual
+    record    record the reservation with the published commit that it was checked against
+    publish   push on top of exactly that commit; if another clone pushed first, start again from the beginning
 
-Whether it was admitted is read off the remote's history, never guessed. When the answer to a push is lost and the
-remote cannot be asked, the reservation is pending: not granted, and settled by the next sync.
+Whether the reservation was admitted is read from the remote's history, never guessed. If the answer to a push is lost
+and the remote cannot be reached, the reservation is pending: it is not granted, and the next sync decides.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-PATIENCE = 30.0  # seconds for all of it
+PATIENCE = 30.0  # seconds for all attempts together
 
 
 class GrantPending(Busy):
-    """It cannot be told whether the reservation was admitted."""
+    """It is not known whether the reservation was admitted."""
 
     code = "GRANT_PENDING"
-    hint = "you do not hold it yet; `bb sync` finds out, `bb agent status` shows it, `bb agent release` gives it up"
+    hint = "you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request"
 
 
 def refuse_what_means_nothing(
     wanted: Wanted, fallback: str | None, *, is_global: bool, waits: bool, key: str | None
 ) -> None:
-    """Refuse options that do not go with --global, and what goes with it alone."""
+    """Refuse --fallback without --global, and options that --global does not support."""
     if not is_global:
-        raise InvalidArgs(f"--fallback {fallback} goes with --global", path="$.fallback")
-    again = "ask again instead: that is harmless"
+        raise InvalidArgs(f"--fallback {fallback} needs --global", path="$.fallback")
+    again = "repeat the command instead: repeating it is safe"
     for name, is_given, hint in (
         ("wait", waits, again),
         ("key", key is not None, again),
-        ("allow-overlap", wanted.allow_overlap, "a global reservation shares nothing by accident"),
+        ("allow-overlap", wanted.allow_overlap, "a global reservation cannot overlap another one"),
     ):
         if is_given:
-            raise InvalidArgs(f"--global does not go with --{name}", hint=hint, path=f"$.{name.replace('-', '_')}")
+            raise InvalidArgs(f"--global cannot be used with --{name}", hint=hint, path=f"$.{name.replace('-', '_')}")
 
 
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
-    """Reserve what is WANTED against every clone, or be refused."""
+    """Reserve WANTED in every clone, or refuse."""
     store = desk.store
     arbiter = pins.read(store.path).publishes_to
     if arbiter is None:
@@ -76,21 +76,21 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
     except remote.Offline as offline:
         if fallback is None:
-            offline.hint = "nothing was reserved; try again, or hold it in this clone only: --fallback local"
+            offline.hint = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
             raise
         here_only = reservations.reserved(desk, wanted, None, allow_secret)
         return here_only | {"fallback": fallback, "why": offline.message}
 
 
 class _Attempts:
-    """Looking, recording and publishing, again and again while others are faster."""
+    """Looks, records and publishes, repeatedly while other clones publish first."""
 
     def __init__(self, desk: Desk, at_work: Sync, wanted: Wanted, allow_secret: str | None) -> None:
         self._desk = desk
         self._at_work = at_work
         self._wanted = wanted
         self._allow_secret = allow_secret
-        self._void: list[str] = []  # what was recorded and came to nothing
+        self._void: list[str] = []  # reservations that were recorded but not admitted
         self._deadline = time.monotonic() + PATIENCE
 
     def granted(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class _Attempts:
         try:
             while not (answer := self._once()):
                 if time.monotonic() + pause > self._deadline:
-                    raise remote.Contended("others were faster, again and again", remote=self._at_work.name)
+                    raise remote.Contended("other clones published first on every attempt", remote=self._at_work.name)
                 pause = wait(pause)
             return answer
         finally:
@@ -107,10 +107,10 @@ class _Attempts:
                 reservations.give_up(self._desk, self._wanted.agent, self._void)
 
     def _once(self) -> dict[str, Any] | None:
-        """What was granted; None when somebody was faster.
+        """One attempt. Returns the granted reservations; None if another clone published first.
 
-        Before it is granted nothing is recorded that would touch anybody else: a take-over is only named, and carried
-        out once it is admitted.
+        Nothing that affects other agents is recorded before the grant: a take-over is only named in the request, and
+        recorded after it is admitted.
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
@@ -121,10 +121,10 @@ class _Attempts:
         def decide(index: Index, held: Holdings) -> list[Any]:
             facts = reservations.decided(desk, wanted, index, held)
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
-            asked = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
+            requests = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             later[:] = [fact for fact in facts if not isinstance(fact, Reserved)]
-            self._refuse_what_is_in_way(asked, held)
-            return [*(Released(wanted.agent, name) for name in self._void), *asked]
+            self._refuse_blocked(requests, held)
+            return [*(Released(wanted.agent, name) for name in self._void), *requests]
 
         recorded = signs_of_life.act(desk, wanted.agent, decide, allow_secret=self._allow_secret)
         self._void = names = [event.id for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
@@ -133,35 +133,35 @@ class _Attempts:
         self._void = []
         if later:
             recorded += signs_of_life.act(desk, wanted.agent, lambda _, __: [*later, *mail.about(later)])
-            self._tell()
+            self._publish_later_facts()
         return reservations.report(desk, wanted, recorded)
 
-    def _tell(self) -> None:
-        """Publish what the others should know; if that is not possible now, the next sync does it."""
+    def _publish_later_facts(self) -> None:
+        """Publish take-overs and notices. If that fails, the next sync does it."""
         try:
             self._at_work.push(self._at_work.wanted())
         except (remote.Moved, BbError):
             return
 
-    def _refuse_what_is_in_way(self, asked: Sequence[Reserved], held: Holdings) -> None:
-        """Refuse what no reader would admit, although here nothing seems to be in its way.
+    def _refuse_blocked(self, requests: Sequence[Reserved], held: Holdings) -> None:
+        """Refuse a request that other clones would not admit, although no reservation here blocks it.
 
-        What was given back here, by whoever may, is in nobody's way: that comes out in the same commit, and counts
+        A grant that was released here does not block, because its release is published in the same commit and counts
         first.
         """
         grants = self._at_work.pins.in_force.grants
-        for fact in asked:
+        for fact in requests:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, grants)) - set((fact.takes or "").split())
             if blockers := {name for name in blockers if not _was_given_back(held.one(name))}:
                 holder = grants[min(blockers)]
                 raise ReservationConflict(
-                    f"{holder.agent} holds {show.name(holder.scope)} in every clone, by token {holder.token}",
+                    f"{holder.agent} holds {show.name(holder.scope)} in every clone, with token {holder.token}",
                     conflicts=[{"reservation_id": name, "agent_id": grants[name].agent} for name in sorted(blockers)],
                 )
 
     def _is_admitted(self, names: list[str]) -> bool:
-        """Publish on the commit that was looked at; whether the reservations of those names are admitted."""
+        """Publish on top of the commit that was fetched. Whether the reservations NAMES are admitted."""
         at_work = self._at_work
         try:
             at_work.push(at_work.wanted())
@@ -169,9 +169,9 @@ class _Attempts:
             return False
         except remote.Offline as offline:
             try:
-                at_work.look()  # perhaps it has arrived, and only the answer was lost
+                at_work.look()  # the push may have arrived, and only the answer was lost
             except remote.Offline:
-                self._void = []  # it may have been admitted, so it is not ours to say that it was not
+                self._void = []  # it may have been admitted, so it must not be released here
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.in_force.grants for name in names)
 

@@ -1,4 +1,4 @@
-"""INCURSIONs: found by hooks and CI, listed, and settled by those whom they concern."""
+"""INCURSIONs: recorded by hooks and CI, listed, and resolved by the agents concerned."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 SETTLED = (ACCEPTED, REVERTED, TRANSFERRED)
 STATES = (notices.OPEN, *SETTLED, notices.CLOSED)
-# A path that looks like a secret is in the work tree already, and a guard must be able to name it.
-AS_IT_IS_CALLED = "a path, as it is called in the work tree"
+# A path that looks like a secret is already in the work tree, and an incursion must be able to name it.
+AS_IT_IS_CALLED = "the path of a file in the work tree"
 
 
 class State(Text):
@@ -43,30 +43,30 @@ class State(Text):
 
 
 class Concerning(Someone):
-    """Only incursions by this agent, or into what it holds."""
+    """Only incursions by this agent or into its reservations."""
 
 
 class Limit(Number):
-    """At most so many."""
+    """The number of incursions to show, at most 500."""
 
     most = 500
 
 
 class EventId(Text):
-    """The id of the incursion."""
+    """The incursion's id."""
 
     metavar = "ID"
 
 
 class As(Text):
-    """What becomes of it: accepted, reverted or transferred."""
+    """The resolution: accepted, reverted or transferred."""
 
     metavar = "STATE"
     choices = SETTLED
 
 
 class Note(Plain):
-    """A word to those whom it concerns."""
+    """A note to the agents concerned."""
 
 
 @op(
@@ -82,9 +82,9 @@ def list_incursions(
     agent: Concerning | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
-    """Who wanted, or touched, what another agent holds: first what is open, and of that the newest.
+    """List incursions: requests for, or changes in, scopes that another agent holds. Open ones first, newest first.
 
-    Open is what was touched and nobody has settled, and where two agents work in each other's way.
+    An incursion is open while a change is not resolved, or while two agents work on overlapping scopes.
     """
     known = events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -114,21 +114,23 @@ def resolve(
     note: Note | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Say what becomes of an incursion: it is accepted, it is reverted, or the place is transferred.
+    """Resolve an incursion: the change is accepted or reverted, or the reservation is transferred.
 
-    Whoever holds the place may say any of it, and so may the person (`--agent user`); who came in may say that it has
-    reverted what it did. `transferred` passes the reservation on, as it is, to who came in. The others are told.
-    Saying the same again changes nothing.
+    The holder and the person (`--agent user`) may choose any resolution. The agent that made the change may report
+    that it reverted the change. `transferred` passes the reservation on, unchanged, to the agent that made the change.
+    The other parties are notified. Resolving it the same way again changes nothing.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    said = incursions.note(note)
+    text = incursions.note(note)
 
     def decide(index: Index, held: Holdings) -> list[Fact]:
-        found = _found(Events(index, held, ""), event)
-        facts = incursions.resolve(found, who, as_, said)
-        passed_on = _passed_on(index, held, found, who) if facts and as_ == TRANSFERRED else []
-        told = [letter for fact in facts if isinstance(fact, Resolved) for letter in mail.settled(found.fact, fact)]
-        return [*facts, *passed_on, *told, *mail.about(passed_on)]
+        incident = _incident(Events(index, held, ""), event)
+        facts = incursions.resolve(incident, who, as_, text)
+        passed_on = _passed_on(index, held, incident, who) if facts and as_ == TRANSFERRED else []
+        letters = [
+            letter for fact in facts if isinstance(fact, Resolved) for letter in mail.settled(incident.fact, fact)
+        ]
+        return [*facts, *passed_on, *letters, *mail.about(passed_on)]
 
     signs_of_life.act(desk, who, decide, allow_secret=allow_secret, author=_author)
     return shown(events(desk).one(event)[0])
@@ -137,11 +139,10 @@ def resolve(
 def report(
     desk: Desk, incoming: str, found_by: str, touched: Sequence[tuple[str, Held]], commit: str | None = None
 ) -> list[Event]:
-    """Record, and tell every owner, that INCOMING has touched these paths, each with what is held there.
+    """Record that INCOMING changed the TOUCHED paths, each with its reservation, and notify the holders.
 
-    INCOMING is an agent, or `user`: whoever is not known to be an agent is a person. What is on record already is not
-    recorded again. For hooks and CI, which say whether it was FOUND_BY a hook, in a commit or by CI. The INCURSIONs
-    that are new.
+    INCOMING is an agent; a change without a known agent is the person's (`user`). FOUND_BY says whether a hook, a
+    commit or CI found it. An incursion that is already recorded is not recorded again. Returns the new INCURSIONs.
     """
     if not (touched and desk.store.exists):
         return []
@@ -157,13 +158,13 @@ def report(
 
 
 def touched(held: Holdings, scopes: Sequence[Scope], who: str) -> list[tuple[str, Held]]:
-    """What others than WHO hold of these, each with the path that lies there."""
-    found = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.met_by([scope])]
-    return [(path, each) for path, each in found if each.reservation.agent != who]
+    """The reservations of agents other than WHO that overlap SCOPES, each with the path of the scope."""
+    overlaps = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.met_by([scope])]
+    return [(path, other) for path, other in overlaps if other.reservation.agent != who]
 
 
 def events(desk: Desk) -> Events:
-    """The protocol events of the ledger we are in."""
+    """The protocol events of this repository's ledger."""
     desk.store.must_exist()
     index = desk.store.caught_up()
     return Events(index, desk.holdings(index, desk.now()), work_tree.root_of(desk.place))
@@ -174,22 +175,22 @@ def shown(event: dict[str, Any]) -> dict[str, Any]:
     return event | {"label": protocol_events.LABELS[event["event_type"]]}
 
 
-def _found(known: Events, name: str) -> Incident:
-    found = known.incident(name)
-    if found is None:
+def _incident(known: Events, name: str) -> Incident:
+    incident = known.incident(name)
+    if incident is None:
         raise NotAnIncursion(f"there is no incursion {name[:80]}", event_id=name[:80])
-    return found
+    return incident
 
 
-def _passed_on(index: Index, held: Holdings, found: Incident, who: str) -> list[HoldingFact | NoticeFact]:
-    """What the owner holds there goes to who came in, if that agent is in service."""
-    if found.fact.incoming != ids.PERSON:
-        signs_of_life.in_service(index, found.fact.incoming)
-    given = held.live(found.fact.reservation)
+def _passed_on(index: Index, held: Holdings, incident: Incident, who: str) -> list[HoldingFact | NoticeFact]:
+    """The facts that transfer the reservation to the agent that made the change, which must be in service."""
+    if incident.fact.incoming != ids.PERSON:
+        signs_of_life.in_service(index, incident.fact.incoming)
+    given = held.live(incident.fact.reservation)
     met = held.met_by([given.scope]) if given else []
-    return incursions.transfer(found, who, given, met, lambda incident: index.count(notices.NAME, incident) > 0)
+    return incursions.transfer(incident, who, given, met, lambda name: index.count(notices.NAME, name) > 0)
 
 
 def _author(fact: Fact) -> str:
-    """Who says it: the first that a fact names. What is transferred is held by who came in."""
+    """The author of a fact: its first member. For a transferred reservation, that is the new holder."""
     return str(getattr(fact, fact.__match_args__[0]))

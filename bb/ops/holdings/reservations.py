@@ -1,4 +1,4 @@
-"""Reservations: who holds what (Operative Protocol §4.4, §5)."""
+"""Ops on reservations (Operative Protocol §4.4, §5)."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-TTL = "120"  # minutes, unless somebody says otherwise
+TTL = "120"  # minutes
 
 
 class Minutes(Plain):
-    """How long it lasts without a sign of life from you: minutes, 5 to 1440."""
+    """Minutes after your last sign of life until the reservation expires: 5 to 1440."""
 
     metavar = "MINUTES"
     takes_numbers = True
 
 
 class Fallback(Text):
-    """With --global, when the remote cannot be reached: `local` holds it in this clone only, and says so."""
+    """With --global: `local` reserves in this clone only if the remote cannot be reached. The answer says so."""
 
     metavar = "local"
     choices = ("local",)
 
 
 class Wait(Seconds):
-    """Stand in line for so many seconds, up to a day, when it cannot be had at once."""
+    """If the scope is not free, wait in the queue for up to this many seconds, at most a day."""
 
 
 @op(
@@ -58,10 +58,10 @@ class Wait(Seconds):
         "bb agent reserve --scope src/parser --bead bb-12 --takeover-stale",
         "bb agent reserve --scope src/parser --bead bb-12 --wait 300",
     ),
-    takeover_stale="Take what an agent holds that has fallen silent, or whose time is over. It is told.",
-    allow_overlap="Go ahead where the overlap is only partial. It is recorded, and the other one is told.",
-    shared="Hold it together with others who share it too.",
-    global_="Hold it in every clone, not only in this one: asks the remote, which this clone must publish to.",
+    takeover_stale="Take over a reservation whose holder is silent or that has expired. The holder is notified.",
+    allow_overlap="Reserve despite a partial overlap. It is recorded as an incursion and the holder is notified.",
+    shared="Share the scope with other shared reservations.",
+    global_="Reserve in every clone, not only in this one. Needs the remote that this clone publishes to.",
 )
 def reserve(
     desk: Desk,
@@ -79,15 +79,15 @@ def reserve(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Hold paths for a piece of work, before you edit them.
+    """Reserve paths for a bead before you edit them.
 
-    Refused with RESERVATION_CONFLICT when another agent that is alive holds any part of them, and with
-    RESERVATION_STALE_FOUND when its holder has fallen silent or its time is over. With several scopes you get all
-    or nothing. The time is counted from your latest sign of life, so a reservation does not lapse while you work, but
-    it ends 24 hours after it was made or renewed. What the person has frozen is refused, whatever you ask for; so is
-    everything while the person has paused you (AGENT_PAUSED). --wait stands in line, first come first served, and goes
-    on as soon as the way is free. Reserving a scope of your own again renews it. What does not exist yet can be held
-    too; the answer names it, in case it was a slip.
+    Refused with RESERVATION_CONFLICT if an active agent holds any part of the paths, and with RESERVATION_STALE_FOUND
+    if the holder is silent or its reservation has expired. With several scopes, all are reserved or none. The time
+    counts from your latest sign of life, so a reservation does not expire while you work, but it ends 24 hours after
+    it was made or renewed. Paths that the person has frozen are always refused, and so is every request while the
+    person has paused you (AGENT_PAUSED). --wait waits in a queue, first come first served, and reserves as soon as the
+    scopes are free. Reserving your own scope again renews it. Paths that do not exist yet can be reserved; the answer
+    lists them in `not_there`, in case of a typing error.
     """
     who = signs_of_life.caller(desk, agent)
     wanted = Wanted(
@@ -100,12 +100,12 @@ def reserve(
         allow_overlap=allow_overlap,
     )
     if global_ or fallback:
-        from bb.ops.holdings import global_reservations  # noqa: PLC0415  (who asks in this clone only needs no remote)
+        from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
 
         global_reservations.refuse_what_means_nothing(wanted, fallback, is_global=global_, waits=bool(wait), key=key)
         return global_reservations.reserve(desk, wanted, fallback, allow_secret)
     if wait:
-        from bb.ops.holdings import waiting  # noqa: PLC0415  (who does not wait need not know how)
+        from bb.ops.holdings import waiting  # noqa: PLC0415  (most reservations do not wait)
 
         return waiting.in_line(desk, wanted, wait, lambda number: reserved(desk, wanted, key, allow_secret, number))
     return reserved(desk, wanted, key, allow_secret)
@@ -118,7 +118,7 @@ def reserve(
         "bb agent release --scope src/parser --scope docs --json",
         "bb agent release --all --json",
     ),
-    all_="Give back everything you hold.",
+    all_="Release all your reservations.",
 )
 def release(
     desk: Desk,
@@ -128,9 +128,9 @@ def release(
     all_: bool = False,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Give back what you hold: these scopes, or everything with --all.
+    """Release your reservations: of these scopes, or all of them with --all.
 
-    `--agent user` is the person, who may give back what any agent holds. The agent is told by mail.
+    The person (`--agent user`) may release any agent's reservation. The agent is notified by mail.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     wanted = _these_or_all(desk, scope, all_)
@@ -138,8 +138,8 @@ def release(
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
             return reservations.release_all(who, held.of(who))
-        met = {each: held.met_by([each], whose=who) for each in wanted}
-        facts = [fact for each in wanted for fact in reservations.release(who, each, met[each])]
+        met = {one: held.met_by([one], whose=who) for one in wanted}
+        facts = [fact for one in wanted for fact in reservations.release(who, one, met[one])]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)
@@ -151,7 +151,7 @@ def release(
         "bb agent renew --agent amber-otter --scope src/parser --ttl 240",
         "bb agent renew --all",
     ),
-    all_="Renew everything you hold.",
+    all_="Renew all your reservations.",
 )
 def renew(
     desk: Desk,
@@ -162,9 +162,10 @@ def renew(
     ttl: Minutes | None = None,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Keep what you hold for longer, counted from now.
+    """Renew your reservations: their time counts from now.
 
-    While you show signs of life a reservation does not lapse; renewing matters after 24 hours, or to change its time.
+    A reservation does not expire while you send signs of life. Renew it before 24 hours have passed, or to change its
+    time.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     wanted = _these_or_all(desk, scope, all_)
@@ -174,8 +175,8 @@ def renew(
         pause_check.refuse(index, who)
         if wanted is None:
             return reservations.renew_all(who, held.of(who), minutes)
-        met = {each: held.met_by([each]) for each in wanted}
-        facts = [fact for each in wanted for fact in reservations.renew(who, each, met[each], minutes)]
+        met = {one: held.met_by([one]) for one in wanted}
+        facts = [fact for one in wanted for fact in reservations.renew(who, one, met[one], minutes)]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)
@@ -188,9 +189,9 @@ def renew(
     examples=("bb agent status", "bb agent status --agent amber-otter --json"),
 )
 def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None) -> dict[str, Any]:
-    """What is held, and which messages wait to be accepted: by everybody, by one agent, or about one bead.
+    """Show reservations and messages that must be acknowledged: of all agents, of one agent, or about one bead.
 
-    Changes nothing; --agent says whom it is about, not who is asking.
+    Changes nothing. --agent selects an agent to show; any caller may use it.
     """
     desk.store.must_exist()
     index = desk.store.caught_up()
@@ -198,14 +199,14 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
         signs_of_life.registered(index, agent)
     held = desk.holdings(index, desk.now())
     live = held.of(agent) if agent else held.everything()
-    live = [each for each in live if bead in (None, each.reservation.bead)]
-    counted = [each for each in live if held.counts(each.reservation)]
-    from bb.ledger.views import mail as mails  # noqa: PLC0415  (to reserve needs no mail)
+    live = [one for one in live if bead in (None, one.reservation.bead)]
+    counted = [one for one in live if held.counts(one.reservation)]
+    from bb.ledger.views import mail as mails  # noqa: PLC0415  (the other ops here need no mail)
 
     owed = [message for message in mails.unsettled(index, agent) if bead in (None, message["bead_id"])]
-    over = sum(each.is_over for each in counted)
+    over = sum(one.is_over for one in counted)
     return {
-        "reservations": [shown(held, each.reservation) for each in live],
+        "reservations": [shown(held, one.reservation) for one in live],
         "unacked_required_messages": owed,
         "summary": {
             "active": len(counted) - over,
@@ -223,14 +224,13 @@ def _ended_or_renewed(desk: Desk, who: str, decide: signs_of_life.Decide, key: s
 
 
 def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overlap]]) -> list[Any]:
-    """What the holders are told, where it is the person who acts on what they hold."""
+    """The notices to the holders, if the person acts on their reservations."""
     if who != ids.PERSON:
         return []
-    from bb.messaging.mail import person_notices  # noqa: PLC0415  (agents give back what is their own)
+    from bb.messaging.mail import person_notices  # noqa: PLC0415  (agents act only on their own reservations)
 
-    return person_notices.of_persons(
-        facts, {each.held.reservation.id: each.held.reservation for some in met for each in some}
-    )
+    affected = [overlap.held.reservation for overlaps in met for overlap in overlaps]
+    return person_notices.of_persons(facts, {reservation.id: reservation for reservation in affected})
 
 
 def reserved(
@@ -240,7 +240,7 @@ def reserved(
     allow_secret: str | None = None,
     number: int | None = None,
 ) -> dict[str, Any]:
-    """Reserve what is WANTED, or be refused. NUMBER is where we stand in line."""
+    """Reserve WANTED, or refuse. NUMBER is the request's place in the queue."""
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         facts = decided(desk, wanted, index, held, number)
@@ -250,27 +250,27 @@ def reserved(
 
 
 def _told_of(facts: Sequence[Any]) -> list[Any]:
-    """What those are told whom FACTS concern: nothing, unless somebody's reservation is in the way."""
+    """The notices to other holders about FACTS. There are none without an incursion."""
     if not any(isinstance(fact, Incurred) for fact in facts):
         return []
-    from bb.messaging.mail import mail  # noqa: PLC0415  (most reservations are in nobody's way)
+    from bb.messaging.mail import mail  # noqa: PLC0415  (most reservations overlap no other)
 
     return mail.about(facts)
 
 
 def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
-    """What is to be recorded so that WANTED is reserved; refused when it may not be."""
+    """The facts to record so that WANTED is reserved; refused if it may not be."""
     pause_check.refuse(index, wanted.agent)
     met = held.met_by(wanted.scopes, in_any_clone=wanted.base is not None)
     if os.path.isdir(os.path.join(desk.place.store, "queue")):
-        from bb.ops.holdings import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
+        from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
 
         waiting.refuse_to_overtake(desk, wanted, met, number)
     return reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
 
 
 def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, Any]:
-    """What was RECORDED when WANTED was reserved, as every face shows it."""
+    """The result of a reservation from its RECORDED events, as every face shows it."""
     facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
     held = desk.holdings(desk.store.index, desk.now())
     return answer(desk, [event.id for event in _made(recorded)]) | {
@@ -302,8 +302,8 @@ def _incursion(fact: Incurred) -> dict[str, Any]:
 
 
 def scopes_of(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
-    """The scopes that were written, each once."""
-    return tuple({(found := _scope(desk, text)).text: found for text in written}.values())
+    """The scopes as parsed, without duplicates."""
+    return tuple({(scope := _scope(desk, text)).text: scope for text in written}.values())
 
 
 def _scope(desk: Desk, written: str) -> scopes.Scope:
@@ -313,18 +313,18 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
 
 
 def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tuple[scopes.Scope, ...] | None:
-    """The scopes that are meant; None when everything is."""
+    """The scopes named; None for all."""
     if (scope is None) is not is_all:
-        hint = "for example --scope src/parser; `bb agent status` shows what is held"
-        raise InvalidArgs("say which scopes with --scope, or --all, and not both", hint=hint, path="$.scope")
+        hint = "for example --scope src/parser; `bb agent status` shows all reservations"
+        raise InvalidArgs("pass --scope or --all, not both", hint=hint, path="$.scope")
     return None if scope is None else scopes_of(desk, scope)
 
 
 def answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
-    """The reservations of those names as they are now: the first by itself, and all of them."""
+    """The current state of the reservations NAMES: the members of the first one, and the list of all."""
     held = desk.holdings(desk.store.index, desk.now())
-    found = [shown(held, reservation) for name in names if (reservation := held.one(name))]
-    return (found[0] if found else {}) | {"reservations": found}
+    rows = [shown(held, reservation) for name in names if (reservation := held.one(name))]
+    return (rows[0] if rows else {}) | {"reservations": rows}
 
 
 def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
@@ -351,5 +351,5 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
 
 
 def give_up(desk: Desk, who: str, names: Sequence[str]) -> None:
-    """Let go of reservations of ours that came to nothing."""
+    """Release reservations of WHO that were recorded but not admitted."""
     signs_of_life.act(desk, who, lambda _, __: [Released(who, name) for name in names])

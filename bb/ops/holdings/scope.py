@@ -1,20 +1,16 @@
-"""Pure questions about scopes (Operative Protocol §5)."""
+"""Comparing scopes (Operative Protocol §5)."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.coordination.holdings import scopes
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Plain, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class Compared(Plain):
@@ -24,13 +20,13 @@ class Compared(Plain):
 
 
 class Root(Plain):
-    """The root that relative scopes start from; the repository's unless given."""
+    """The root of relative scopes. Default: the repository's root."""
 
     metavar = "DIR"
 
 
 class Platform(Text):
-    """Whose rules for paths: posix or windows. This machine's unless given."""
+    """The path rules to use: posix or windows. Default: those of this machine."""
 
     choices = ("posix", "windows")
 
@@ -42,7 +38,7 @@ class Platform(Text):
         "bb scope compare 'src/*' src/lib/parser.ts",
         r"bb scope compare 'C:\Repo\Src' 'c:\repo\src\a.ts' --root 'C:\Repo' --platform windows",
     ),
-    ignore_case="Compare without regard to case, as the repository does where core.ignorecase is set.",
+    ignore_case="Ignore case. Default: only if the repository sets core.ignorecase.",
 )
 def compare(
     desk: Desk,
@@ -53,18 +49,18 @@ def compare(
     platform: Platform | None = None,
     ignore_case: bool = False,
 ) -> dict[str, Any]:
-    """Whether two scopes are the same (exact), share a path (partial), or share none (disjoint).
+    """Compare two scopes: equal (exact), with a common path (partial), or without one (disjoint).
 
-    Both are made canonical first: resolved against the root, with `/` between names, without dots or a slash at the
-    end; on Windows case does not count. `*`, `?`, `[...]` and `**` are patterns, and whether two patterns share a path
-    is decided exactly. Nothing is looked up: the paths need not exist.
+    Both are made canonical first: relative to the root, with `/` as separator, without `.` and `..` and without a
+    trailing slash. On Windows case is ignored. `*`, `?`, `[...]` and `**` are patterns; whether two patterns have a
+    common path is decided exactly. The paths need not exist.
     """
     rules = platform or work_tree.PLATFORM
     at = root if root is not None else _root(desk)
     start = at if root is not None or platform else desk.cwd
-    for each in (a, b):
-        scopes.refuse_ambiguous(each, rules)
-    one, other = (scopes.scope(each, root=at, cwd=start, platform=rules) for each in (a, b))
+    for text in (a, b):
+        scopes.refuse_ambiguous(text, rules)
+    one, other = (scopes.scope(text, root=at, cwd=start, platform=rules) for text in (a, b))
     folds = ignore_case or rules == "windows" or (root is None and _minds_no_case(desk))
     return {
         "class": scopes.compare(one, other, ignore_case=folds),

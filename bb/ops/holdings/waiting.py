@@ -1,4 +1,4 @@
-"""Standing in line for a reservation: `bb agent reserve --wait`."""
+"""Waiting in the queue for a reservation: `bb agent reserve --wait`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-    Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
+    Attempt = Callable[[int | None], dict[str, Any]]  # takes the request's place in the queue
 
-# What passes by itself. That others keep the ledger busy is no reason to leave the line.
+# Refusals after which waiting goes on. A busy ledger is one of them.
 IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, Busy)
-LAST = 10**12  # behind everybody in line
-LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
+LAST = 10**12  # behind every place in the queue
+LOOK_AGAIN = 1.0  # seconds; no file changes when a reservation expires or an agent becomes stale
 
 
 def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[str, Any]:
-    """What ATTEMPT answers once the way is free; its last refusal when the time is up."""
+    """The answer of ATTEMPT once the scopes are free. When the time is up, its last refusal is raised."""
     try:
         return attempt(None)
     except IN_THE_WAY as refused:
@@ -43,8 +43,8 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
     def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
         held = desk.holdings(desk.store.caught_up(), desk.now())
         ways: dict[str, list[str]] = {}
-        for each in [*line, me]:
-            ways.setdefault(each.agent, []).extend(_waits_for(each, line, held, ignore_case))
+        for waiter in [*line, me]:
+            ways.setdefault(waiter.agent, []).extend(_waits_for(waiter, line, held, ignore_case))
         if circle := holdings_queue.circle(me.agent, ways):
             names = " waits for ".join(circle)
             raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
@@ -64,18 +64,18 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
             except IN_THE_WAY as refused:
                 refusal = refused
     refusal.details["waited_seconds"] = watch.waited
-    refusal.message = f"{refusal.message}; {seconds} s later still so"
+    refusal.message = f"{refusal.message}; waited {seconds} s"
     raise refusal
 
 
 def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:
-    """Those a waiter waits for: who holds what it wants, and who is ahead of it."""
+    """The agents that WAITER waits for: the holders of its scopes, and the waiters ahead of it."""
     before = holdings_queue.ahead(waiter, line, ignore_case=ignore_case)
-    return [*holdings_queue.holders(waiter, held.met_by(waiter.scopes)), *(each.agent for each in before)]
+    return [*holdings_queue.holders(waiter, held.met_by(waiter.scopes)), *(other.agent for other in before)]
 
 
 def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Overlap], number: int | None) -> None:
-    """Refuse what somebody has been waiting for. What one holds already, one may keep."""
+    """Refuse scopes that another agent has waited for longer. Scopes that the agent already holds are not refused."""
     line = queue.line(desk.place.store)
     if not line:
         return

@@ -1,1 +1,1 @@
-"""Ops on the ledger itself: log, verify, sync, rotation, redaction, signing."""
+"""Ops on the ledger: log, verify, export, sync, rotation, redaction, signing."""

@@ -1,4 +1,4 @@
-"""What two clones reserved at once: whoever does not hold it after all is told, by the clone it works in."""
+"""Notices about scopes that two clones reserved at the same time. The loser's own clone notifies the loser."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-HINT = (
-    "{owner} reserved {held} in another clone and published it first; leave it alone, release yours, or agree by mail"
-)
+HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
 
 
 def tell(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
-    """Record, and tell the losers here, where reservations that CAME from elsewhere stand before ours."""
+    """Record an INCURSION for each reservation here that loses to one that CAME from another clone, and notify its
+    holder."""
     if not came:
         return []
 
@@ -46,30 +45,30 @@ def tell(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _lost(desk: Desk, held: Holdings, came: Sequence[str]) -> list[Incurred]:
-    """What is held here, and met by a reservation that came, which stands before it."""
-    found: dict[str, Incurred] = {}
+    """The reservations of this clone that lose to a reservation that CAME, as INCURSIONs."""
+    lost: dict[str, Incurred] = {}
     for name in came:
         theirs = held.live(name)
         for overlap in held.met_by([theirs.scope], in_any_clone=True) if theirs else []:
             ours = overlap.held
             if ours.is_over or not _is_of_this_clone(desk, ours):
                 continue
-            stands = held.contested_by(ours)
-            if stands and stands.reservation.id == name:
-                found[ours.reservation.id] = _incursion(ours, stands)
-    return list(found.values())
+            winner = held.contested_by(ours)
+            if winner and winner.reservation.id == name:
+                lost[ours.reservation.id] = _incursion(ours, winner)
+    return list(lost.values())
 
 
-def _incursion(ours: Held, stands: Held) -> Incurred:
-    owner, place = stands.reservation, stands.reservation.scope
+def _incursion(ours: Held, winner: Held) -> Incurred:
+    owner, place = winner.reservation, winner.reservation.scope
     return Incurred(
         incoming=ours.reservation.agent,
         owner=owner.agent,
         reservation=owner.id,
-        kind=scopes.compare(ours.scope, stands.scope, ignore_case=True),
+        kind=scopes.compare(ours.scope, winner.scope, ignore_case=True),
         scope=ours.reservation.scope,
         held=place,
-        liveness=stands.liveness,
+        liveness=winner.liveness,
         bead=ours.reservation.bead,
         outcome=CONTESTED,
         hint=HINT.format(owner=owner.agent, held=place),
@@ -77,13 +76,13 @@ def _incursion(ours: Held, stands: Held) -> Incurred:
 
 
 def _is_of_this_clone(desk: Desk, held: Held) -> bool:
-    """Whether it was made here; of what was made elsewhere, that clone tells."""
+    """Whether a reservation was made in this clone. Other clones notify the holders of theirs."""
     writer, _ = ids.split_event_id(held.reservation.id)
     return writers.read_owner(os.path.join(desk.store.path, "j"), writer) is not None
 
 
 def _flag(desk: Desk, agent: str) -> None:
-    """Let the agent's next heartbeat say so too, which does not open the ledger."""
+    """Write the contested scopes into the agent's presence file, so that its next heartbeat reports them."""
     now = desk.now()
     last = presence.read(desk.store.path, agent, now)
     if last:

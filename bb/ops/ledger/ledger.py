@@ -1,4 +1,4 @@
-"""The ledger itself: look at it, check it, carry it away."""
+"""Ops on the ledger: show, verify, export and rebuild it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class EventId(Text):
-    """The event, as `bb ledger log` shows it."""
+    """The event's id, as shown by `bb ledger log`."""
 
     metavar = "EVENT"
 
 
 class Kind(Name):
-    """Only events of this kind, such as actor.add; may be given several times."""
+    """Only events of this kind, such as actor.add; can be given several times."""
 
     metavar = "KIND"
 
@@ -43,20 +43,20 @@ class Who(AgentId):
 
 
 class Until(Text):
-    """Only events before this time, written like --since."""
+    """Only events before this time, in the format of --since."""
 
     metavar = "TIME"
 
 
 class Limit(Number):
-    """Show at most this many events, the latest."""
+    """The number of latest events to show."""
 
 
 class RawTakesNoFilter(Usage):
-    """--raw gives whole chains, and takes no filters."""
+    """--raw exports complete chains and cannot be used with filters."""
 
     code = "RAW_TAKES_NO_FILTER"
-    hint = "leave --raw out to export some of the events"
+    hint = "leave out --raw to export selected events"
 
 
 class Output(Name):
@@ -67,7 +67,7 @@ class Output(Name):
 
 @op("ledger.status", reads=True, examples=("bb ledger status",))
 def status(desk: Desk) -> dict[str, Any]:
-    """Where the ledger is, how much it holds, and whether it is well."""
+    """Show where the ledger is, its size, its writers, and whether it is damaged."""
     store = desk.store_or_home
     if not store.exists:
         made_by = "bb init" if store.place.work_tree else "bb init --home"
@@ -101,7 +101,7 @@ def status(desk: Desk) -> dict[str, Any]:
     reads=True,
     examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
     streams=True,
-    follow="Go on with every event as it is appended, until interrupted.",
+    follow="Continue with new events until interrupted.",
 )
 def log(
     desk: Desk,
@@ -113,18 +113,18 @@ def log(
     limit: Limit = Limit(50),  # noqa: B008  (a number)
     follow: bool = False,
 ) -> Iterable[dict[str, Any]]:
-    """The latest events, oldest first. Where --limit leaves older ones out, the answer says so.
+    """List the latest events, oldest first. If --limit leaves out older ones, the answer says so.
 
-    --follow goes on with every event that any process appends, until interrupted; with --json that is one event
-    a line instead of one document.
+    --follow continues with the events that any process appends, until interrupted. With --json, it prints one event per
+    line instead of one document.
     """
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
     if follow:
         return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
     latest = walks.latest(store, wanted, limit + 1)
-    found = _judged(store, latest[-limit:])
-    return found if len(latest) <= limit else Rows(found, OLDER.format(min(Limit.most, limit * 4)))
+    rows = _judged(store, latest[-limit:])
+    return rows if len(latest) <= limit else Rows(rows, OLDER.format(min(Limit.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
@@ -134,20 +134,20 @@ def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> I
 
 
 def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
-    """The events, each with what is known of the signature over it."""
+    """The events with their signature verdicts."""
     shown = [_shown(event) for event in events]
     known = policy.remembered(store)
     return list(standing.marked(store, known, shown)) if known else shown
 
 
 def _shown(event: Event) -> dict[str, Any]:
-    """An event, marked as unreadable where it could not have been written."""
+    """An event; marked as unreadable if no bb could have written it."""
     return event.but(unreadable=kinds.unreadable(event)).envelope()
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """One event, and its place in its writer's chain."""
+    """Show one event and its place in its writer's chain."""
     store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
@@ -160,50 +160,49 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     "ledger.verify",
     reads=True,
     examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
-    published="Also what is published: every commit as a new clone would read it, archived files and the snapshot.",
+    published="Also verify the published branch: every commit as a new clone reads it, archived files, the snapshot.",
 )
 def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
-    """Read every line again: chains, order, digests, and whether the index says what the lines say.
+    """Read every line again, and check the chains, the order, the digests and the index.
 
-    What could not have been written by any bb is listed as unreadable, by id and reason: it is kept, and counts for
-    nothing.
+    Lines that no bb could have written are listed as unreadable, with id and reason. They are kept but do not count.
 
-    Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do. --published
-    asks no remote: it is about what this clone has fetched or published itself.
+    Fails with LEDGER_DAMAGED if a line is damaged; the message names the first one and the next step. --published does
+    not contact a remote: it checks what this clone has fetched or published.
     """
     store = desk.ledger
-    found = audit.audit(store, desk.progress)
+    report = audit.audit(store, desk.progress)
     retired = writers.retired(os.path.join(store.path, "j")).keys()
     answer: dict[str, Any] = {
         "chains": [
             chain.as_dict() | {"damage": chain.damage and chain.damage.as_dict(), "is_retired": chain.writer in retired}
-            for chain in found.chains
+            for chain in report.chains
         ],
-        "events": sum(chain.lines for chain in found.chains),
-        "state": found.state,
-        "is_index_right": found.is_index_right,
-        "put_aside": list(found.put_aside),
-        "unreadable": [each.as_dict() for each in audit.unreadable(store)],
+        "events": sum(chain.lines for chain in report.chains),
+        "state": report.state,
+        "is_index_right": report.is_index_right,
+        "put_aside": list(report.put_aside),
+        "unreadable": [line.as_dict() for line in audit.unreadable(store)],
     }
-    for chain in found.chains:
+    for chain in report.chains:
         if chain.damage and chain.writer not in retired:
             bad = chain.damage
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
-    if not found.is_index_right:
-        raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
+    if not report.is_index_right:
+        raise LedgerDamaged("the index does not match the journals", hint="bb ledger rebuild", **answer)
     known = policy.look(store, desk.now())
-    late = [each.as_dict() for each in come_to_count.since_last_told(store)]
+    late = [line.as_dict() for line in come_to_count.since_last_told(store)]
     answer["signatures"] = standing.shown(store, known) | {"come_to_count": late}
     if published:
-        answer["published"] = [each.as_dict() for each in audit.published(store, desk.progress)]
+        answer["published"] = [branch.as_dict() for branch in audit.published(store, desk.progress)]
     return answer
 
 
 @op("ledger.digest", reads=True, examples=("bb ledger digest", "bb ledger digest --json"))
 def ledger_digest(desk: Desk) -> dict[str, Any]:
-    """One digest for all that is known here: equal in two clones exactly if they know the same lines.
+    """Print one digest of the ledger. Two clones have equal digests exactly if they have the same lines.
 
-    It covers every writer's chain and the state they add up to.
+    It covers every writer's chain and the resulting state.
     """
     store = desk.ledger
     index = store.caught_up()
@@ -223,7 +222,7 @@ def ledger_digest(desk: Desk) -> dict[str, Any]:
     output="documents",
     examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
     streams=True,
-    raw="The stored lines, byte for byte, instead of events.",
+    raw="Export the stored lines, byte for byte, instead of events.",
 )
 def export(
     desk: Desk,
@@ -235,35 +234,36 @@ def export(
     since: Since | None = None,
     until: Until | None = None,
 ) -> Iterator[dict[str, Any] | bytes] | dict[str, Any]:
-    """Every event as one JSON object a line, in the ledger's total order; exact data, nothing made harmless.
+    """Export every event as one JSON object per line, in the ledger's total order.
 
-    What could not have been written by bb or a client of it has a member `unreadable` that says why.
+    The data is exact and not made safe for a terminal. An event that neither bb nor a client of it could have written
+    has a member `unreadable` with the reason.
 
-    --raw gives the stored lines instead, byte for byte, writer by writer, so that their chains can be checked
-    elsewhere; it takes no filters.
+    --raw exports the stored lines instead, byte for byte, writer by writer, so that other programs can check their
+    chains. It cannot be used with filters.
     """
     if raw and any((kind, agent, since, until)):
         raise RawTakesNoFilter
     store = desk.ledger
     if raw:
-        found: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))
+        rows: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))
     else:
         wanted = _filter(desk, kind, agent, since, until)
-        found = map(_shown, walks.everything(store, wanted))
+        rows = map(_shown, walks.everything(store, wanted))
     if output is None:
-        return found
+        return rows
     path = os.path.join(desk.cwd, output)
     count = 0
     with disk.Replacement(path) as file:
-        for item in found:
-            file.write((item if isinstance(item, bytes) else json_text.dumps(item).encode()) + b"\n")
+        for row in rows:
+            file.write((row if isinstance(row, bytes) else json_text.dumps(row).encode()) + b"\n")
             count += 1
     return {"output": path, "events": count}
 
 
 @op("ledger.rebuild", examples=("bb ledger rebuild",))
 def rebuild(desk: Desk) -> dict[str, Any]:
-    """Throw the index away and make it again from the journals. Never needed, always safe."""
+    """Delete the index and build it again from the journals. This is always safe and should never be needed."""
     store = desk.ledger
     store.index.rebuild(store.journals(), desk.progress)
     return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.damages())}

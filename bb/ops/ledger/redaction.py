@@ -1,32 +1,29 @@
-"""Taking back what should never have been said."""
+"""Redaction: removes the content of an event that should not have been recorded."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.records import redactions
 from bb.kernel import ids
+from bb.kernel.event import Event
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.records import redaction
+from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Reason, Someone, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
 
 
 class Why(Reason):
-    """Why; it is recorded, so it must not repeat what is to be hidden."""
+    """The reason. It is recorded, so it must not repeat the content to remove."""
 
 
 class EventId(Text):
-    """The event, as `bb ledger log` shows it."""
+    """The event's id, as shown by `bb ledger log`."""
 
     metavar = "EVENT"
 
@@ -39,42 +36,43 @@ class EventId(Text):
     ),
 )
 def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = None) -> dict[str, Any]:
-    """Take back what an event says: hidden at once, and blanked in every copy that syncs.
+    """Remove the content of an event: at once in this clone, and in other clones when they sync.
 
-    The line stays in its place with its head (who, when, which kind), so every chain still holds. What it said is gone
-    from this clone at once, from the published copy with the next sync, from other clones with theirs. Git keeps the
-    earlier commits of the branch, and so does whoever fetched them: a password that was published has to be changed.
-    Whoever recorded the event may redact it, and the person (`--agent user`) anything. Doing it again changes nothing.
-    What a dialect made of a message stands on the lines of those who heard it: `repeated_in` names them.
+    The line stays in its place with its author, time and kind, so all chains remain valid. The content is removed from
+    this clone at once, from the published branch with the next sync, and from other clones with their next sync. Git
+    keeps the earlier commits of the branch, also in every clone that fetched them: change a password that was
+    published. The author may redact an event, and the person (`--agent user`) may redact any event. Doing it again
+    changes nothing. If a dialect expanded a message, its recipients recorded the expansion: `repeated_in` lists those
+    lines.
     """
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
     store.must_exist()
-    redaction.blank(store)  # if an earlier one was cut short, its line cannot be read before that
-    found = store.event(event)
-    fact = redactions.redact(event, found.kind, found.by, who, reason)
+    redaction.blank(store)  # first completes an interrupted redaction, whose line cannot be read
+    original = store.event(event)
+    fact = redactions.redact(event, original.kind, original.by, who, reason)
 
     def decide(index: Index) -> list[Any]:
         return [] if who in index.hidden().get(event, ()) else [fact]
 
-    repeated = _repeated(store, found)
+    repeated = _repeated(store, original)
     store.record(decide, by=who, now=desk.now())
     redaction.blank(store)
     return {
         "event_id": event,
-        "kind": found.kind,
-        "by": found.by,
+        "kind": original.kind,
+        "by": original.by,
         "redacted_by": who,
         "reason": reason,
         "repeated_in": repeated,
     }
 
 
-def _repeated(store: Store, found: Event) -> list[str]:
-    """The lines, by their events, that go on saying what FOUND says, until they are taken back themselves."""
-    said = kinds.fact_of(found.kind, found.data, found.by)
-    if not isinstance(said, Sent) or said.cbcl is None:
+def _repeated(store: Store, original: Event) -> list[str]:
+    """The ids of events that repeat the content of ORIGINAL. They must be redacted separately."""
+    message = kinds.fact_of(original.kind, original.data, original.by)
+    if not isinstance(message, Sent) or message.cbcl is None:
         return []
-    from bb.ledger.views import cbcl  # noqa: PLC0415  (the language, for which most redactions have no use)
+    from bb.ledger.views import cbcl  # noqa: PLC0415  (loads CBCL, which most redactions do not need)
 
-    return cbcl.repeated_in(store, store.index, found.id, said.to)
+    return cbcl.repeated_in(store, store.index, original.id, message.to)

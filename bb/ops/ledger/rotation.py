@@ -1,6 +1,8 @@
-"""Beginning the published ledger anew."""
+"""Rotation: starts a new epoch of the published branch."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from bb.kernel import ids, secret_patterns
 from bb.ledger.published import pins
@@ -9,21 +11,16 @@ from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.turns import Turn
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, heard, note, remote_of, synced
 from bb.ops.params import Reason, Someone
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-
 PATIENCE = 600
-TURN_PATIENCE = 10.0  # seconds to wait for a sync that is going on
+TURN_PATIENCE = 10.0  # seconds to wait for a running sync
 
 
 class Why(Reason):
-    """Why; every clone is told, and it stands in the new epoch."""
+    """The reason. It is recorded in the new epoch and shown in every clone."""
 
 
 @op(
@@ -33,7 +30,7 @@ class Why(Reason):
         "bb ledger rotate --reason 'a password was in a message' --dry-run",
         "bb ledger rotate --reason 'a password was in a message' --agent user",
     ),
-    dry_run="Say what would become of the published history, and do nothing.",
+    dry_run="Show what would happen to the published history, without doing it.",
 )
 def rotate(
     desk: Desk,
@@ -44,12 +41,13 @@ def rotate(
     timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Begin the published ledger anew, so that its earlier commits can go. The only way to be rid of what they hold.
+    """Start a new epoch of the published branch, so that its earlier commits can be deleted.
 
-    All lines are in the new epoch; those that were redacted are there without what they said. The remote's branch is
-    replaced, which it must allow; other clones check with their next sync that nothing is missing or changed, and
-    follow. Nothing is asked of them, but until they have synced and cleaned up (`git gc`), their git has the earlier
-    commits, and so may the host: docs/sync.md says what to do about a secret.
+    This is the only way to remove redacted content from the published history. The new epoch contains all lines;
+    redacted lines have no content. The remote must allow a forced push, because its branch is replaced. Other clones
+    verify with their next sync that no line is missing or changed, and follow without further action. Until they have
+    synced and run `git gc`, their git still has the earlier commits, and so may the host: docs/sync.md explains what to
+    do about a secret.
     """
     store = desk.store
     store.must_exist()
@@ -71,7 +69,7 @@ def rotate(
         return shown | {"commits": commits, "tip": None, "generation": None, "by": None}
     secret_patterns.refuse_secrets(reason)
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
-    synced(desk, name, BOTH, timeout, publishes=False)  # who came in each other's way is told, as by any sync
+    synced(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
     with Turn(store.path, TURN_PATIENCE):
         at_work = Sync(store, name, desk.now(), timeout)
         commits = at_work.rotate(who, reason)

@@ -1,70 +1,66 @@
-"""Who may write the ledger, and the key that this clone signs with."""
+"""Ops on signatures: this clone's key, the signing mode, and the signatures of all writers."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.coordination.records import signers
 from bb.kernel.errors import NotFound
 from bb.ledger.files import disk, work_tree_files
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.records import policy, standing
+from bb.ledger.records.policy import Known
+from bb.ledger.records.store import Store
 from bb.ledger.signing import keys, ssh_signatures, verdicts
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AsPerson, Name, Text, invalid
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.records.policy import Known
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
-
-LONGEST = 500  # characters of names
+LONGEST = 500  # most characters of a list of names
 
 
 class NothingSigned(NotFound):
-    """No line of that writer is signed."""
+    """That writer has no signed lines."""
 
     code = "NOTHING_SIGNED"
     hint = "`bb ledger verify` lists the writers; lines are signed when they are published"
 
 
 class Mode(Text):
-    """off, warn or require."""
+    """The signing mode: off, warn or require."""
 
     metavar = "MODE"
     choices = signers.MODES
 
 
 class Principals(Name):
-    """Names as they stand in the file: no blanks, no quotation marks, nothing that is not seen."""
+    """Names as in `.bb/allowed_signers`: printable ASCII, without blanks, quotation marks and `#`."""
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
         if not super().checked(text, name).isascii() or not text.isprintable() or set(' "#') & set(text):
-            raise invalid(f"{name} must be names without blanks and quotation marks, with commas between them", name)
+            raise invalid(f"{name} must be names separated by commas, without blanks and quotation marks", name)
         if len(text) > LONGEST:
-            raise invalid(f"{name} has more than {LONGEST} characters", name)
+            raise invalid(f"{name} is longer than {LONGEST} characters", name)
         return text
 
 
 class For(Principals):
-    """For whom the key is listed: a name for this clone, or `user` for the person's own key."""
+    """The name to list the key under: a name for this clone, or `user` for the person's own key."""
 
     metavar = "PRINCIPAL"
 
 
 class Writer(Principals):
-    """Only this writer's."""
+    """Only the signatures of this writer."""
 
     metavar = "WRITER"
 
 
 class Folder(Name):
-    """Write statements and signatures into this folder, to be checked with ssh-keygen."""
+    """Write the statements and signatures into this folder, for ssh-keygen."""
 
     metavar = "DIR"
 
@@ -73,27 +69,30 @@ class Folder(Name):
     "ledger.key",
     screen="travel",
     examples=("bb ledger key", "bb ledger key --for build-7 --json", "bb ledger key --rotate", "bb ledger key --own"),
-    rotate="Make a new key. What is here is signed with the old one first.",
-    own="From now on sign with a key that bb makes for this clone, although git is set up to sign by SSH.",
+    rotate="Create a new key. The existing lines are signed with the old key first.",
+    own="Sign with a key that bb creates for this clone, even if git is configured to sign with SSH.",
 )
 def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool = False) -> dict[str, Any]:
-    """The key that this clone signs with, and the line that lists it in `.bb/allowed_signers`.
+    """Show this clone's signing key and its line for `.bb/allowed_signers`.
 
-    Where you sign git commits by SSH with an Ed25519 key (gpg.format=ssh in your own configuration), that key signs.
-    Otherwise bb makes a key for this clone when it first signs something, or now. A key counts once its line is in the
-    reviewed file: commit it, have it merged, `git fetch`, `bb sync`. See docs/signing.md for rotation and lost keys.
+    If you sign git commits with an Ed25519 SSH key (gpg.format=ssh in your own configuration), bb uses that key.
+    Otherwise bb creates a key for this clone, now or when it first signs. A key counts once its line is in the reviewed
+    file: commit the line, have it merged, then run `git fetch` and `bb sync`. See docs/signing.md for rotation and lost
+    keys.
     """
     store = desk.store
     store.must_exist()
     if not store.writer:
-        store.account(desk.now())  # a copied store gets its writer with the first line
+        store.account(desk.now())  # a copied store gets a new writer with its first line
     if own:
         keys.use_own(store.path)
     known = policy.look(store, desk.now(), makes=True)
     if rotate:
         _sign_once_more(store, known, desk.now())
         if known.key and known.key.source == keys.BY_GIT:
-            raise keys.SigningFailed("git's own set-up says which key signs", hint="change user.signingKey, or --own")
+            raise keys.SigningFailed(
+                "git's configuration chooses the signing key", hint="change user.signingKey, or use --own"
+            )
         keys.make(store.path, store.writer or "")
         known = policy.look(store, desk.now())
     if known.key is None:
@@ -117,12 +116,12 @@ def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool 
     examples=("bb ledger signing", "bb ledger signing require", "bb ledger signing warn --json"),
 )
 def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = None) -> dict[str, Any]:
-    """Which signatures the ledger needs, and whose lines have them. With a MODE, change that, as the person.
+    """Show the signing mode and the signed lines of each writer. MODE changes the mode; only the person may do this.
 
-    off: nothing is signed or checked. warn: lines are signed and checked, and all of them count. require: lines count
-    only when a key that is listed in `.bb/allowed_signers` has signed them. Where keys are listed for `user`, the
-    person's orders count only from those, under warn too. The mode is a line of that file, so it counts once the change
-    has been reviewed and merged: it is written into the work tree, and nothing is committed for you.
+    off: lines are neither signed nor checked. warn: lines are signed and checked, and all of them count. require: a
+    line counts only if a key in `.bb/allowed_signers` has signed it. If keys are listed for `user`, the person's orders
+    count only when signed with one of them, in mode warn too. The mode is a line in that file. This command writes it
+    into the work tree and commits nothing; the mode changes once the file is reviewed and merged.
     """
     store = desk.ledger
     written = None
@@ -148,44 +147,44 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
     examples=("bb ledger signatures", "bb ledger signatures --output /tmp/signatures", "bb ledger signatures --json"),
 )
 def signatures(desk: Desk, *, writer: Writer | None = None, output: Folder | None = None) -> dict[str, Any]:
-    """The last signature of each writer, in the form that `ssh-keygen -Y verify` checks.
+    """Show the last signature of each writer, in the format of `ssh-keygen -Y verify`.
 
-    With --output there are two files for each: the statement that was signed, WRITER-N.txt, and WRITER-N.txt.sig.
-    `ssh-keygen -Y verify -f .bb/allowed_signers -I NAME -n bb-ledger -s FILE.txt.sig < FILE.txt` checks one.
+    --output writes two files per signature: the signed statement WRITER-N.txt, and WRITER-N.txt.sig. To check one:
+    `ssh-keygen -Y verify -f .bb/allowed_signers -I NAME -n bb-ledger -s FILE.txt.sig < FILE.txt`.
     """
     store = desk.store
     store.must_exist()
     known = policy.look(store, desk.now())
     index = store.caught_up()
-    standings = {each.writer: each for each in standing.of_writers(store, known)}
-    found = []
+    standings = {one.writer: one for one in standing.of_writers(store, known)}
+    rows = []
     query = "select n, head, said from signature where writer = ? order by n desc limit 1"
-    for each in [writer] if writer else index.heads():
-        for n, head, said in index.ask(query, each):
-            text = verdicts.statement(store.clone.repo, each, n - 1, head)
-            shown = {"writer": each, "upto": n - 1, "statement": text, "signature": _armored(said)}
-            found.append(shown | {"verdict": standings[each].verdict(n), "why": standings[each].why})
-    if writer and not found:
+    for name in [writer] if writer else index.heads():
+        for n, head, signature in index.ask(query, name):
+            text = verdicts.statement(store.clone.repo, name, n - 1, head)
+            row = {"writer": name, "upto": n - 1, "statement": text, "signature": _armored(signature)}
+            rows.append(row | {"verdict": standings[name].verdict(n), "why": standings[name].why})
+    if writer and not rows:
         raise NothingSigned(f"no line of writer {writer} is signed")
     folder = os.path.join(desk.cwd, output) if output else None
     if folder:
         disk.make_folder(folder)
-        for row in found:
+        for row in rows:
             path = os.path.join(folder, f"{row['writer']}-{row['upto']}.txt")
             disk.replace(path, row["statement"].encode())
             disk.replace(path + ".sig", row["signature"].encode())
-    return {"signatures": found, "output": folder}
+    return {"signatures": rows, "output": folder}
 
 
-def _armored(said: str) -> str:
+def _armored(text: str) -> str:
     try:
-        return ssh_signatures.armored(ssh_signatures.decoded(said))
+        return ssh_signatures.armored(ssh_signatures.decoded(text))
     except ssh_signatures.Malformed:
         return ""
 
 
 def _sign_once_more(store: Store, known: Known, now: int) -> None:
-    """Sign what is here with the key that is about to go, so that it stays covered by it."""
+    """Sign all lines with the current key before it is replaced."""
     key = known.key
     if (
         key is None

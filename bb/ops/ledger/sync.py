@@ -1,4 +1,4 @@
-"""The ledger travels: to the local ref, to a remote, and back."""
+"""Sync: publishes lines to a remote or the local ref, and fetches lines of other clones."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ PATIENCE = 60
 MIRROR_PATIENCE = 10.0
 
 
-LOOK_THROUGH = "the sync has been done, and what is published counts; record again what still matters in that file"
-ONLY_PULL = "`bb sync --pull` only brings in what others have published"
+LOOK_THROUGH = "the sync was completed, and the published lines count; record again what you still need from that file"
+ONLY_PULL = "`bb sync --pull` only fetches lines that others have published"
 
 
 class NoRemote(NotFound):
@@ -51,26 +51,26 @@ class NoRemote(NotFound):
 
 
 class NotPublished(Refused):
-    """The ledger has not been published on that remote by this clone."""
+    """This clone has not published the ledger to that remote."""
 
     code = "NOT_PUBLISHED"
-    hint = f"say so once with `bb sync --publish`; {ONLY_PULL}"
+    hint = f"run `bb sync --publish` once; {ONLY_PULL}"
 
 
 class OneDirection(Usage):
-    """These options do not go together."""
+    """These options cannot be used together."""
 
     code = "ONE_DIRECTION"
 
 
 class RemoteName(Name):
-    """The git remote; the one synced with before, else origin."""
+    """The git remote. Default: the remote of earlier syncs, else origin."""
 
     metavar = "REMOTE"
 
 
 class Timeout(Seconds):
-    """Give up after so many seconds."""
+    """Stop after this many seconds."""
 
     least = 1
     most = 3600
@@ -80,12 +80,12 @@ class Timeout(Seconds):
     "sync",
     screen="travel",
     examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local", "bb sync --background"),
-    pull="Only bring in what others have published.",
-    push="Only publish what is here.",
-    local="Only publish to the local ref refs/bb/ledger; nothing leaves this machine.",
-    publish="Publish to this remote for the first time, and from then on with every sync.",
-    dry_run="Say what would be published and who could see it, and do nothing.",
-    background="Start a sync and do not wait for it, if this clone publishes and none was tried just now.",
+    pull="Only fetch the published lines of other clones.",
+    push="Only publish the lines of this clone.",
+    local="Only write to the local ref refs/bb/ledger; nothing is sent to other machines.",
+    publish="Publish to this remote for the first time. Later syncs publish without this option.",
+    dry_run="Show what would be published and who could see it, without doing it.",
+    background="Start a sync without waiting for it, if this clone publishes and no sync was tried just now.",
 )
 def sync(
     desk: Desk,
@@ -99,24 +99,23 @@ def sync(
     dry_run: bool = False,
     background: bool = False,
 ) -> dict[str, Any]:
-    """Bring in what others have published, and publish what is here. Plain git, no server.
+    """Fetch the published lines of other clones, and publish the lines of this clone. Uses git; needs no server.
 
-    The ledger travels on a branch of its own, `bb-ledger`. HEAD, index, work tree and your branches are never touched,
-    no hook runs, nothing prompts. Nothing is published to a remote until you have said so once with --publish, in each
-    clone; --dry-run says what would become visible to whom. Whatever arrives is verified first; a ledger that was
-    rewritten is refused, and your own copy kept. One sync at a time: a second one is told so, and is done. Where a
-    clone publishes, commands that record something start a sync in the background, at most every five minutes;
-    BB_SYNC=off keeps them from it.
+    The ledger has its own branch on the remote, `bb-ledger`. HEAD, index, work tree and your branches are not changed,
+    no hook runs, and git asks no questions. A clone publishes nothing until you run --publish in it once; --dry-run
+    shows what would become visible to whom. Fetched lines are verified first. A rewritten ledger is refused, and your
+    own copy is kept. Only one sync runs at a time; a second one reports that and ends. If a clone publishes, commands
+    that record something start a background sync, at most every five minutes; BB_SYNC=off prevents this.
     """
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
     if background:
         if remote:
-            raise OneDirection("--background syncs with the remote of this clone, so --remote does not go with it")
+            raise OneDirection("--background uses the remote of this clone, so it cannot be used with --remote")
         return {"started": background_sync(desk)}
     if local:
         if remote:
-            raise OneDirection("--local asks no remote, so --remote does not go with it")
+            raise OneDirection("--local uses no remote, so it cannot be used with --remote")
         return commit(desk)
     name = remote_of(desk, remote)
     if not pull:
@@ -125,7 +124,7 @@ def sync(
         if dry_run:
             return _would_show(desk, known, name)
         if not (publish or known.remote(name).publishes):
-            hint = f"say so once with `bb sync --publish --remote {name}`; {ONLY_PULL}" if remote else None
+            hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, known, name))
     return synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
@@ -133,10 +132,10 @@ def sync(
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
 def commit(desk: Desk) -> dict[str, Any]:
-    """Put all that is recorded into one commit at the local ref refs/bb/ledger. No remote is needed or asked.
+    """Write all recorded lines into one commit at the local ref refs/bb/ledger. No remote is used.
 
-    `git log -p refs/bb/ledger` shows it like any other history. It is signed as a publication is; where that cannot be
-    done, it is made unsigned, since nothing leaves this machine.
+    `git log -p refs/bb/ledger` shows the history. The commit is signed like a publication. If signing fails, it is made
+    unsigned, because nothing is sent to other machines.
     """
     desk.store.must_exist()
     store = desk.store
@@ -152,7 +151,7 @@ def commit(desk: Desk) -> dict[str, Any]:
 
 
 def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | None]:
-    """The commit at the local ref, how many events are new in it, and why it could not be signed."""
+    """The commit at the local ref, the number of new events in it, and the reason if it could not be signed."""
     signer = policy.look(store, now, makes=True)
     unsigned = signer.trouble
     if signer.key is not None:
@@ -167,17 +166,17 @@ def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | Non
     "ledger.mirror",
     screen="travel",
     examples=("bb ledger mirror", "bb ledger mirror --all --json"),
-    all_="The lines of every writer, not only those recorded in this clone.",
+    all_="Write the lines of all writers, not only those recorded in this clone.",
 )
 def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
-    """Write ledger lines into the work tree, for teams that want them in the pull request.
+    """Write ledger lines into the work tree, for teams that want them in pull requests.
 
-    One sealed file `.bb/ledger/<writer>/<first>-<last>.jsonl` with what this clone has recorded since the last one on
-    this branch. Files never change and never conflict. What other branches have brought along is taken in first, and is
-    checked like anything that comes from elsewhere. Nothing is staged or committed for you. What is redacted later
-    stays in the files that were committed before.
+    Writes one file `.bb/ledger/<writer>/<first>-<last>.jsonl` per writer, with the lines recorded in this clone since
+    the last such file on this branch. These files never change and never conflict. Files from other branches are read
+    and verified first, like fetched lines. Nothing is staged or committed for you. A later redaction does not change
+    files that were already committed.
     """
-    from bb.ledger.travel import mirror  # noqa: PLC0415  (a sync has no part in it)
+    from bb.ledger.travel import mirror  # noqa: PLC0415  (a sync does not need it)
 
     desk.store.must_exist()
     root = desk.place.work_tree
@@ -190,21 +189,21 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
         journals = os.path.join(store.path, JOURNALS)
         ours = known if all_ else [writer for writer in known if writers.read_owner(journals, writer)]
         written = mirror.write(store, root, ours)
-    shown = [{"path": os.path.relpath(each.path, root), "events": each.last - each.first + 1} for each in written]
-    return {"written": shown, "came": came}
+    files = [{"path": os.path.relpath(file.path, root), "events": file.last - file.first + 1} for file in written]
+    return {"written": files, "came": came}
 
 
 def _must_exist(desk: Desk) -> None:
-    """Refuse where there is nothing to publish, and name both ways to get a ledger."""
+    """Refuse without a ledger; the hint names both ways to get one."""
     try:
         desk.store.must_exist()
     except NotInitialized as refusal:
-        refusal.hint = "`bb sync --pull` brings in a ledger that is published; `bb init` makes one"
+        refusal.hint = "`bb sync --pull` fetches a published ledger; `bb init` creates one"
         raise
 
 
 def remote_of(desk: Desk, named: str | None) -> str:
-    """The remote that is meant."""
+    """The remote to sync with: the one NAMED, else the one of earlier syncs, else origin or the only remote."""
     if named:
         if remotes.checked(named) not in remotes.names(desk.place.common):
             raise remotes.RemoteNotFound(f"there is no remote {named}")
@@ -212,15 +211,16 @@ def remote_of(desk: Desk, named: str | None) -> str:
     known = pins.read(desk.place.store)
     if known.arbiter:
         return known.arbiter
-    there = remotes.names(desk.place.common)
-    if not there:
+    names = remotes.names(desk.place.common)
+    if not names:
         raise NoRemote
-    if len(there) > 1 and "origin" not in there:
-        raise NoRemote(f"there are {len(there)} remotes: {', '.join(there[:5])}", hint="name one with --remote")
-    return there[0] if len(there) == 1 else "origin"
+    if len(names) > 1 and "origin" not in names:
+        raise NoRemote(f"there are {len(names)} remotes: {', '.join(names[:5])}", hint="name one with --remote")
+    return names[0] if len(names) == 1 else "origin"
 
 
 def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
+    """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
     store, now = desk.store, desk.now()
     try:
         store.make_folder()
@@ -232,7 +232,7 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
                 at_work.run(direction, publishes=publishes)
                 lost = heard(desk, at_work.outcome())
                 if lost and direction != PULL:
-                    at_work.run(PUSH)  # so that the others know it too
+                    at_work.run(PUSH)  # publish the new INCURSIONs
             except BbError as refusal:
                 note(desk, name, now, refusal, None)
                 raise
@@ -243,24 +243,24 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.signatures and in_background.MARK not in desk.env:
         late = come_to_count.since_last_told(store)
-        answer["signatures"] = outcome.signatures | {"come_to_count": [each.as_dict() for each in late]}
-    # What an earlier sync has put aside is among them, if that was cut short; and nobody hears one in the background.
+        answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
+    # This includes forks from an interrupted earlier sync. A background sync leaves them for the next visible one.
     forks = [] if in_background.MARK in desk.env else set_aside.tell(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
-    if first := next((fork for fork in forks if fork.kept), None):  # where all is recorded again, nobody need look
+    if first := next((fork for fork in forks if fork.kept), None):  # not if all its lines were recorded again
         message = f"lines of writer {first.writer} were put aside, in {first.path}"
         raise intake.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
 
 
 def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
-    """Take note of what came: who is alive elsewhere, who is paused, and which of our reservations do not stand after
-    all."""
+    """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
+    those reservations."""
     signs_of_life.heard(desk, outcome.heard)
     signs_of_life.mark(desk)
     if not outcome.reserved or (desk.store.law and desk.store.law.is_shut):
         return []
-    from bb.ops.ledger import contest_notices  # noqa: PLC0415  (only where reservations came)
+    from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
 
     return contest_notices.tell(desk, outcome.reserved)
 
@@ -274,14 +274,14 @@ def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
 
 
 def background_sync(desk: Desk) -> bool:
-    """Start a sync that nobody waits for; whether one was started."""
+    """Start a background sync. Returns whether one was started."""
     if pins.read(desk.place.store).publishes_to is None:
         return False
     return in_background.start_if_due(desk.place, desk.cwd, desk.env, in_background.SOON)
 
 
 def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
-    """What a first publication makes visible, and to whom."""
+    """What a first publication would make visible, and to whom."""
     store = desk.store
     index = store.caught_up()
     waiting = publishing.unpublished(store, known.remote(name).tip)
@@ -300,7 +300,7 @@ def _visible_to(desk: Desk, name: str) -> str:
 
 
 def note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Outcome | None) -> None:
-    """Remember how it went, for `bb status` and for the next background sync."""
+    """Save the outcome of a sync, for `bb status` and for the next background sync."""
     if not desk.store.exists:
         return
     before = last_sync.read(desk.store.path)

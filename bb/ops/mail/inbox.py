@@ -1,4 +1,4 @@
-"""The inbox: what was sent to an agent. Reading never consumes."""
+"""The inbox: the messages sent to an agent. Listing them never changes their state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class State(Plain):
 
 
 class About(Plain):
-    """Only what is about this bead."""
+    """Only messages about this bead."""
 
     metavar = "BEAD"
 
@@ -34,7 +34,7 @@ MOST = 500
 
 
 class Limit(Plain):
-    """At most so many, the newest; 1 to 500."""
+    """The number of newest messages to show, 1 to 500."""
 
     metavar = "N"
     takes_numbers = True
@@ -54,35 +54,35 @@ def inbox(
     bead: About | None = None,
     limit: Limit = Limit("50"),  # noqa: B008  (a text)
 ) -> list[dict[str, Any]]:
-    """Messages to an agent, newest first. Looking at them changes nothing.
+    """List the messages to an agent, newest first. This does not mark them as read.
 
-    `--agent user` is the person's own inbox.
+    `--agent user` shows the person's inbox.
     """
     who, index = known(desk, agent)
     if state is not None and state not in State.offered:
-        raise mail.InvalidState(f"{state[:40]!r} is no state: unread, read or acked")
+        raise mail.InvalidState(f"state must be unread, read or acked, not {state[:40]!r}")
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
-        raise mail.InvalidLimit(f"{limit[:40]!r} is no limit: a whole number from 1 to 500")
+        raise mail.InvalidLimit(f"limit must be a whole number from 1 to 500, not {limit[:40]!r}")
     wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
-    found = first_rows(wanted, int(limit), MOST)
-    if any("content_type" in message for message in found):
-        _tell_who_is_verified(desk, index, who, found)
-    return found
+    messages = first_rows(wanted, int(limit), MOST)
+    if any("content_type" in message for message in messages):
+        _add_verified(desk, index, who, messages)
+    return messages
 
 
-def _tell_who_is_verified(desk: Desk, index: Index, who: str, found: list[dict[str, Any]]) -> None:
-    """Say of each message in CBCL whether it is proved to be its sender's."""
-    from bb.ledger.views.proofs import Proofs  # noqa: PLC0415  (the language and its keys: most mail is not in CBCL)
+def _add_verified(desk: Desk, index: Index, who: str, messages: list[dict[str, Any]]) -> None:
+    """Add to each CBCL message whether its sender is proved."""
+    from bb.ledger.views.proofs import Proofs  # noqa: PLC0415  (loads CBCL and its keys; most mail is not in CBCL)
 
     proofs = Proofs(desk.store, index, desk.env)
-    for message in found:
+    for message in messages:
         if "content_type" in message:
             message["verified"] = proofs.of(who, str(message["message_id"]).partition("_")[0])
 
 
 def known(desk: Desk, agent: str | None, *, acts: bool = False) -> tuple[str, Index]:
-    """Whose inbox is asked for, and the index to find it in. A person always has one. Anybody may look; whoever ACTS
-    must be that agent."""
+    """The owner of the requested inbox, and the index. The person always has an inbox. Every caller may read an inbox;
+    a caller that ACTS on it must be its owner."""
     who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if acts else desk.subject(agent)
     index = signs_of_life.index_of(desk, who)
     if who != ids.PERSON:

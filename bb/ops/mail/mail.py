@@ -1,4 +1,4 @@
-"""Sending mail, marking it as seen, accepting what it asks for, and waiting for more."""
+"""Ops on mail: send it, mark it as read, acknowledge it, wait for it."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ if TYPE_CHECKING:
 
 
 class NothingCame(Busy):
-    """Nothing has arrived in that time."""
+    """No message arrived in that time."""
 
     code = "NOTHING_CAME"
-    hint = "wait again, or go on with something else"
+    hint = "wait again, or continue with other work"
 
 
 class From(Plain):
-    """Who sends it; BB_AGENT unless given. `user` is the person."""
+    """The sender; `user` is the person. Default: BB_AGENT."""
 
     metavar = "ID"
     is_agent = True
 
 
 class To(Plain):
-    """Who is to get it: an agent, `role:ROLE`, `broadcast`, or `user` for the person."""
+    """The recipient: an agent, `role:ROLE`, `broadcast`, or `user` for the person."""
 
     metavar = "ID"
     is_agent = True
 
 
 class Category(Plain):
-    """HANDOFF, BLOCKED, DECISION or INFO. The first two ask to be accepted."""
+    """HANDOFF, BLOCKED, DECISION or INFO. The recipient must acknowledge the first two."""
 
     metavar = "CATEGORY"
     offered = mail.CATEGORIES
 
 
 class Subject(Plain):
-    """What it is about, in one line."""
+    """The subject, in one line."""
 
 
 class Body(Plain):
-    """What there is to say; `-` reads it from stdin."""
+    """The text of the message; `-` reads it from stdin."""
 
 
 class Thread(Plain):
-    """The conversation it belongs to; that of the bead unless given."""
+    """The thread of the message. Default: the bead's thread."""
 
     metavar = "THREAD"
 
 
 class MessageId(Plain):
-    """The message, by its id."""
+    """The message's id."""
 
     metavar = "ID"
 
@@ -95,10 +95,10 @@ def send(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Send a message about a bead to an agent, to a role, to everybody, or to the person.
+    """Send a message about a bead to an agent, a role, all agents, or the person.
 
-    Each recipient has a copy of its own to see and to accept. You get no copy of what you send to a group. With
-    several recipients the answer is the first one's copy, and `recipients` names them all.
+    Each recipient gets its own copy to read and to acknowledge. The sender of a message to a role or to all agents gets
+    no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them.
     """
     return dispatch(
         desk,
@@ -110,32 +110,32 @@ def send(
 
 
 class Timeout(Seconds):
-    """How many seconds to wait, up to a day."""
+    """Seconds to wait, up to a day."""
 
 
-MOST = 50  # messages in one answer; the inbox has them all
+MOST = 50  # messages in one answer of `wait`; `inbox` lists the rest
 
 
 @op("agent.read", screen="overview", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
 def read(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict[str, Any]:
-    """Mark a message as seen. Only its recipient may; doing it again changes nothing."""
+    """Mark a message as read. Only its recipient may do this. Doing it again changes nothing."""
     return _gesture(
         desk,
         agent,
         message,
         mail.ReadForbidden,
-        lambda found, who, event: [] if found["state"] != mailbox.UNREAD else [Read(who, event)],
+        lambda copy, who, event: [] if copy["state"] != mailbox.UNREAD else [Read(who, event)],
     )
 
 
 @op("agent.ack", examples=("bb agent ack --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
 def ack(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict[str, Any]:
-    """Accept what a message asks for: it is your responsibility now. Only its recipient may."""
+    """Acknowledge a message: you accept responsibility for its request. Only its recipient may do this."""
 
-    def accepted(found: dict[str, Any], who: str, event: str) -> list[Any]:
-        if found["state"] == mailbox.ACKED:
+    def accepted(copy: dict[str, Any], who: str, event: str) -> list[Any]:
+        if copy["state"] == mailbox.ACKED:
             return []
-        return [(Acked if found["requires_ack"] else Agreed)(who, event)]
+        return [(Acked if copy["requires_ack"] else Agreed)(who, event)]
 
     return _gesture(desk, agent, message, mail.AckForbidden, accepted)
 
@@ -144,7 +144,7 @@ def ack(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict
     "agent.wait",
     screen="overview",
     examples=("bb agent wait --agent cobalt-harbor --timeout 600 --json", "bb agent wait --new && bb agent inbox"),
-    new="Only what arrives from now on, not what is unread already.",
+    new="Wait for messages that arrive from now on; ignore those already unread.",
 )
 def wait(
     desk: Desk,
@@ -153,10 +153,10 @@ def wait(
     timeout: Timeout = Timeout(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
-    """Wait until a message arrives for you, and show it. Costs nothing while nothing happens.
+    """Wait until a message for you arrives, and show it. Waiting uses almost no CPU time.
 
-    Answers at once when there is unread mail, unless --new is given. NOTHING_CAME (exit status 6) when the time is
-    up. Waiting counts as a sign of life.
+    Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
+    NOTHING_CAME (exit status 6). Waiting counts as a sign of life.
     """
     who, index = inbox.known(desk, agent, acts=True)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
@@ -165,12 +165,12 @@ def wait(
     for _ in watch.changes(timeout, every_minute=lambda: signs_of_life.alive(desk, who), is_over=desk.has_left):
         try:
             unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
-            come = list(islice((message for message in unread if message["message_id"] not in known), MOST))
+            messages = list(islice((message for message in unread if message["message_id"] not in known), MOST))
         except Busy:
             continue
-        if come:
-            return {"agent_id": who, "messages": come, "waited_seconds": watch.waited}
-    raise NothingCame(f"nothing arrived for {who} within {timeout} s")
+        if messages:
+            return {"agent_id": who, "messages": messages, "waited_seconds": watch.waited}
+    raise NothingCame(f"no message arrived for {who} within {timeout} s")
 
 
 def dispatch(
@@ -180,19 +180,19 @@ def dispatch(
     key: str | None = None,
     allow_secret: str | None = None,
 ) -> dict[str, Any]:
-    """Send a LETTER; the first recipient's copy."""
+    """Send a LETTER. Returns the first recipient's copy."""
     who = sender if sender == "" else desk.actor(sender)
     if not who:
         raise NoAgent(hint="pass --from ID, or set BB_AGENT")
 
     def decide(index: Index, _: Holdings) -> list[Any]:
-        sent = mail.compose(
+        message = mail.compose(
             sender=who,
             **({"scope": lambda: None, "payload": None} | letter),
             everybody=lambda: [(agent.agent_id, agent.role) for agent in roster.in_service(index.states(roster.NAME))],
             is_known=lambda name: bool(roster.in_service([(name, index.state(roster.NAME, name))])),
         )
-        return [sent]
+        return [message]
 
     if not desk.store.exists and who != ids.PERSON:
         raise mail.UnknownSender(f"no agent {who[:60]!r} is registered", agent_id=who[:60])
@@ -210,25 +210,25 @@ def _gesture(
     forbidden: type[Exception],
     decide: Callable[[dict[str, Any], str, str], list[Any]],
 ) -> dict[str, Any]:
-    """Do something with one's own copy of a message; the copy afterwards."""
+    """Record what DECIDE returns for the agent's own copy of a message. Returns the changed copy."""
     who, index = inbox.known(desk, agent, acts=True)
     event, recipient = mail.split_message_id(message)
     if not (copies := mails.copies(index, event)) or (recipient and recipient not in [c["to_agent"] for c in copies]):
         raise mail.MessageNotFound(f"there is no message {message[:80]}")
     if recipient not in (None, who) or not mails.one(index, event, who):
         to = recipient or copies[0]["to_agent"]
-        raise forbidden(f"message {message[:80]} went to {to}, not to {who}")
+        raise forbidden(f"message {message[:80]} was sent to {to}, not to {who}")
 
     def facts(index: Index, _: Holdings) -> list[Any]:
-        found = mails.one(index, event, who)
-        return decide(found, who, event) if found else []
+        copy = mails.one(index, event, who)
+        return decide(copy, who, event) if copy else []
 
     signs_of_life.act(desk, who, facts)
     return mails.one(desk.store.index, event, who) or {}
 
 
 def text_of(desk: Desk, body: str) -> str:
-    """A body, or what stands on stdin for one."""
+    """BODY, or the text on stdin if BODY is `-`."""
     if body != "-" or desk.stdin is None:
         return body
     octets = desk.stdin.read(mail.BODY_LENGTH * 4 + 1)

@@ -1,4 +1,4 @@
-"""Protocol events (Operative Protocol §6): pass work on, say what blocks you, and read what was said."""
+"""Ops on protocol events (Operative Protocol §6): hand work over, report a blocker, list and show events."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 
 class EventNotThere(NotFound):
-    """There is no such protocol event."""
+    """There is no protocol event with that id."""
 
     code = "PROTOCOL_EVENT_NOT_FOUND"
     hint = "`bb protocol list` shows the ids"
 
 
 class Summary(Plain):
-    """What was done and where it stands; `-` reads it from stdin."""
+    """A summary of the work done and its current state; `-` reads it from stdin."""
 
 
 class NextAction(Plain):
-    """What to do next."""
+    """The next step for the recipient."""
 
 
 class Blocker(Plain):
-    """What stands in the way; `-` reads it from stdin."""
+    """The problem that blocks you; `-` reads it from stdin."""
 
 
 class RequestedAction(Plain):
-    """What you ask for."""
+    """The help that you request."""
 
 
 class Urgency(Text):
-    """How urgent it is: low, medium or high."""
+    """The urgency: low, medium or high."""
 
     choices = ("low", "medium", "high")
 
@@ -72,13 +72,13 @@ class State(Text):
 
 
 class Limit(Number):
-    """At most so many, the newest."""
+    """The number of newest events to show, at most 500."""
 
     most = 500
 
 
 class EventId(Text):
-    """The id of a protocol event."""
+    """The protocol event's id."""
 
     metavar = "ID"
 
@@ -89,7 +89,7 @@ class EventId(Text):
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
-    no_ack="It need not be accepted.",
+    no_ack="The recipient need not acknowledge it.",
 )
 def handoff(
     desk: Desk,
@@ -106,13 +106,13 @@ def handoff(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Pass work on: what was done, and what to do next. The recipient accepts it with `bb agent ack`.
+    """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
-    Reservations do not move by themselves: release yours, so that the recipient can reserve them.
+    Your reservations are not transferred. Release them, so that the recipient can reserve the same scopes.
     """
-    said = mail.text_of(desk, summary)
-    payload = {"subject": subject.strip(), "summary": said, "next_action": next_action, "requires_ack": not no_ack}
-    body = f"{said}\n\nNext: {next_action}"
+    text = mail.text_of(desk, summary)
+    payload = {"subject": subject.strip(), "summary": text, "next_action": next_action, "requires_ack": not no_ack}
+    body = f"{text}\n\nNext: {next_action}"
     return _send(desk, from_, to, bead, events.HANDOFF, body, payload, scope, thread, key, allow_secret)
 
 
@@ -138,16 +138,16 @@ def blocked(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Say that you cannot go on, why, and what you ask for. `--to user` asks the person."""
-    said = mail.text_of(desk, blocker)
+    """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
+    text = mail.text_of(desk, blocker)
     payload = {
         "subject": subject.strip(),
-        "blocker": said,
+        "blocker": text,
         "requested_action": requested_action,
         "urgency": urgency,
         "requires_ack": True,
     }
-    body = f"{said}\n\nAsked for: {requested_action}"
+    body = f"{text}\n\nAsked for: {requested_action}"
     return _send(desk, from_, to, bead, events.BLOCKED, body, payload, scope, thread, key, allow_secret)
 
 
@@ -166,9 +166,9 @@ def list_events(
     state: State | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
-    """Protocol events, newest first: hand-offs, blockers, incursions and resumptions.
+    """List protocol events (HANDOFF, BLOCKED, INCURSION, RESUME), newest first.
 
-    What went to several is listed once for each, with the state of that copy.
+    An event with several recipients is listed once per recipient, with the state of that copy.
     """
     known = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -183,11 +183,11 @@ def list_events(
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """One protocol event, in the envelope of Operative Protocol v1, and what became of it."""
-    found = incursions.events(desk).one(event)
-    if not found:
+    """Show one protocol event in the Operative Protocol v1 envelope, with its current state."""
+    copies = incursions.events(desk).one(event)
+    if not copies:
         raise EventNotThere(f"there is no protocol event {event[:80]}")
-    return incursions.shown(found[0])
+    return incursions.shown(copies[0])
 
 
 def _send(
@@ -203,7 +203,7 @@ def _send(
     key: str | None,
     allow_secret: str | None,
 ) -> dict[str, Any]:
-    """A protocol event travels as a message, so that the recipient finds it in its inbox."""
+    """Send a protocol event as a message, so that the recipient finds it in its inbox."""
     letter = {
         "to": to,
         "category": category,

@@ -1,1 +1,1 @@
-"""Ops for people: status, problems, timeline, sessions, and what live screens need to stay current."""
+"""Overview ops: status, problems, timeline, resume and sessions, and change detection for live screens."""

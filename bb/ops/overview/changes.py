@@ -1,34 +1,28 @@
-"""Whether anything that a screen or a page shows may have changed: for whoever shows it for as long as somebody looks.
+"""Detects whether anything that a screen or a page shows may have changed.
 
-Things change in three ways. Something is recorded, and a journal grows. Somebody gives a sign of life, stands in line,
-syncs, or works on the tracker's file, and that file or its folder changes. Or nothing happens for so long that
-somebody counts as stale, or a reservation is over, and that moment can be told beforehand. So looking costs a few
-`stat`s, and nothing need be recorded for a screen to be right.
+State changes in three ways. An event is recorded, and a journal grows. An agent sends a heartbeat, joins the queue,
+syncs or edits the tracker's file, and a file or folder changes. Or time passes, and an agent becomes stale or a
+reservation expires; that time is known in advance. So a check costs only a few `stat` calls.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from bb.coordination.agents import roster
 from bb.kernel import clock
 from bb.ledger.local import beads, last_sync, presence, queue
 from bb.ledger.views import mail as mails
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ops.desk.desk import Desk
-
-    Mark = tuple[str, int, int]  # a file or a folder, how large it is, and when it changed
-
-GLANCE = 0.2  # seconds between two looks: often enough to seem at once
+Mark = tuple[str, int, int]  # path, size and modification time of a file or folder
+GLANCE = 0.2  # seconds between two checks: short enough to seem immediate
 
 
 class Watched:
-    """One ledger, looked at again and again."""
+    """One ledger, checked repeatedly for changes."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -38,11 +32,11 @@ class Watched:
         self.has_changed()
 
     def is_at(self, desk: Desk) -> bool:
-        """Whether it is that desk's ledger which is looked at."""
+        """Whether this watches DESK's ledger."""
         return self._desk is desk
 
     def has_changed(self) -> bool:
-        """Whether something may have changed since this was asked last."""
+        """Whether something may have changed since the last call."""
         marks, now = self._look(), self._desk.now()
         is_due = self._due is not None and now >= self._due
         if marks == self._marks and not is_due:
@@ -61,7 +55,7 @@ class Watched:
         return [*grown, *map(_mark, others), *([_mark(self._tracker)] if self._tracker else [])]
 
     def _thresholds(self, now: int) -> Iterator[int]:
-        """The moments at which something changes by itself, those that have passed among them."""
+        """The times, past and future, at which state changes without an event."""
         desk = self._desk
         if not desk.store.exists:
             return
@@ -71,15 +65,15 @@ class Watched:
         for agent in roster.in_service(index.states(roster.NAME)):
             seen_at = signs_of_life.presence_of(agent, beats.get(agent.agent_id), now).seen_at
             yield from (seen_at + threshold, seen_at + 2 * threshold)
-        for each in desk.holdings(index, now).everything():
-            yield each.expires_at
-        for message in mails.unsettled(index):  # what waits for long becomes a problem
+        for reservation in desk.holdings(index, now).everything():
+            yield reservation.expires_at
+        for message in mails.unsettled(index):  # an old unaccepted message becomes a problem
             yield clock.parse_or(message["created_at"], now) + 2 * threshold
 
 
 def _mark(path: str) -> Mark:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return path, 0, 0
-    return path, found.st_size, found.st_mtime_ns
+    return path, status.st_size, status.st_mtime_ns

@@ -1,31 +1,27 @@
-"""What happens, as it happens, in sentences: what is recorded, and what time does while nothing is recorded."""
+"""News of a ledger as sentences: recorded events, and changes that only time causes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from bb.coordination.agents import liveness
+from bb.coordination.holdings.reservations import Held
 from bb.kernel import clock
+from bb.kernel.event import Event
+from bb.ledger.index.index import Index
 from bb.ledger.records import walk
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, sentences
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from bb.coordination.holdings.reservations import Held
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
-
-    ByItself = tuple[str, str, str, str | None]  # what kind of change, whose, in words, and the bead it is about
-
+ByItself = tuple[str, str, str, str | None]  # a change caused by time: its kind, its agent, the text, the bead
 RECORDED, LIVENESS, LAPSED = "recorded", "liveness", "lapsed"
 EVERYTHING = 1_000_000_000
-MOST_WAITING = 1000  # events that do not count yet, and are told if they come to
+MOST_WAITING = 1000  # most remembered events that do not count yet; they are reported when they come to count
 
 
 class Happenings:
-    """What happens in one ledger from now on; what happened before, as far as SINCE, is asked for once."""
+    """The news of one ledger from now on. `before` returns earlier news and is called at most once."""
 
     def __init__(self, desk: Desk, agent: str | None = None, bead: str | None = None) -> None:
         desk.store.must_exist()
@@ -33,58 +29,61 @@ class Happenings:
         self._follower = walk.Follower(desk.store, walk.Filter(kinds=sentences.KINDS))
         index = desk.store.caught_up()
         self._alive, self._held = self._liveness(index), self._holdings(index)
-        self._known: set[str] = set()  # events that were told as having happened before
-        self._untold: list[Event] = []
+        self._known: set[str] = set()  # ids of events that `before` has returned
+        self._unreported: list[Event] = []
 
     def before(self, since: int) -> list[dict[str, Any]]:
-        """What has happened from that moment until now, oldest first."""
+        """The news from SINCE until now, oldest first."""
         wanted = walk.Filter(kinds=sentences.KINDS, since=clock.text(since))
-        told = sentences.latest(self._desk.store, wanted, self._agent, self._bead, EVERYTHING)
-        self._known = {each["event_id"] for each in told}
-        return [{"kind": RECORDED, **each} for each in told]
+        rows = sentences.latest(self._desk.store, wanted, self._agent, self._bead, EVERYTHING)
+        self._known = {row["event_id"] for row in rows}
+        return [{"kind": RECORDED, **row} for row in rows]
 
     def new(self) -> list[dict[str, Any]]:
-        """What has happened since this was asked last, oldest first. If that cannot be read now, none is lost."""
-        self._untold += self._follower.new()
-        index = self._desk.store.caught_up()  # only now, so that it knows of whatever the events refer to
+        """The news since the last call, oldest first. If reading fails, the next call returns it."""
+        self._unreported += self._follower.new()
+        index = self._desk.store.caught_up()  # after the events, so that it knows all that they refer to
         alive, held = self._liveness(index), self._holdings(index)
         teller = sentences.Teller(self._desk.store)
         recorded = list(self._recorded(teller))
-        by_time = [*_changed(self._alive, alive, {each["by"] for each in recorded}), *_lapsed(self._held, held)]
+        by_time = [*_changed(self._alive, alive, {row["by"] for row in recorded}), *_lapsed(self._held, held)]
         self._alive, self._held = alive, held
-        self._untold = list(filter(teller.waits, self._untold))[-MOST_WAITING:]
+        self._unreported = list(filter(teller.waits, self._unreported))[-MOST_WAITING:]
         self._known.clear()
         now = clock.text(self._desk.now())
-        said = [_by_itself(now, *each) for each in by_time]
-        return [*recorded, *(each for each in said if sentences.is_about(each, self._agent, self._bead))]
+        rows = [_by_itself(now, *change) for change in by_time]
+        return [*recorded, *(row for row in rows if sentences.is_about(row, self._agent, self._bead))]
 
     def _recorded(self, teller: sentences.Teller) -> Iterator[dict[str, Any]]:
-        for event in self._untold:
-            told = teller.told(event)
-            if told and event.id not in self._known and sentences.is_about(told, self._agent, self._bead):
-                yield {"kind": RECORDED, **told}
+        for event in self._unreported:
+            row = teller.told(event)
+            if row and event.id not in self._known and sentences.is_about(row, self._agent, self._bead):
+                yield {"kind": RECORDED, **row}
 
     def _liveness(self, index: Index) -> dict[str, str]:
-        return {each["agent_id"]: each["liveness"] for each in overview.shown_agents(self._desk, index)}
+        return {agent["agent_id"]: agent["liveness"] for agent in overview.shown_agents(self._desk, index)}
 
     def _holdings(self, index: Index) -> dict[str, Held]:
         live = self._desk.holdings(index, self._desk.now()).everything()
-        return {each.reservation.id: each for each in live}
+        return {one.reservation.id: one for one in live}
 
 
 def _changed(before: Mapping[str, str], alive: Mapping[str, str], acting: set[str]) -> Iterator[ByItself]:
-    """Whose liveness is another now. That those who are ACTING are active goes without saying."""
+    """Agents whose liveness has changed. That ACTING agents are active again is not reported."""
     for agent, state in alive.items():
         if state != before.get(agent, state) and not (state == liveness.ACTIVE and agent in acting):
             yield LIVENESS, agent, f"is {state} now" + (" again" if state == liveness.ACTIVE else ""), None
 
 
 def _lapsed(before: Mapping[str, Held], held: Mapping[str, Held]) -> Iterator[ByItself]:
-    """Whose reservations are over now."""
-    for name, each in held.items():
-        if each.is_over and name in before and not before[name].is_over:
-            made = each.reservation
-            yield LAPSED, made.agent, f"holds {made.scope} no longer: its time is over", made.bead
+    """Reservations that have expired."""
+    for name, one in held.items():
+        if one.is_over and name in before and not before[name].is_over:
+            reservation = one.reservation
+            yield (
+                *(LAPSED, reservation.agent),
+                *(f"no longer holds {reservation.scope}: the reservation expired", reservation.bead),
+            )
 
 
 def _by_itself(at: str, kind: str, agent: str, text: str, bead: str | None) -> dict[str, Any]:

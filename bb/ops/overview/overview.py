@@ -1,4 +1,4 @@
-"""For people, and for agents that have lost the thread: who is here, what needs somebody, what has happened."""
+"""Overview ops for people, and for agents that start again: status, problems, timeline, resume."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class ProblemsOpen(Refused):
-    """Something needs a person."""
+    """There are problems that need a person."""
 
     code = "PROBLEMS_OPEN"
     hint = "each problem names the next step"
 
 
 class About(Text):
-    """Only what is about this bead."""
+    """Only entries about this bead."""
 
     metavar = "BEAD"
 
@@ -46,14 +46,14 @@ LATELY = 30
 
 
 class Limit(Number):
-    """At most so many, the newest."""
+    """The number of newest entries to show, at most 1000."""
 
     most = 1000
 
 
 @op("status", reads=True, screen="overview", examples=("bb status", "bb status --json"))
 def status(desk: Desk) -> dict[str, Any]:
-    """One look: who is here and alive, who holds what and for how long, what waits to be accepted, who collides."""
+    """Show agents, reservations, messages to acknowledge, incursions, the queue and the last sync."""
     now = desk.now()
     desk.store.must_exist()
     index = desk.store.caught_up()
@@ -67,9 +67,9 @@ def status(desk: Desk) -> dict[str, Any]:
         "stale_minutes": _stale_minutes(desk, index),
         "agents": shown_agents(desk, index),
         "reservations": [
-            shown_reservation(held, each.reservation)
-            | {"seconds_left": max(each.expires_at - now, 0) // clock.SECOND if each.ends_at else None}
-            for each in live
+            shown_reservation(held, one.reservation)
+            | {"seconds_left": max(one.expires_at - now, 0) // clock.SECOND if one.ends_at else None}
+            for one in live
         ],
         "unacked": [_brief(message) for message in mails.unsettled(index)],
         "incursions": events.open_incursions(),
@@ -83,13 +83,13 @@ def status(desk: Desk) -> dict[str, Any]:
 
 
 def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
-    """After how many minutes of silence an agent counts as stale here, and what is pinned for every clone."""
+    """The minutes of silence after which an agent is stale here, and the value pinned for every clone."""
     pinned = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
     return {"minutes": desk.stale_after_in(index) // clock.MINUTE, "pinned": pinned}
 
 
 def _synced(desk: Desk) -> dict[str, Any] | None:
-    """When this clone last met its remote, and what that does not have yet; None where nothing is published."""
+    """The last sync of this clone and its unpublished events; None if this clone does not publish."""
     known = pins.read(desk.place.store)
     if (name := known.publishes_to) is None:
         return None
@@ -106,17 +106,16 @@ def _synced(desk: Desk) -> dict[str, Any] | None:
 
 @op("problems", reads=True, screen="overview", examples=("bb problems", "bb problems --json"))
 def problems_op(desk: Desk) -> dict[str, Any]:
-    """Only what needs a person, oldest first. Exit status 4 if there is anything.
+    """List the problems that need a person, oldest first. The exit status is 4 if there are any.
 
-    That is: what agents ask of the person, what waits for an agent that has fallen silent or waits for too long,
-    reservations whose holder is gone, agents that work in each other's files, a damaged ledger.
+    Problems are: requests to the person, messages that wait too long or for a silent agent, reservations whose holder
+    is evicted, agents that work on the same files, and a damaged ledger.
     """
     desk.store.must_exist()
     found = problems.found(desk)
     if found:
-        raise ProblemsOpen(
-            f"{len(found)} {'thing needs' if len(found) == 1 else 'things need'} a person", problems=found
-        )
+        needs = "problem needs" if len(found) == 1 else "problems need"
+        raise ProblemsOpen(f"{len(found)} {needs} a person", problems=found)
     return {"problems": []}
 
 
@@ -129,9 +128,9 @@ def timeline(
     since: Since | None = None,
     limit: Limit | None = None,
 ) -> list[dict[str, Any]]:
-    """What has happened lately, one sentence each, oldest first: the last 30 things, or with --since all since then.
+    """List recent events, one sentence each, oldest first: the last 30, or all events since --since.
 
-    Where --limit leaves something out, the answer says so.
+    If --limit leaves out events, the answer says so.
     """
     now = desk.now()
     desk.store.must_exist()
@@ -143,12 +142,12 @@ def timeline(
     if limit is None and since is not None:
         return sentences.latest(desk.store, wanted, agent, bead, None)
     most = limit or LATELY
-    # How many there are is counted as far back as somebody asks, and no further than that.
-    told = sentences.latest(desk.store, wanted, agent, bead, most + 1 if since is None else None)
-    if len(told) <= most:
-        return told
-    omitted = len(told) - most if since is not None else None
-    return Rows(told[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
+    # The omitted entries are counted only back to --since. Without it, counting would read the whole ledger.
+    rows = sentences.latest(desk.store, wanted, agent, bead, most + 1 if since is None else None)
+    if len(rows) <= most:
+        return rows
+    omitted = len(rows) - most if since is not None else None
+    return Rows(rows[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
 
 
 @op(
@@ -158,10 +157,10 @@ def timeline(
     examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"),
 )
 def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
-    """All you need to go on after a crash or a compaction, in few words.
+    """Show in few words what an agent needs to continue after a crash or a compaction.
 
-    Who you are, what you hold, what waits for you, the last hand-off with its next step, and which files in your
-    scopes have uncommitted changes.
+    That is: its name and role, its reservations, its mail, the last hand-off with the next step, and the files with
+    uncommitted changes in its scopes.
     """
     who = desk.subject(agent)
     index = signs_of_life.index_of(desk, who)
@@ -179,17 +178,17 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
         **({"paused": pause} if (pause := pause_check.shown(index, who)) else {}),
         "holds": [
             {
-                "scope": each.reservation.scope,
-                "bead": each.reservation.bead,
-                "expires_at": each.ends_at,
-                **({"is_expired": True} if each.is_over else {}),
+                "scope": own.reservation.scope,
+                "bead": own.reservation.bead,
+                "expires_at": own.ends_at,
+                **({"is_expired": True} if own.is_over else {}),
             }
-            for each in mine
+            for own in mine
         ],
         "unread": mails.count_unread(index, who),
         "to_accept": [
-            {"id": _event_of(found), "from": found["from_agent"], **_doubt(found), "subject": found["subject"]}
-            for found in owed
+            {"id": _event_of(message), "from": message["from_agent"], **_doubt(message), "subject": message["subject"]}
+            for message in owed
         ],
         "last_handoff": _last_handoff(index, who),
         "dirty": _dirty(desk, held, who),
@@ -197,16 +196,16 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     return _within(answer, RESUME_CHARACTERS)
 
 
-# What an agent's context can spare for this is 400 tokens. JSON full of ids has less than three characters to a token,
-# and a letter beyond ASCII, written as six of them, takes more than one token.
+# The answer must fit into 400 tokens. JSON full of ids has less than three characters per token. A non-ASCII character
+# is escaped as six characters and takes more than one token.
 RESUME_CHARACTERS = 1000
 ESCAPED = 6
 LONGEST = (160, 80, 40, 24)
-TEXTS = ("role", "subject", "summary", "next_action", "why")  # the rest are names: of no use when they are cut
+TEXTS = ("role", "subject", "summary", "next_action", "why")  # other members are names, which are useless if cut
 
 
 def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
-    """ANSWER cut down until it fits: long texts first, until they take half of the room at most, then lists."""
+    """ANSWER shortened to BUDGET: first the texts, until they take at most half of it, then the lists."""
     for longest in LONGEST:
         cut = {name: _cut(name, value, longest) for name, value in answer.items()}
         filled = _filled(cut, budget)
@@ -216,7 +215,7 @@ def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
 
 
 def _filled(answer: dict[str, Any], budget: int) -> dict[str, Any]:
-    """ANSWER with as many items of its lists as there is room for."""
+    """ANSWER with as many list items as fit into BUDGET."""
     lists = {name: list(value) for name, value in answer.items() if isinstance(value, list)}
     kept: dict[str, list[Any]] = {name: [] for name in lists}
     room = budget - _cost(answer | kept)
@@ -240,35 +239,35 @@ def _cut(name: str, value: Any, longest: int) -> Any:
     if isinstance(value, list):
         return [_cut(name, item, longest) for item in value]
     if isinstance(value, dict):
-        return {each: _cut(each, item, longest) for each, item in value.items()}
+        return {member: _cut(member, item, longest) for member, item in value.items()}
     return value
 
 
 def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
-    """The last hand-off that WHO was given."""
-    found = next((message for message in mails.handed_to(index, who) if message["payload"]), None)
-    if found is None:
+    """The last hand-off to WHO."""
+    message = next((message for message in mails.handed_to(index, who) if message["payload"]), None)
+    if message is None:
         return None
-    is_same = found["payload"]["summary"] == found["payload"]["next_action"]
+    is_same = message["payload"]["summary"] == message["payload"]["next_action"]
     return {
-        "id": _event_of(found),
-        "from": found["from_agent"],
-        **_doubt(found),
-        "bead": found["bead_id"],
-        "state": found["state"],
-        "summary": found["payload"]["summary"],
-        # of a plain message, whose body stands for both, it is said once
-        "next_action": "" if is_same else found["payload"]["next_action"],
+        "id": _event_of(message),
+        "from": message["from_agent"],
+        **_doubt(message),
+        "bead": message["bead_id"],
+        "state": message["state"],
+        "summary": message["payload"]["summary"],
+        # A plain message of category HANDOFF has one body for both members.
+        "next_action": "" if is_same else message["payload"]["next_action"],
     }
 
 
 def _event_of(message: dict[str, Any]) -> str:
-    """What the recipient may call a message, which is shorter than what everybody may."""
+    """The event id of a message: a shorter name, which its recipient may use."""
     return str(message["message_id"]).partition("_")[0]
 
 
 def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
-    """Files with uncommitted changes in what WHO holds, or held last; None where git cannot tell."""
+    """The files with uncommitted changes in the current or last scopes of WHO; None if git cannot list them."""
     if desk.place.work_tree is None:
         return None
     scopes = [scope for scope, _ in held.claimed_by(who)]
@@ -276,20 +275,20 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
         return []
     try:
         changed = changes.changed_paths(git.changed(desk.place.work_tree))
-    except (Refused, Forbidden):  # Forbidden: git is not started for the repository of another user
+    except (Refused, Forbidden):  # Forbidden: the repository belongs to another user, so git is not run
         return None
     return [path for path in changed if any(held.lies_in(path, scope) for scope in scopes)]
 
 
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
-    """Agents in service, the liveliest first."""
+    """The agents in service: active ones first, then stale, then evicted."""
     shown = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 
 
 def _doubt(message: dict[str, Any]) -> dict[str, Any]:
-    """That MESSAGE is in the person's name, and the person has not signed it."""
+    """The `signature` member of a MESSAGE in the person's name that the person has not signed."""
     return {"signature": message["signature"]} if "signature" in message else {}
 
 

@@ -1,4 +1,4 @@
-"""What needs a person: everything that will not be settled by the agents at work."""
+"""The problems of a ledger that need a person, because the agents at work will not settle them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-SHORT = 20  # characters of a scope, so that a command to be copied fits on a line
+SHORT = 20  # most characters of a scope in a command, so that the command fits on a line
 
 
 def found(desk: Desk) -> list[dict[str, Any]]:
-    """Every problem there is, oldest first."""
+    """All problems, oldest first."""
     now = desk.now()
     index = desk.store.caught_up()
     held = desk.holdings(index, now)
@@ -44,14 +44,14 @@ def found(desk: Desk) -> list[dict[str, Any]]:
 def compared(
     before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What there is NOW and was not there BEFORE, and what was there and is settled; both by their ids."""
+    """The problems that are new NOW, and those BEFORE that are settled. Both mappings are by problem id."""
     return [now[name] for name in now if name not in before], [before[name] for name in before if name not in now]
 
 
-def _problem(kind: str, name: str, since: str, text: str, mend: str, **about: Any) -> dict[str, Any]:
-    """A problem. Its id stays the same for as long as it is the same problem, whatever its text comes to say: it is
-    made of the NAME of what is wrong (a message, a reservation, an incursion, a line)."""
-    return {"id": f"{kind}:{name}", "kind": kind, "since": since, "text": text, "next_step": mend, **about}
+def _problem(kind: str, name: str, since: str, text: str, next_step: str, **about: Any) -> dict[str, Any]:
+    """A problem. Its id contains the NAME of its cause (a message, reservation, incursion or line), so the id stays the
+    same while the text changes."""
+    return {"id": f"{kind}:{name}", "kind": kind, "since": since, "text": text, "next_step": next_step, **about}
 
 
 def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
@@ -61,7 +61,7 @@ def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
 
 
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
-    """Requests to the person that are not accepted, and questions that are not even seen."""
+    """Requests to the person that are not accepted, and unread questions."""
     for message in mails.owed(index, ids.PERSON):
         yield _asked(message, f"bb agent ack --agent user --message {message['message_id']}")
     for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
@@ -70,7 +70,7 @@ def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
 
 
 def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
-    """What the person is asked, word for word, and how to answer it."""
+    """The problem of a request to the person, with its text and the command to answer it."""
     about = f"--to {message['from_agent']} --bead {_bead(message)}"
     answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
     if message.get("content_type") == CBCL:
@@ -80,7 +80,7 @@ def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
 
 
 def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Iterator[dict[str, Any]]:
-    """Hand-offs and blockers for agents that are gone, or that wait for longer than an agent may be silent."""
+    """Hand-offs and blockers whose recipient is not active, or that wait for longer than twice the stale threshold."""
     for message in mails.unsettled(index):
         if message["to_agent"] == ids.PERSON:
             continue
@@ -96,60 +96,59 @@ def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Ite
 
 
 def _another(message: dict[str, Any], state: str) -> str:
-    """How to settle what an agent does not answer."""
+    """The next step for a message that its recipient does not accept."""
     verb = "blocked" if message["category"] == protocol_events.BLOCKED else "handoff"
-    instead = f"bb protocol {verb} --from user --to AGENT --bead {_bead(message)} …"
-    is_there = state != liveness.EVICTED
-    return f"ask {message['to_agent']}, or somebody else: {instead}" if is_there else f"ask somebody else: {instead}"
+    instead = f"another agent: bb protocol {verb} --from user --to AGENT --bead {_bead(message)} …"
+    return f"ask {instead}" if state == liveness.EVICTED else f"ask {message['to_agent']} or {instead}"
 
 
 def _bead(message: dict[str, Any]) -> str:
-    """The bead of a message as a word of a command; where it is about none, what stands for the one to be named."""
+    """The bead of a message for a command; the placeholder BEAD if it has none."""
     return quoted(message["bead_id"]) if message["bead_id"] else "BEAD"
 
 
-def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[str, Any]:
-    what = {protocol_events.HANDOFF: "hands over to", protocol_events.BLOCKED: "is blocked and asks"}.get(
+def _about(message: dict[str, Any], kind: str, next_step: str, **more: Any) -> dict[str, Any]:
+    verb = {protocol_events.HANDOFF: "hands over to", protocol_events.BLOCKED: "is blocked and asks"}.get(
         message["category"], "asks"
     )
     doubt = {"signature": message["signature"]} if "signature" in message else {}
     who = f"{message['from_agent']}{', unverified,' if doubt else ''}"
-    text = f"{who} {what} {message['to_agent']}: {message['subject']}"
+    text = f"{who} {verb} {message['to_agent']}: {message['subject']}"
     about = {name: message[name] for name in ("message_id", "bead_id", "category", "from_agent", "to_agent")}
-    return _problem(kind, message["message_id"], message["created_at"], text, mend, **about, **doubt, **more)
+    return _problem(kind, message["message_id"], message["created_at"], text, next_step, **about, **doubt, **more)
 
 
 def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
-    """Reservations whose holder has been silent for so long that it will hardly come back."""
-    for each in held.everything():
-        if each.liveness == liveness.EVICTED:
-            name, scope = each.reservation.agent, each.reservation.scope
-            place = quoted(scope) if len(scope) <= SHORT else "SCOPE"
+    """Reservations whose holder is evicted."""
+    for one in held.everything():
+        if one.liveness == liveness.EVICTED:
+            reservation = one.reservation
+            place = quoted(reservation.scope) if len(reservation.scope) <= SHORT else "SCOPE"
             yield _problem(
                 "holder_gone",
-                each.reservation.id,
-                clock.text(each.reservation.renewed_at),
-                f"{name} is gone and still holds {scope}",
+                reservation.id,
+                clock.text(reservation.renewed_at),
+                f"{reservation.agent} is evicted and still holds {reservation.scope}",
                 f"take it over with --takeover-stale, or release it: bb agent release --agent user --scope {place}",
-                agent_id=name,
-                bead_id=each.reservation.bead,
-                scope=scope,
+                agent_id=reservation.agent,
+                bead_id=reservation.bead,
+                scope=reservation.scope,
             )
 
 
 def _collisions(events: Events) -> Iterator[dict[str, Any]]:
-    """Where agents work in each other's way, and what was touched and nobody has settled."""
+    """Open incursions: agents that work on the same scope, and changes that are not resolved."""
     for event in events.open_incursions():
-        mend = "see that they agree on who changes what; one of them releases"
+        next_step = "ask both agents to agree; one of them should release its reservation"
         if event["outcome"] == TOUCHED:
             settle = f"bb protocol resolve {event['id']} --agent user --as accepted"
-            mend = f"look at it, and say that it is accepted, reverted or transferred: {settle}"
+            next_step = f"look at the change, then resolve it as accepted, reverted or transferred: {settle}"
         yield _problem(
             "incursion",
             event["id"],
             event["created_at"],
-            f"{protocol_events.met(event)}, inside what {event['to_agent']} holds: {event['held']}",
-            mend,
+            f"{protocol_events.met(event)}, in a scope that {event['to_agent']} holds: {event['held']}",
+            next_step,
             event_id=event["id"],
             bead_id=event["bead_id"],
             from_agent=event["from_agent"],

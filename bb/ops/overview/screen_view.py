@@ -1,38 +1,35 @@
-"""What a screen shows of a ledger, at one moment: status, problems, and what happened lately."""
+"""The data of a live screen: status, problems and recent events."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.facts import Redacted
 from bb.kernel import clock
+from bb.kernel.event import Event
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
 from bb.ledger.records import walk
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, problems, sentences
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
-
-LATELY = 300  # happenings; who wants more of them asks `bb timeline`
+LATELY = 300  # most events; `bb timeline` shows more
 
 
 class Picture(Record):
-    """What there is to be shown, as `bb status`, `bb problems` and `bb timeline` answer it."""
+    """The data of one screen, as `bb status`, `bb problems` and `bb timeline` return it."""
 
     at: int
     status: dict[str, Any]
     problems: list[dict[str, Any]]
-    told: list[dict[str, Any]]  # the newest first
+    told: list[dict[str, Any]]  # recent events, newest first
 
 
 class Viewing:
-    """One ledger, of which pictures are taken again and again.
+    """Repeated pictures of one ledger.
 
-    What happened is looked for in the whole ledger once. From then on what comes is put before it, unless it may
-    belong elsewhere (it was recorded in another clone) or takes something back: then everything is told anew.
+    The whole ledger is searched once. After that, new events are put in front. If a new event may belong further back
+    (it was recorded in another clone) or is a redaction, the ledger is searched again.
     """
 
     def __init__(self, desk: Desk, agent: str | None = None, bead: str | None = None, since: int | None = None) -> None:
@@ -40,33 +37,32 @@ class Viewing:
         self._desk = desk
         self._whose = (agent, bead)
         self._wanted = walk.Filter(kinds=sentences.KINDS, since=clock.text(since) if since is not None else None)
-        self._follower = walk.Follower(
-            desk.store, walk.Filter(kinds=sentences.KINDS)
-        )  # before it is told what there is
-        self._told = self._everything()
-        self._untold: list[Event] = []  # what has come, and is still there if taking a picture fails
+        # Created before the search, so that no event is missed in between.
+        self._follower = walk.Follower(desk.store, walk.Filter(kinds=sentences.KINDS))
+        self._rows = self._everything()
+        self._unreported: list[Event] = []  # new events; kept if taking a picture fails
 
     def picture(self) -> Picture:
-        """What there is to be shown now."""
+        """The current picture."""
         desk = self._desk
-        self._untold += self._follower.new()
+        self._unreported += self._follower.new()
         now, status, found = desk.now(), overview.status(desk), problems.found(desk)
-        if any(map(self._may_change_the_past, self._untold)):
-            self._told = self._everything()
-        elif self._untold:
-            self._told = [*self._new(self._untold), *self._told][:LATELY]
-        self._untold = []
-        return Picture(now, status, found, self._told)
+        if any(map(self._may_change_the_past, self._unreported)):
+            self._rows = self._everything()
+        elif self._unreported:
+            self._rows = [*self._new(self._unreported), *self._rows][:LATELY]
+        self._unreported = []
+        return Picture(now, status, found, self._rows)
 
     def _everything(self) -> list[dict[str, Any]]:
         return sentences.latest(self._desk.store, self._wanted, *self._whose, LATELY)[::-1]
 
     def _new(self, events: list[Event]) -> list[dict[str, Any]]:
-        """What has come, the newest first; what is known already is not told twice."""
-        known = {each["event_id"] for each in self._told}
+        """The rows of EVENTS that are not shown yet, newest first."""
+        known = {row["event_id"] for row in self._rows}
         teller = sentences.Teller(self._desk.store)
-        found = (teller.told(event) for event in events if event.id not in known and self._wanted.admits(event))
-        return [told for told in found if told and sentences.is_about(told, *self._whose)][::-1]
+        rows = (teller.told(event) for event in events if event.id not in known and self._wanted.admits(event))
+        return [row for row in rows if row and sentences.is_about(row, *self._whose)][::-1]
 
     def _may_change_the_past(self, event: Event) -> bool:
         is_ours = event.id.rpartition(".")[0] == self._desk.store.writer

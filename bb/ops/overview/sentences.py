@@ -1,4 +1,4 @@
-"""What happened, told in sentences: one for each fact a person may care about."""
+"""Describes events as sentences for people: one sentence for each fact that matters to them."""
 
 from __future__ import annotations
 
@@ -68,42 +68,42 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
     from bb.ledger.records.walk import Filter
 
-    Sentence = tuple[str, str | None, list[str]]  # and the bead it is about, and who else
+    Sentence = tuple[str, str | None, list[str]]  # the text, its bead, and the other agents that it is about
 
 KINDS = kinds.KINDS
 UNVERIFIED = "unverified"
-CLAIMS = {"claim": "claimed", "release": "gave back", "transfer": "passed on", "take_over": "took over"}
-OUTCOMES = {deliveries.PUT_OFF: "put off", deliveries.RESOLVED: "settled"}
-VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
+CLAIMS = {"claim": "claimed", "release": "released", "transfer": "transferred", "take_over": "took over"}
+OUTCOMES = {deliveries.PUT_OFF: "deferred", deliveries.RESOLVED: "resolved"}
+VERBS = {HANDOFF: "handed over to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
 def latest(
     store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int | None
 ) -> list[dict[str, Any]]:
-    """The last LIMIT things that happened, or all of them, oldest first."""
+    """The last LIMIT events as rows, or all of them, oldest first."""
     teller = Teller(store)
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for event in store.newest_first(None, wanted.may_admit):
         if not wanted.admits(event):
             continue
-        told = teller.told(event)
-        if told and is_about(told, agent, bead):
-            found.append(told)
-            if len(found) == limit:
+        row = teller.told(event)
+        if row and is_about(row, agent, bead):
+            rows.append(row)
+            if len(rows) == limit:
                 break
-    return found[::-1]
+    return rows[::-1]
 
 
 def is_about(told: dict[str, Any], agent: str | None, bead: str | None) -> bool:
-    """Whether what was TOLD is about that agent and that bead, where they are given."""
+    """Whether a row is about that agent and that bead; None admits all."""
     return bead in (None, told["bead_id"]) and (agent is None or agent in told["about"])
 
 
 class Teller:
-    """Tells events, looking up the reservations and messages they name.
+    """Describes events. It looks up the reservations and messages that they name.
 
-    What does not count (docs/signing.md) is not told where signatures are required. Elsewhere an order that does not
-    count, and whatever else is in the person's name without the person's key, is told as unverified.
+    If signatures are required, events that do not count (docs/signing.md) are omitted. Otherwise they are marked as
+    unverified, and so is every event in the person's name without the person's key.
     """
 
     def __init__(self, store: Store) -> None:
@@ -111,33 +111,33 @@ class Teller:
         self._counted = counting.of(store.caught_up())
 
     def waits(self, event: Event) -> bool:
-        """Whether EVENT is not told because it does not count yet."""
+        """Whether EVENT is omitted because it does not count yet."""
         return self._counted is not None and self._counted.leaves_out and not self._counted.counts(event)
 
     def told(self, event: Event) -> dict[str, Any] | None:
         if self.waits(event):
             return None
-        found = self._told(event)
-        if found is None or self._counted is None or not self._is_doubted(self._counted, event):
-            return found
-        return found | {"text": f"{UNVERIFIED}: {found['text']}"} | counting.UNVERIFIED
+        row = self._row(event)
+        if row is None or self._counted is None or not self._is_doubted(self._counted, event):
+            return row
+        return row | {"text": f"{UNVERIFIED}: {row['text']}"} | counting.UNVERIFIED
 
     def _is_doubted(self, counted: Counting, event: Event) -> bool:
         return counted.is_doubted(event.id, event.kind, event.by) or not counted.counts(event)
 
-    def _told(self, event: Event) -> dict[str, Any] | None:
+    def _row(self, event: Event) -> dict[str, Any] | None:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
             return _unreadable(event)
-        found = self._resolution(fact) if isinstance(fact, Resolved) else self._sentence(fact, event.by)
-        if found is None:
+        sentence = self._resolution(fact) if isinstance(fact, Resolved) else self._sentence(fact, event.by)
+        if sentence is None:
             return None
-        text, bead, others = found
+        text, bead, others = sentence
         about = [event.by, *(other for other in others if other != event.by)]
         return {"at": event.ts, "by": event.by, "text": text, "bead_id": bead, "about": about, "event_id": event.id}
 
     def _sentence(self, fact: Any, by: str) -> Sentence | None:
-        """What FACT says, the bead it is about, and who else."""
+        """The sentence for FACT by its author BY."""
         if isinstance(fact, AgentFact):
             return _of_an_agent(fact, by)
         for family, tell in FAMILIES:
@@ -151,7 +151,7 @@ class Teller:
             case Incurred():
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
-                return f"goes on as {adopted} ({show.name(reason)})", bead or None, [prior, adopted]
+                return f"continues as {adopted} ({show.name(reason)})", bead or None, [prior, adopted]
             case Sent(_, to, _, subject, bead=bead, cbcl=dict()):
                 return f"said to {', '.join(to)}: {subject}", bead or None, list(to)
             case Sent(_, to, category, subject, bead=bead):
@@ -159,27 +159,28 @@ class Teller:
         return self._about_another(fact)
 
     def _resolution(self, fact: Resolved) -> Sentence | None:
-        """What becomes of an incursion; None where it was not for this one to say."""
+        """The resolution of an incursion; None if its author was not allowed to resolve it."""
         state = self._store.index.state(notices.NAME, fact.event)
         met = notices.notice(state) if notices.is_known(state) else None
         if not isinstance(met, Incurred) or not notices.may_resolve(met, fact.agent, fact.state):
             return None
-        what = {TRANSFERRED: f"{met.held} to {met.incoming}"}.get(fact.state, f"what {met.incoming} did in {met.where}")
+        changed = f"the change by {met.incoming} in {met.where}"
+        what = f"{met.held} to {met.incoming}" if fact.state == TRANSFERRED else changed
         others = [met.owner, met.incoming]
         return f"{fact.state} {what}" + (f": {fact.note}" if fact.note else ""), met.bead, others
 
     def _holders(self, reservations: Sequence[str]) -> list[str]:
         states = [(name, self._store.index.state(holdings.NAME, name)) for name in reservations]
-        made = [holdings.reservation(name, state) for name, state in states]
-        return list(dict.fromkeys(each.agent for each in made if each))
+        known = [holdings.reservation(name, state) for name, state in states]
+        return list(dict.fromkeys(reservation.agent for reservation in known if reservation))
 
     def _about_another(self, fact: Any) -> Sentence | None:
-        """Facts that name reservations or a message made before."""
+        """The sentence for a fact that names earlier reservations or an earlier message."""
         if isinstance(fact, Overridden):
-            text = f"went ahead with {_some(fact.paths)} although held: {fact.reason}"
+            text = f"committed {_some(fact.paths)} although held by others: {fact.reason}"
             return text, None, self._holders(fact.reservations)
         if isinstance(fact, Read | Acked | Agreed):
-            verb = "has seen" if isinstance(fact, Read) else "accepted"
+            verb = "read" if isinstance(fact, Read) else "accepted"
             letter = self._store.index.state(messages.NAME, fact.message)
             if letter is None:
                 return f"{verb}: a message", None, []
@@ -195,26 +196,26 @@ class Teller:
             case Released():
                 return ("thawed" if made and made.is_freeze else "released") + f" {scope}", bead, others
             case Transferred(by, _, to):
-                given = ((each.given_by, each.agent) for each in holdings.tenures(fact.reservation, state))
-                return (f"passed {scope} on to {to}", bead, [*others, to]) if (by, to) in given else None
+                given = ((tenure.given_by, tenure.agent) for tenure in holdings.tenures(fact.reservation, state))
+                return (f"transferred {scope} to {to}", bead, [*others, to]) if (by, to) in given else None
             case Expired():
-                return f"found {scope} to have expired", bead, others
+                return f"found that {scope} had expired", bead, others
             case TakenOver(_, _, owner, liveness):
-                return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
+                return f"took over {scope} from {owner}, which was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
 
 
 def _unreadable(event: Event) -> dict[str, Any] | None:
-    """That somebody has recorded what says nothing, and why not; nothing of what it wants to say."""
+    """The row of an unreadable event: the reason, without its content."""
     why = kinds.unreadable(event)
     if why is None:
         return None
-    text = f"recorded what cannot be read: {why}"
+    text = f"recorded an unreadable event: {why}"
     return {"at": event.ts, "by": event.by, "text": text, "bead_id": None, "about": [event.by], "event_id": event.id}
 
 
 def _reserved(fact: Reserved) -> Sentence:
-    """That something is held; by the person, that it is frozen."""
+    """A reservation; by the person, a freeze."""
     if fact.agent != ids.PERSON:
         return f"reserved {fact.scope} for {fact.ttl} minutes", fact.bead, []
     until = "" if fact.ttl >= holdings.FOREVER else f" for {fact.ttl} minutes"
@@ -222,7 +223,7 @@ def _reserved(fact: Reserved) -> Sentence:
 
 
 def _of_attention(fact: AttentionFact) -> Sentence | None:
-    """Who answers for what, and what became of it. All else about chat is told where the chat is (`bb chat audit`)."""
+    """Claims and their outcomes. `bb chat audit` shows all other events of a chat."""
     match fact:
         case Claiming(_, subject, action) if action in CLAIMS:
             return f"{CLAIMS[action]} {subject.removeprefix(EVENT)}", None, []
@@ -232,26 +233,25 @@ def _of_attention(fact: AttentionFact) -> Sentence | None:
 
 
 def _of_a_pause(fact: PauseFact) -> Sentence | None:
-    """Whom the person has paused or let go on. What anybody else says of it counts for nothing, and is not told."""
+    """Pauses and unpauses by the person. From any other author they do not count and are omitted."""
     if fact.by != ids.PERSON:
         return None
     is_about_all = fact.agent == pauses.EVERYBODY
-    whom, others = ("everybody", []) if is_about_all else (fact.agent, [fact.agent])
+    whom, others = ("all agents", []) if is_about_all else (fact.agent, [fact.agent])
     if isinstance(fact, Paused):
         return f"paused {whom}" + (f": {fact.why}" if fact.why else ""), None, others
-    return f"let {whom} go on", None, others
+    return f"unpaused {whom}", None, others
 
 
 def _of_a_threshold(fact: Pinned) -> Sentence | None:
-    """After how many minutes an agent is stale, in every clone. Only the person's word counts, and is told."""
+    """The stale minutes pinned by the person. From any other author they do not count and are omitted."""
     if fact.by != ids.PERSON:
         return None
-    what = f"pinned the stale minutes at {fact.minutes}" if fact.minutes else "left the stale minutes to each clone"
-    return what, None, []
+    return f"pinned the stale minutes at {fact.minutes}" if fact.minutes else "unpinned the stale minutes", None, []
 
 
 def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
-    """Which dialects came and went. That a message was heard shows in its having been seen."""
+    """Installed and removed dialects. `Heard` is omitted, because the message is shown as read."""
     match fact:
         case Installed(_, dialect, author=author, source=source):
             return f"installed the dialect {dialect} of @{author}, from {show.name(source)}", None, []
@@ -261,12 +261,12 @@ def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
 
 
 def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
-    """What became of an identity. That one is still at work is told to other clones, but is no news."""
+    """Changes of an agent. `Seen` for an active agent only informs other clones, so it is omitted."""
     match fact:
         case Registered(agent, role):
             return f"started as {role}" if by == agent else f"added {agent} as {show.name(role)}", None, [agent]
         case Updated(agent, None, None, None):
-            return "took up its work again", None, [agent]
+            return "continued its work", None, [agent]
         case Updated(agent, None, None):
             return f"changed how {agent} runs", None, [agent]
         case Updated(agent):
@@ -278,20 +278,20 @@ def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
         case Retired(agent):
             return f"retired {agent}", None, [agent]
         case Seen(agent, after):
-            return None if after == liveness.ACTIVE else (f"is back, having been {after}", None, [agent])
+            return None if after == liveness.ACTIVE else (f"is back; it was {after}", None, [agent])
 
 
 def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
-    """What became of the group. That there is one is no news."""
+    """Changes of the group. Its creation is omitted."""
     match fact:
         case Changed(_, title, topic):
-            text = f"called the group {show.name(title)}" if title else f"said what the group is about: {topic or ''}"
+            text = f"named the group {show.name(title)}" if title else f"set the group's topic: {topic or ''}"
         case ScopeAttached(_, key, title):
             text = f"attached {show.name(title or key)} to the group"
         case ScopeDetached(_, key):
             text = f"detached {key} from the group"
         case ScopeChosen(_, key):
-            text = f"let the group work in {key}"
+            text = f"made {key} the group's active scope"
         case StateSet(_, state):
             text = f"set the group to {state}"
         case SettingsChanged(_, patch):
@@ -301,7 +301,7 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
         case GroupStopped():
             text = "stopped the group"
         case ContextChanged(_, ops):
-            text = f"changed what the group shares: {_some(_names(ops))}"
+            text = f"changed the group's shared context: {_some(_names(ops))}"
         case _:
             return None
     return text, None, []
@@ -321,16 +321,16 @@ def _names(ops: Sequence[Any]) -> list[str]:
 
 
 def _incursion(fact: Incurred, by: str) -> Sentence | None:
-    """That somebody met, or touched, what another agent holds; and who found that, where it was somebody else."""
+    """An incursion; its author is named if it was not the agent that caused it."""
     if fact.outcome == TAKEN_OVER:
-        return None  # the taking over tells it
-    how = {REFUSED: "was refused", OVERLAPPING: "works in", CONTESTED: "reserved elsewhere", TOUCHED: "changed"}.get(
+        return None  # the TakenOver fact has its own sentence
+    verb = {REFUSED: "was refused", OVERLAPPING: "works in", CONTESTED: "also reserved", TOUCHED: "changed"}.get(
         fact.outcome, "met"
     )
-    found = "" if by == fact.incoming else f"found that {fact.incoming} "
-    return f"{found}{how} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]
+    finding = "" if by == fact.incoming else f"found that {fact.incoming} "
+    return f"{finding}{verb} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]
 
 
 def _some(paths: Sequence[str]) -> str:
-    """PATHS in few words."""
+    """The first three of PATHS, and the number of the others."""
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

@@ -1,4 +1,4 @@
-"""Sessions: the work in hand, bead by bead (Operative Protocol §6.3). What a page or a terminal shows, as data."""
+"""Sessions: the current work by bead (Operative Protocol §6.3), as data for a page or a terminal."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
-NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # what stands where there is none: in CBCL, in what a person orders
+NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # placeholders of facts without a bead: CBCL, freezes, pauses
 
 
 class SessionNotFound(NotFound):
-    """Nothing is known about that bead."""
+    """There is no session for that bead."""
 
     code = "SESSION_NOT_FOUND"
-    hint = "`bb sessions list` shows the beads there are"
+    hint = "`bb sessions list` lists the beads"
 
 
 class State(Text):
@@ -57,7 +57,7 @@ class Owner(Text):
 
 
 class BeadId(Text):
-    """The bead."""
+    """The bead's id."""
 
     metavar = "BEAD"
 
@@ -69,10 +69,10 @@ class BeadId(Text):
     examples=("bb sessions list", "bb sessions list --state needs_input --json"),
 )
 def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
-    """The beads in hand with their state, owner and talk, epic by epic; and who is alive, and who collides.
+    """List the beads by epic with their state, owner and messages; also agents, their liveness and open incursions.
 
-    Titles and statuses come from the bead tracker's own files, which are only read. Without a tracker, the beads are
-    those that reservations and messages name.
+    Titles and statuses are read from the bead tracker's files. Without a tracker, the beads are those that reservations
+    and messages name.
     """
     view = _View(desk)
     tasks = [view.task(name) for name in view.names()]
@@ -88,18 +88,15 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None
 
 @op("sessions.show", reads=True, screen="overview", examples=("bb sessions show bb-12",))
 def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
-    """One bead: its state, and everything that was said and done about it, oldest first.
-
-    Hand-offs, blockers, incursions and resumptions are rows like any message.
-    """
+    """Show one bead: its state, and all messages, protocol events and reservations about it, oldest first."""
     view = _View(desk)
     if bead not in view.names():
-        raise SessionNotFound(f"nothing is known about bead {bead[:60]}", bead_id=bead[:60])
+        raise SessionNotFound(f"there is no session for bead {bead[:60]}", bead_id=bead[:60])
     return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker)}
 
 
 def provenance(found: Found) -> dict[str, Any]:
-    """Where what is known of beads comes from, and how old it is."""
+    """The source of the bead data, and its age."""
     return {
         "source": found.source,
         "path": found.path,
@@ -110,7 +107,7 @@ def provenance(found: Found) -> dict[str, Any]:
 
 
 class _View:
-    """Beads, reservations and messages side by side, as of one moment."""
+    """Beads, reservations and messages at one moment."""
 
     def __init__(self, desk: Desk) -> None:
         desk.store.must_exist()
@@ -120,35 +117,35 @@ class _View:
         self.tracker: Found = beads.of(desk.place, desk.env)
         self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
         self._live: dict[str, list[Held]] = {}
-        for each in self._held.everything():
-            if not each.is_over:
-                self._live.setdefault(each.reservation.bead, []).append(each)
+        for held in self._held.everything():
+            if not held.is_over:
+                self._live.setdefault(held.reservation.bead, []).append(held)
         self.agents = shown_agents(desk, self._index)
-        self._conflicts = dict(self._in_each_others_way())
+        self._conflicts = dict(self._incursion_kinds())
 
     def names(self) -> list[str]:
-        """Every bead that the tracker, a reservation, a message or a notice names."""
-        spoken_of = [
+        """All beads that the tracker, a reservation, a message or a notice names."""
+        mentioned = [
             name
             for fold in (holdings.NAME, messaging_messages.NAME, notices.NAME)
             for term in self._index.terms(fold, "bead ")
             if (name := term.removeprefix("bead ")) not in NO_BEADS
         ]
-        return sorted({*self._beads, *spoken_of})
+        return sorted({*self._beads, *mentioned})
 
     def task(self, name: str) -> dict[str, Any]:
         bead = self._beads.get(name)
         messages = [message for _, message in mails.about(self._index, name)]
         live = self._live.get(name, [])
-        contested = [each for each in live if self._is_contested(each)]
-        first = next((each for each in live if each not in contested), live[0] if live else None)
+        contested = [held for held in live if self._is_contested(held)]
+        first = next((held for held in live if held not in contested), live[0] if live else None)
         owner = (bead.assignee if bead else None) or (first.reservation.agent if first else None)
         owed = [message for message in messages if message["requires_ack"] and message["state"] != mailbox.ACKED]
         liveness = self._liveness_of(owner)
         last = messages[-1] if messages else None
-        said = [(last["created_at"], last["from_agent"])] if last else []
-        held = [(clock.text(each.reservation.renewed_at), each.reservation.agent) for each in live]
-        at, actor = max([*said, *held], default=(bead.updated_at if bead else None, owner))
+        acts = [(last["created_at"], last["from_agent"])] if last else []
+        acts += [(clock.text(held.reservation.renewed_at), held.reservation.agent) for held in live]
+        at, actor = max(acts, default=(bead.updated_at if bead else None, owner))
         return {
             "id": name,
             "title": bead.title if bead else None,
@@ -159,8 +156,8 @@ class _View:
             ),
             "owner": owner,
             "owner_liveness": liveness,
-            "scopes": [each.reservation.scope for each in live],
-            "contested": [each.reservation.scope for each in contested],
+            "scopes": [held.reservation.scope for held in live],
+            "contested": [held.reservation.scope for held in contested],
             "conflict": self._conflicts.get(name),
             "last_actor": actor,
             "last_activity_at": at,
@@ -176,12 +173,12 @@ class _View:
         return self._held.standing(held.reservation, is_over=held.is_over) == holdings.CONTESTED
 
     def _liveness_of(self, owner: str | None) -> str | None:
-        """How alive an owner is; None for one that never registered here, such as a person the tracker names."""
+        """The liveness of an owner; None if it is not a registered agent, such as a person in the tracker."""
         is_known = owner is not None and self._index.state(roster.NAME, owner) is not None
         return self._held.liveness_of(owner) if owner and is_known else None
 
     def by_epic(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Tasks under their epics; an epic that is not itself in one is no task of its own."""
+        """The tasks grouped by epic. An epic is not listed as a task, unless it is part of another epic."""
         epics = {task["epic_id"] for task in tasks if task["epic_id"]}
         groups: dict[str, list[dict[str, Any]]] = {}
         for task in tasks:
@@ -196,8 +193,8 @@ class _View:
     def open_incursions(self) -> list[dict[str, Any]]:
         return self._events.open_incursions()
 
-    def _in_each_others_way(self) -> Iterator[tuple[str, str]]:
-        """The beads of both sides of every open INCURSION, and its kind; of several the last, exact ones."""
+    def _incursion_kinds(self) -> Iterator[tuple[str, str]]:
+        """The beads of both sides of each open INCURSION, with its kind. Exact ones come last, so that they prevail."""
         for event in sorted(self.open_incursions(), key=lambda event: event["payload"]["incursion_kind"] == EXACT):
             kind = event["payload"]["incursion_kind"]
             yield event["bead_id"], kind
@@ -207,7 +204,7 @@ class _View:
         return [held for held in self._held.of(agent) if held.reservation.scope == scope]
 
     def conversation(self, name: str) -> list[dict[str, Any]]:
-        """Messages, protocol events and what was held, in the ledger's order."""
+        """Messages, protocol events and reservations, in the ledger's order."""
         placed = [(place, _message_row(message)) for place, message in mails.about(self._index, name)]
         placed += [(place, _event_row(event)) for place, event in self._events.notices_about(name)]
         placed += [row for reservation in self._held.ever_about(name) for row in _activity_rows(reservation)]
@@ -241,7 +238,7 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
         subject = f"{events.met(event)}, held by {event['to_agent']} ({event['held']})"
         body = payload["resolution_hint"]
     else:
-        subject = f"{event['from_agent']} goes on as {payload['adopted_agent']}"
+        subject = f"{event['from_agent']} continues as {payload['adopted_agent']}"
         body = payload["evidence"]
     return {
         "type": "protocol",
@@ -261,7 +258,7 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[str, Any]]]:
-    """That something was reserved, and how that ended, each with its place in the order."""
+    """The rows for the start and the end of a reservation, each with its place in the ledger's order."""
     began = {
         "type": "activity",
         "id": reservation.id,
@@ -270,10 +267,10 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
         "subject": f"reserved {reservation.scope}",
     }
     if reservation.given_by:
-        subject = f"passed {reservation.scope} on to {reservation.agent}"
+        subject = f"transferred {reservation.scope} to {reservation.agent}"
         began |= {"id": f"{reservation.id} {reservation.agent}", "from": reservation.given_by, "subject": subject}
     if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
-        return [(reservation.place, began)]  # who has it next tells how it was passed on
+        return [(reservation.place, began)]  # the next holder's row reports the transfer
     is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
     verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
     ended = {

@@ -1,1 +1,1 @@
-"""Ops that install and remove: `init`, `doctor`, hooks, the skill, editor and MCP host configuration."""
+"""Ops for setup: `init`, `doctor`, hooks, the skill, and the configuration of editors and MCP hosts."""

@@ -1,6 +1,8 @@
-"""Having an editor call our hooks: its project settings written, put back, looked at."""
+"""Installs, removes and lists bb's hooks in an editor's project settings."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from bb.coordination.holdings import reservations
 from bb.coordination.wiring import editors
@@ -9,20 +11,15 @@ from bb.kernel import ids
 from bb.kernel.show import harmless
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
+from bb.ops.desk.desk import Desk
 from bb.ops.guards.editor_hook import AutoBead
 from bb.ops.guards.editor_requests import Host
 from bb.ops.params import AgentId, Name, invalid
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-
 NOTES = {
-    editors.CLAUDE: "Claude Code takes it up at once; /hooks shows it",
-    editors.CODEX: "Codex runs it once the project is trusted and the hooks are reviewed: /hooks",
-    editors.GEMINI: "Gemini CLI takes it up in its next session; /hooks panel shows it",
+    editors.CLAUDE: "Claude Code uses the hooks at once; /hooks lists them",
+    editors.CODEX: "Codex uses the hooks once you trust the project and review them: /hooks",
+    editors.GEMINI: "Gemini CLI uses the hooks from its next session on; /hooks panel lists them",
 }
 
 
@@ -33,14 +30,14 @@ class Editor(Host):
 
 
 class Program(Name):
-    """What the editor is to call bb by, where another program has that name: beadboard, or a path."""
+    """The program name or path for bb, if another program is named bb: beadboard, or a path."""
 
     metavar = "PROGRAM"
     longest = 500
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        if harmless(text) != text:  # it becomes a line for a shell
+        if harmless(text) != text:  # it becomes part of a shell command
             raise invalid(f"{name} must be one plain line", name)
         return super().checked(text, name)
 
@@ -57,11 +54,7 @@ def install(
     local: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Have an editor call bb around every edit, command, prompt and stop, beside what its settings say already.
-
-    Writes the project's settings: .claude/settings.json, .codex/hooks.json or .gemini/settings.json. Repeating it
-    changes nothing; with other options it replaces what was there of ours.
-    """
+    """Add bb's hooks to an editor's project settings. Other settings stay; earlier hooks of bb are replaced."""
     wanted = Wiring(
         editor=editor,
         program=program,
@@ -77,23 +70,22 @@ def install(
 
 
 def uninstall(desk: Desk, *, editor: Editor, local: bool = False, dry_run: bool = False) -> dict[str, Any]:
-    """Take out of an editor's settings what `bb hooks install` put in, and nothing else."""
+    """Remove bb's hooks from an editor's settings. Other settings stay."""
     path, is_changed = files.uninstall(_work_tree(desk), editor, is_local=local, dry_run=dry_run)
     return {"editor": editor, "path": path, "changed": is_changed, "is_done": not dry_run}
 
 
 def status(desk: Desk) -> list[dict[str, Any]]:
-    """Which editors call bb, and at which moments."""
+    """The settings files of all editors, with the hooks of bb in each."""
     if desk.place.work_tree is None:
         return []
     root = desk.place.work_tree
-    found = [(editor, is_local) for editor in editors.HOSTS for is_local in (False, True)]
-    shown = []
-    for editor, is_local in found:
+    rows = []
+    for editor, is_local in [(editor, is_local) for editor in editors.HOSTS for is_local in (False, True)]:
         if not is_local or files.file_of(root, editor, is_local=True) != files.file_of(root, editor, is_local=False):
             path, moments = files.installed(root, editor, is_local=is_local)
-            shown.append({"editor": editor, "path": path, "moments": moments})
-    return shown
+            rows.append({"editor": editor, "path": path, "moments": moments})
+    return rows
 
 
 def _work_tree(desk: Desk) -> str:

@@ -1,6 +1,8 @@
-"""Having an MCP host start `bb mcp`: its configuration of this project written, put back, looked at."""
+"""Adds `bb mcp` to the project configuration of an MCP host, or removes it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from bb.coordination.wiring import mcp_hosts
 from bb.coordination.wiring.mcp_hosts import HOSTS, Wanted
@@ -8,14 +10,9 @@ from bb.kernel import ids
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Text, invalid
 from bb.ops.setup.editor_hooks import Program
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class HostName(Text):
@@ -34,8 +31,8 @@ class HostName(Text):
         "bb mcp install --host codex --program beadboard",
         "bb mcp install --host claude --undo",
     ),
-    undo="Take our entry out again.",
-    dry_run="Say what would be done, and do nothing.",
+    undo="Remove bb's entry again.",
+    dry_run="Show what would be done, without doing it.",
 )
 def install(
     desk: Desk,
@@ -46,15 +43,15 @@ def install(
     undo: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Have an MCP host start `bb mcp` in this project. Running it again changes nothing.
+    """Configure an MCP host to start `bb mcp` in this project. Running it again changes nothing.
 
-    Writes one entry, `bb`, into the host's configuration of the project (.mcp.json, .cursor/mcp.json,
-    .vscode/mcp.json, .gemini/settings.json, .codex/config.toml or opencode.json), beside what stands there, which stays
-    as it is. There is no secret in it and no path of this machine, so it may be committed. --agent is for a
-    configuration that is one agent's alone: without it the server acts for BB_AGENT, or else each call says who asks.
+    Writes one entry, `bb`, into the host's project configuration (.mcp.json, .cursor/mcp.json, .vscode/mcp.json,
+    .gemini/settings.json, .codex/config.toml or opencode.json). Other entries stay. The entry contains no secret and no
+    path of this machine, so it may be committed. Use --agent only if the configuration belongs to one agent. Without
+    it, the server acts for BB_AGENT, or each call must name its agent.
     """
     if undo and agent is not None:
-        raise invalid("--undo takes out our entry, whoever it is for: leave out --agent", "agent")
+        raise invalid("--undo removes bb's entry for any agent; leave out --agent", "agent")
     if desk.place.work_tree is None:
         raise NoWorkTree
     wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
@@ -74,9 +71,8 @@ def install(
 
 
 def _by_hand(wanted: Wanted, *, undo: bool) -> str:
-    """What to do where the file is not ours to change."""
+    """The hint for a file that bb cannot change."""
     if undo:
-        return (
-            f"mend the file, or take {mcp_hosts.NAME} out of its {HOSTS[wanted.host].servers} by hand: see docs/mcp.md"
-        )
-    return f"mend the file, or have it say by hand, as docs/mcp.md shows: {mcp_hosts.by_hand(wanted)}"
+        servers = HOSTS[wanted.host].servers
+        return f"repair the file, or remove {mcp_hosts.NAME} from its {servers} by hand: see docs/mcp.md"
+    return f"repair the file, or add this by hand (see docs/mcp.md): {mcp_hosts.by_hand(wanted)}"

@@ -1,4 +1,4 @@
-"""Ops on the repository as a whole: make its ledger, take it away again, see that all is well."""
+"""Ops on the whole repository: `init` creates or removes its ledger, `doctor` checks the installation."""
 
 from __future__ import annotations
 
@@ -30,67 +30,67 @@ if TYPE_CHECKING:
 
 
 class HistoryPresent(Refused):
-    """The ledger holds more than `bb init` put there."""
+    """The ledger contains events that were recorded after `bb init`."""
 
     code = "HISTORY_PRESENT"
-    hint = "to delete the history for good, say so with --delete-history"
+    hint = "to delete the history for good, add --delete-history"
 
 
 class NothingToUndo(Usage):
-    """--delete-history goes with --undo."""
+    """--delete-history needs --undo."""
 
     code = "NOTHING_TO_UNDO"
     hint = "to delete the ledger and all its history: bb init --undo --delete-history"
 
 
 class NoSession(Usage):
-    """Options that start a session stand where none is started."""
+    """Options that start a session cannot be combined with these options."""
 
     code = "NO_SESSION"
-    hint = "run the two one after the other"
+    hint = "run two commands, one after the other"
 
 
 class ProblemsFound(Refused):
-    """Something is wrong."""
+    """Some checks failed."""
 
     code = "PROBLEMS_FOUND"
-    hint = "each problem names the command that mends it"
+    hint = "each problem names the command that repairs it"
 
 
 class Adopt(Plain):
-    """Go on as this agent, whose work lies here unfinished."""
+    """Continue as this agent, which has unfinished work here."""
 
     metavar = "ID"
     is_agent = True
 
 
 class Register(Plain):
-    """Start as this agent: a name nobody has yet."""
+    """Start as a new agent with this unused name."""
 
     metavar = "NAME"
 
 
 class Claimed(Plain):
-    """With --adopt: what it worked on, instead of what it holds or held last."""
+    """With --adopt: the agent's scope. Default: its current or last reservations."""
 
     metavar = "SCOPE"
 
 
 class ItsBead(Plain):
-    """With --adopt: the bead the work is about."""
+    """With --adopt: the bead of the work."""
 
     metavar = "BEAD"
 
 
 class StaleMinutes(Plain):
-    """Pin after how many minutes of silence an agent counts as stale, in every clone; `default` unpins it."""
+    """Pin the minutes of silence after which an agent is stale, in every clone; `default` unpins them."""
 
     metavar = "MINUTES"
     takes_numbers = True
 
 
 class ItsRole(Plain):
-    """With --register: what the agent does here; `agent` unless given."""
+    """With --register: the agent's role. Default: `agent`."""
 
     metavar = "ROLE"
 
@@ -106,12 +106,12 @@ class ItsRole(Plain):
         "bb init --dry-run",
         "bb init --undo",
     ),
-    skill="Also have agents read how to work with bb: in AGENTS.md, .agents/skills and .claude/skills.",
-    non_interactive="Never ask; fail when it cannot be told safely what to do.",
-    home="Make the ledger for what belongs to no repository.",
-    dry_run="Say what would be done, and do nothing.",
-    undo="Take away what `bb init` made; with --skill, only that.",
-    delete_history="With --undo: delete all recorded events too, for good.",
+    skill="Also install instructions for agents in AGENTS.md, .agents/skills and .claude/skills.",
+    non_interactive="Never ask; fail if the right identity is not certain.",
+    home="Create the ledger in bb's home directory, for use outside repositories.",
+    dry_run="Show what would be done, without doing it.",
+    undo="Remove what `bb init` created; with --skill, only the skill.",
+    delete_history="With --undo: also delete all recorded events, for good.",
 )
 def init(
     desk: Desk,
@@ -129,27 +129,27 @@ def init(
     non_interactive: bool = False,
     stale_minutes: StaleMinutes | None = None,
 ) -> dict[str, Any]:
-    """Make this repository's ledger, and give this session its identity. Running it again changes nothing.
+    """Create this repository's ledger, and give this session its identity. Running it again changes nothing.
 
-    --register starts as a new agent, --adopt goes on as an earlier one. Adopting needs evidence: uncommitted changes
-    in what that agent claimed, or a bead in progress that it owns. Otherwise it is rejected, or, at a terminal, you
-    are asked; so it is while another session is known to be alive under that name. With --non-interactive one of the
-    two is required. Every answer recommends what to do, and says why.
+    --register starts as a new agent, --adopt continues as an earlier one. Adopting needs evidence: uncommitted changes
+    in the agent's scopes, or a bead in progress that it owns. Without evidence, or while another session is alive under
+    that name, the adoption is rejected; at a terminal you are asked instead. --non-interactive requires --register or
+    --adopt. Every answer recommends a next step and gives the reason.
 
-    --stale-minutes is yours to say, as the person: from then on no BB_AGENT_STALE_MINUTES makes a judgement of others
-    stricter, in any clone. `bb status` shows it.
+    --stale-minutes is for the person only. After that, BB_AGENT_STALE_MINUTES cannot set a shorter time in any clone.
+    `bb status` shows the value.
 
-    The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no index or branch is
-    touched, and nothing leaves this machine. --skill is the only thing that writes into the work tree: the skill for
-    agents, and a section in AGENTS.md between two markers. At a terminal you are asked whether you want it.
+    The ledger is stored in git's own directory, shared by all worktrees and branches of this clone. No index or branch
+    is changed, and nothing is sent to other machines. Only --skill writes into the work tree: the skill for agents,
+    and a section in AGENTS.md between two markers. At a terminal you are asked whether to install it.
 
-    --undo takes away what init made, as far as nobody has changed it since, and refuses when the ledger has events
-    beyond that unless --delete-history is said as well. --home makes the ledger for what belongs to no repository.
+    --undo removes what init created and was not changed since. If the ledger has later events, it is refused without
+    --delete-history. --home creates a ledger in bb's home directory, for use outside repositories.
     """
     if delete_history and not undo:
         raise NothingToUndo
     if skill and home:
-        raise NoWorkTree("the skill goes into a work tree, and --home has none")
+        raise NoWorkTree("the skill needs a work tree, and --home has none")
     idle = {
         "--role": role is not None and register is None,
         "--scope": bool(scope) and adopt is None,
@@ -160,11 +160,11 @@ def init(
         return _pin(desk, stale_minutes, is_alone=not (starts or skill or home or undo or dry_run))
     planned = skills.plan(desk) if skill and not undo else None
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
-        from bb.ops.setup import session_start  # noqa: PLC0415  (what other agents do: help needs none of it)
+        from bb.ops.setup import session_start  # noqa: PLC0415  (not needed for the help text)
 
         try:
-            _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
-            given = session_start.session(
+            _refuse_useless_options(idle, is_alone=undo or dry_run or home)
+            started = session_start.session(
                 desk,
                 adopt=adopt,
                 register=register,
@@ -176,7 +176,7 @@ def init(
         except BbError as refusal:
             session_start.advise(desk, refusal, role)
             raise
-        return {"store": desk.store.path, "created": False} | given | _taught(desk, planned)
+        return {"store": desk.store.path, "created": False} | started | _with_skill(desk, planned)
     place = places.at_home(desk.env) if home else desk.place
     if undo and skill and not delete_history:
         return {"store": place.store, "skill": skills.remove(desk, dry_run=dry_run)}
@@ -185,12 +185,12 @@ def init(
     return _make(desk, place, planned, is_home=home, dry_run=dry_run)
 
 
-def _pin(desk: Desk, said: str, *, is_alone: bool) -> dict[str, Any]:
-    """Pin the stale minutes, or unpin them; the ledger is made first where there is none."""
+def _pin(desk: Desk, text: str, *, is_alone: bool) -> dict[str, Any]:
+    """Pin or unpin the stale minutes. The ledger is created first if there is none."""
     if not is_alone:
-        raise invalid("--stale-minutes goes alone", "stale_minutes")
+        raise invalid("--stale-minutes cannot be used with other options", "stale_minutes")
     signs_of_life.person(desk, None)
-    minutes, now = thresholds.minutes(said), desk.now()
+    minutes, now = thresholds.minutes(text), desk.now()
     created = desk.store.make(desk.place.title, ids.PERSON, now)
 
     def decide(index: Index) -> list[Any]:
@@ -204,7 +204,7 @@ def _pin(desk: Desk, said: str, *, is_alone: bool) -> dict[str, Any]:
 
 
 def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: bool, dry_run: bool) -> dict[str, Any]:
-    """Make the ledger, and install the skill as it was PLANNED; or only say what that comes to."""
+    """Create the ledger and install the PLANNED skill, or only report what would be done."""
     if is_home and not dry_run:
         git.init_bare(place.common)
     store = desk.store_at(place)
@@ -212,7 +212,7 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
         if dry_run:
             is_missing = not (store.exists and store.caught_up().heads())
             made = {"store": store.path, "created": False, "would_create": is_missing}
-            return made | _taught(desk, planned, dry_run=True)
+            return made | _with_skill(desk, planned, dry_run=True)
         created = store.make(place.title, desk.principal(), desk.now())
         made = {
             "store": store.path,
@@ -227,41 +227,41 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
         from bb.ops.setup import session_start  # noqa: PLC0415
 
         offered = skills.offered(desk) if planned is None else None
-        taught = {"skill": offered} if offered else _taught(desk, planned)
-        return {**made, "recommendation": session_start.advice(desk), **taught}
+        with_skill = {"skill": offered} if offered else _with_skill(desk, planned)
+        return {**made, "recommendation": session_start.advice(desk), **with_skill}
     finally:
         store.close()
 
 
-def _taught(desk: Desk, planned: list[Piece] | None, *, dry_run: bool = False) -> dict[str, Any]:
-    """The skill installed as it was PLANNED, where it was asked for."""
+def _with_skill(desk: Desk, planned: list[Piece] | None, *, dry_run: bool = False) -> dict[str, Any]:
+    """The `skill` member of the answer; installs the PLANNED skill if --skill was given."""
     return {} if planned is None else {"skill": skills.install(desk, planned, dry_run=dry_run)}
 
 
-def _refuse_what_means_nothing(idle: Mapping[str, bool], *, is_alone: bool) -> None:
-    """Refuse IDLE options, which go with one that was not given, and a session with what goes alone."""
+def _refuse_useless_options(idle: Mapping[str, bool], *, is_alone: bool) -> None:
+    """Refuse IDLE options, whose main option is missing, and session options with options that exclude them."""
     if is_alone:
         raise NoSession(
             "--register, --adopt and --non-interactive start a session; "
-            "they go with neither --undo, --dry-run nor --home"
+            "they cannot be used with --undo, --dry-run or --home"
         )
     for option in (option for option, is_idle in idle.items() if is_idle):
-        raise NoSession(f"{option} goes with {'--register' if option == '--role' else '--adopt'}")
+        raise NoSession(f"{option} needs {'--register' if option == '--role' else '--adopt'}")
 
 
 @op(
     "doctor",
     reads=True,
     examples=("bb doctor", "bb doctor --fix --json"),
-    fix="Mend what can be mended without losing a whole line.",
+    fix="Repair what can be repaired without losing a complete line.",
 )
 def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
-    """Check everything bb stands on, and name the command that mends what is wrong.
+    """Check bb's installation and the ledger, and name the command that repairs each problem.
 
-    Looks at Python, git and the settings in the environment, at which program the shell runs as `bb`, and at the
-    ledger: format, journals, index, leftovers, clock. --fix mends what can be mended without losing anything.
+    Checks Python, git, the environment variables, which program the shell runs as `bb`, and the ledger: its format,
+    journals, index, leftover files and clock. --fix repairs what can be repaired without losing anything.
     """
-    from bb.ledger.care import checkup  # noqa: PLC0415  (it looks at everything, and help at nothing)
+    from bb.ledger.care import checkup  # noqa: PLC0415  (not needed for the help text)
 
     now = desk.now_or_none()
     mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
@@ -274,12 +274,12 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
 
 
 def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_history: bool) -> dict[str, Any]:
-    """Take away what init made. History only goes when it was asked for by name."""
-    from bb.ledger.care import repair  # noqa: PLC0415  (only where something is taken away)
+    """Remove what init created. The history is deleted only with --delete-history."""
+    from bb.ledger.care import repair  # noqa: PLC0415  (needed only for --undo)
 
     events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
-        raise HistoryPresent(f"the ledger holds {events:,} events beyond the first", events=events)
+        raise HistoryPresent(f"the ledger has {events:,} events beyond the first", events=events)
     ours = repair.belongings(place.store)
     published = [name for name, pin in pins.read(place.store).remotes.items() if pin.publishes]
     if not dry_run:
@@ -300,7 +300,7 @@ def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_hist
 
 
 def _events_beyond_genesis(desk: Desk, place: Place, *, is_lost_too: bool) -> int:
-    """How many events there are beyond the first; a ledger too broken to be counted may only be lost on purpose."""
+    """The number of events after the first. An unreadable ledger is refused, unless it may be lost (IS_LOST_TOO)."""
     try:
         store = desk.store_at(place)
     except clone.StoreUnreadable:

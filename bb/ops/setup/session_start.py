@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bb.coordination.agents import adoption, callers, identity, liveness, names, roster
 from bb.coordination.agents import beads as rules
 from bb.coordination.agents.adoption import Evidence
+from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Resumed, Updated
 from bb.coordination.guards import changes
 from bb.coordination.holdings import reservations, scopes
+from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol import events
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.show import quoted
 from bb.ledger.git import git
+from bb.ledger.index.index import Index
 from bb.ledger.local import beads, presence
+from bb.ledger.views.holdings import Holdings
 from bb.ops.agents import agent as agents
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.overview.sessions import provenance
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from bb.coordination.agents.roster import Agent
-    from bb.coordination.holdings.scopes import Scope
-    from bb.ledger.index.index import Index
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
-
-ROLE = "agent"  # of an identity that says no other
+ROLE = "agent"  # the default role
 
 
 def session(
@@ -44,7 +40,7 @@ def session(
     bead: str | None,
     non_interactive: bool,
 ) -> dict[str, Any]:
-    """Give this session its identity: an earlier one, or a new one."""
+    """Give this session its identity: an earlier agent or a new one."""
     if adopt is not None and register is not None:
         raise adoption.AdoptOrRegister
     if adopt is not None:
@@ -55,10 +51,10 @@ def session(
 
 
 def advice(desk: Desk) -> dict[str, Any]:
-    """What to do when nobody said: start under a free name, always the same one for the same ledger."""
+    """The recommendation without --register or --adopt: a free name, always the same for the same ledger."""
     taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)} if desk.store.exists else set()
     free = names.free(desk.place.title, taken)
-    why = "no identity was asked for; every session starts under a name of its own"
+    why = "no identity was requested; every session needs its own name"
     return adoption.recommend(adoption.REGISTER, adoption.NO_IDENTITY, free, why)
 
 
@@ -72,7 +68,7 @@ REASONS = {
 
 
 def advise(desk: Desk, refusal: BbError, role: str | None) -> None:
-    """Add to a REFUSAL what to do instead, and for which reason: for programs among the details, for people as hint."""
+    """Add a recommendation and its reason to a REFUSAL: as details for programs, as the hint for people."""
     reason = refusal.details.get("reason") or REASONS.get(refusal.code, adoption.NOT_UNDERSTOOD)
     why = refusal.message
     if reason == adoption.NOT_A_REPOSITORY:
@@ -80,14 +76,14 @@ def advise(desk: Desk, refusal: BbError, role: str | None) -> None:
         return
     if reason == adoption.NAME_TAKEN:
         why = f"{why}; {adoption.ANOTHER}: bb init --adopt {refusal.details['agent_id']}"
-    given = advice(desk)
+    recommended = advice(desk)
     if reason != adoption.NO_IDENTITY:
-        given |= {"reason": reason, "why": why}
+        recommended |= {"reason": reason, "why": why}
     if role:
-        given["command"] += f" --role {quoted(role)}"
-    refusal.details["recommendation"] = given
+        recommended["command"] += f" --role {quoted(role)}"
+    refusal.details["recommendation"] = recommended
     about = f"{adoption.ANOTHER}: " if reason == adoption.NAME_TAKEN else f"{refusal.hint}; " if refusal.hint else ""
-    refusal.hint = f"{about}{given['command']}"
+    refusal.hint = f"{about}{recommended['command']}"
 
 
 def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
@@ -104,22 +100,22 @@ def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
 
 
 def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
-    """Go on as an earlier identity, if what lies here shows that its work does, and no other session is at it."""
+    """Continue as an earlier agent, if there is evidence of its unfinished work and no other session has its name."""
     index = signs_of_life.index_of(desk, name)
     known = signs_of_life.registered(index, name)
     about = None if bead is None else reservations.bead(bead)
     held = desk.holdings(index, desk.now())
-    given = [desk.scope(each) for each in scope]
+    given = [desk.scope(text) for text in scope]
     claims = held.claimed_by(name)
-    claimed = given or [each for each, _ in claims]
+    claimed = given or [claim for claim, _ in claims]
     dirty, note = _changed(desk, held, claimed)
     changed = _own(held, name, dirty)
     tracker = beads.of(desk.place, desk.env)
-    owned = [each.id for each in rules.owned_by(tracker.beads, name)]
+    owned = [one.id for one in rules.owned_by(tracker.beads, name)]
     if given:
-        owned = [each for each in owned if held.worked_in(name, each, given) is not False]
+        owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given) is not False]
     looked_at = {
-        "claimed": [each.text for each in claimed],
+        "claimed": [claim.text for claim in claimed],
         "changed": changed,
         "held_by_others": [path for path in dirty if path not in set(changed)],
         "in_progress": owned,
@@ -127,18 +123,18 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
         "note": note,
     }
     found = adoption.weigh(
-        name, changed=changed, claimed=[each.text for each in claimed], in_progress=owned, bead=about
+        name, changed=changed, claimed=[claim.text for claim in claimed], in_progress=owned, bead=about
     )
     evidence, waived = _doubted(desk, known, found, looked_at, may_ask=may_ask)
-    with_changes = [(each, its) for each, its in claims if any(held.lies_in(path, each) for path in changed)]
+    with_changes = [(claim, its) for claim, its in claims if any(held.lies_in(path, claim) for path in changed)]
     linked = [about, *(its for _, its in with_changes), *evidence.beads]
-    where = [each for each in given if any(held.lies_in(path, each) for path in changed)]
+    where = [one for one in given if any(held.lies_in(path, one) for path in changed)]
     resumed = _resumed(
         desk,
         known,
         evidence,
-        beads=tuple(dict.fromkeys(each for each in linked if each)),
-        scope=next((each.text for each in [*where, *(each for each, _ in with_changes)]), None),
+        beads=tuple(dict.fromkeys(its_bead for its_bead in linked if its_bead)),
+        scope=next((one.text for one in [*where, *(claim for claim, _ in with_changes)]), None),
         was=held.liveness_of(name),
         still=lambda index: _must_still_hold(desk, index, name, evidence, looked_at, waived),
     )
@@ -148,17 +144,17 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
 def _doubted(
     desk: Desk, known: Agent, found: Evidence | None, looked_at: dict[str, Any], *, may_ask: bool
 ) -> tuple[Evidence, str | None]:
-    """The evidence, and the session that the person says is over. Where there are doubts the person is asked, if there
-    is one to ask; else the adoption is rejected. No lock is held meanwhile."""
+    """The evidence, and the session that the person declares ended. In doubt, the person is asked; without a person,
+    the adoption is rejected. No lock is held during the question."""
     name = known.agent_id
-    doubts = [] if found else [_nothing_shows(name, looked_at)]
+    doubts = [] if found else [_no_evidence(name, looked_at)]
     is_taken = _alive_at(desk, known) is not None
     if is_taken:
         doubts.append(_is_at_work(desk, known))
     if not doubts:
         return found or adoption.vouched_for(name), None
     question = "; and ".join(doubts)
-    if may_ask and desk.ask and desk.ask(f"{question[0].upper()}{question[1:]}. Adopt {name} all the same?"):
+    if may_ask and desk.ask and desk.ask(f"{question[0].upper()}{question[1:]}. Adopt {name} anyway?"):
         evidence = found or adoption.vouched_for(name)
         return (adoption.confirmed(evidence), known.session) if is_taken else (evidence, None)
     raise (adoption.taken if found else adoption.rejected)(name, doubts[0], **looked_at)
@@ -167,15 +163,15 @@ def _doubted(
 def _must_still_hold(
     desk: Desk, index: Index, name: str, evidence: Evidence, looked_at: dict[str, Any], waived: str | None
 ) -> Agent:
-    """NAME as the ledger has it now, under its lock; refused when another session was faster, or when what spoke for
-    the adoption has become another agent's."""
+    """The agent NAME, checked again under the ledger's lock. Refused if another session was faster, or if another agent
+    has reserved the changed files meanwhile."""
     known = signs_of_life.registered(index, name)
     if known.session != waived and _alive_at(desk, known) is not None:
         raise adoption.taken(name, _is_at_work(desk, known), **looked_at)
     if evidence.reason == adoption.UNCOMMITTED_SCOPE:
         own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
         if not own:
-            raise adoption.rejected(name, _nothing_shows(name, looked_at), **looked_at)
+            raise adoption.rejected(name, _no_evidence(name, looked_at), **looked_at)
     return known
 
 
@@ -186,24 +182,24 @@ def _alive_at(desk: Desk, known: Agent) -> int | None:
 
 def _is_at_work(desk: Desk, known: Agent) -> str:
     ago = (desk.now() - (_alive_at(desk, known) or desk.now())) // clock.SECOND
-    return f"another session works as {known.agent_id}, and gave a sign of life {ago} s ago"
+    return f"another session works as {known.agent_id}; its last sign of life was {ago} s ago"
 
 
-def _nothing_shows(name: str, looked_at: dict[str, Any]) -> str:
+def _no_evidence(name: str, looked_at: dict[str, Any]) -> str:
     others: list[str] = looked_at["held_by_others"]
-    but = f"; what has changed there lies in what other agents hold: {others[0]}" if others else ""
+    but = f"; the changed files are in other agents' reservations: {others[0]}" if others else ""
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-    return f"nothing shows that work of {name} lies here unfinished{but}{more}"
+    return f"there is no evidence of unfinished work of {name} here{but}{more}"
 
 
 def _own(held: Holdings, name: str, paths: Sequence[str]) -> list[str]:
-    """Those of the changed PATHS that lie in no other agent's live reservation."""
+    """The changed PATHS that are in no other agent's live reservation."""
     return [path for path in paths if not _is_anothers(held, name, path)]
 
 
 def _is_anothers(held: Holdings, name: str, path: str) -> bool:
     met = (overlap.held for overlap in held.met_by([scopes.existing(path)]))
-    return any(each.reservation.agent not in (name, ids.PERSON) and not each.is_over for each in met)
+    return any(one.reservation.agent not in (name, ids.PERSON) and not one.is_over for one in met)
 
 
 def _resumed(
@@ -216,7 +212,7 @@ def _resumed(
     was: str,
     still: Callable[[Index], Agent],
 ) -> dict[str, Any]:
-    """Record the RESUME (§3.4), and that another session works under the name from here, if that STILL may be."""
+    """Record the RESUME (§3.4) and the new session of the name, if STILL allows it under the ledger's lock."""
     name, text = known.agent_id, adoption.told(evidence, beads)
     named = None if desk.sessions else callers.fresh(os.urandom(8))
     session = desk.sessions[0] if desk.sessions else f"{callers.NAMED_BY_BB}{callers.key(named or '')}"
@@ -249,7 +245,7 @@ def _resumed(
         "session_id": named,
         "resume_event": next(event.id for event in recorded if event.kind == "system.notify"),
         "beads": list(beads),
-        "warning": f"{name} was seen lately; make sure no other session works under it"
+        "warning": f"{name} is still active; make sure that no other session uses this name"
         if was == liveness.ACTIVE
         else None,
         "recommendation": adoption.recommend(adoption.ADOPT, evidence.reason, name, why),
@@ -257,7 +253,7 @@ def _resumed(
 
 
 def _adopter(desk: Desk, index: Index, name: str) -> str:
-    """In whose name an adoption is recorded: the caller's own, where BB_AGENT names somebody else who is known here."""
+    """The author of an adoption: BB_AGENT if it names another known agent, else the adopted agent."""
     adopter = desk.env.get("BB_AGENT", "")
     known = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
     if known is None or adopter == name:
@@ -266,13 +262,13 @@ def _adopter(desk: Desk, index: Index, name: str) -> str:
 
 
 def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list[str], str | None]:
-    """Files with uncommitted changes inside what was CLAIMED; and a note where that cannot be told."""
+    """The files with uncommitted changes in the CLAIMED scopes, and a note if they cannot be determined."""
     if desk.place.work_tree is None:
         return [], "this repository has no work tree"
     if not claimed:
-        return [], "it held nothing, and no --scope was given"
+        return [], "the agent had no reservations, and no --scope was given"
     try:
         paths = changes.changed_paths(git.changed(desk.place.work_tree))
     except BbError as error:
-        return [], f"git could not tell what has changed: {error.message}"
+        return [], f"git could not list the changes: {error.message}"
     return [path for path in paths if any(held.lies_in(path, scope) for scope in claimed)], None

@@ -1,4 +1,4 @@
-"""Teaching agents to work with bb: the skill in the repository, for `bb init --skill` and `bb init --undo`."""
+"""The skill that teaches agents to work with bb, for `bb init --skill` and `bb init --undo`."""
 
 from __future__ import annotations
 
@@ -15,37 +15,35 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-OFFER = (
-    "Have agents read how to work with bb: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
-)
+OFFER = "Install instructions for agents: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
 
 
 def plan(desk: Desk) -> list[Piece]:
-    """What installing comes to; refused where it cannot be done."""
+    """The files that installing would write; refused if it is not possible."""
     if desk.place.work_tree is None:
-        raise NoWorkTree("the skill goes into a work tree, and this repository has none")
+        raise NoWorkTree("the skill needs a work tree, and this repository has none")
     return skill.to_install(desk.place.work_tree)
 
 
 def install(desk: Desk, planned: list[Piece], *, dry_run: bool = False) -> dict[str, Any]:
-    """Do what was PLANNED, or only say it."""
+    """Write the PLANNED files, or only report them."""
     return _done(desk, planned, dry_run=dry_run)
 
 
 def remove(desk: Desk, *, dry_run: bool) -> dict[str, Any]:
-    """Take away what is ours and unchanged."""
+    """Remove the files of the skill that are unchanged."""
     work_tree = desk.place.work_tree
     return _done(desk, skill.to_remove(work_tree) if work_tree else [], dry_run=dry_run)
 
 
 def offered(desk: Desk) -> dict[str, Any] | None:
-    """Install it if there is a person to ask, something to do, and the person says yes."""
+    """Install the skill if it is missing and the person at the terminal agrees."""
     if desk.ask is None or desk.place.work_tree is None or desk.principal() != ids.PERSON:
-        return None  # an agent may well have a terminal, and nobody who types
+        return None  # an agent's terminal has no person who could answer
     try:
         planned = skill.to_install(desk.place.work_tree)
     except BbError:
-        return None  # what cannot be done is not offered; whoever asks for it by name is told why
+        return None  # not possible, so not offered; `bb init --skill` reports the reason
     if all(piece.outcome in (skill.UNCHANGED, skill.LEFT) for piece in planned) or not desk.ask(OFFER):
         return None
     return install(desk, planned)

@@ -112,7 +112,7 @@ def test_every_overview_says_what_is_open_until_it_is_settled(repo: Scratch):
     (problem,) = problems(repo)
     assert (problem["event_id"], problem["text"]) == (
         event,
-        f"{OTTER} changed src/a.py, inside what {HARBOR} holds: src",
+        f"{OTTER} changed src/a.py, in a scope that {HARBOR} holds: src",
     )
     command = problem["next_step"].partition(": ")[2].split()[1:]
     assert f"{OTTER} changed src/a.py, held by {HARBOR} (src)" in repo.bb("status").out

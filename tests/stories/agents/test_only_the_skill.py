@@ -160,7 +160,7 @@ def test_after_a_crash_the_work_is_gone_on_with_under_its_name(two: tuple[Newcom
     assert ([each["scope"] for each in stands["holds"]], stands["dirty"]) == (["src/parser"], ["src/parser/dates.py"])
     wanted = other.tries("agent", "reserve", "--scope", "src/parser", "--bead", "demo-a1.2", "--takeover-stale")
     assert wanted.code == "RESERVATION_CONFLICT"
-    assert f"goes on as {name}" in str(again.does("timeline", "--since", "1h"))
+    assert f"continues as {name}" in str(again.does("timeline", "--since", "1h"))
 
 
 def test_without_evidence_nobody_becomes_somebody_else(two: tuple[Newcomer, Newcomer], clock: Clock):

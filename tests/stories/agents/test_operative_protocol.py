@@ -409,7 +409,7 @@ def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_makes_no_bead_of_its
     )
     assert (without["bead_id"], without["scope"]) == ("", "other")
     assert "no bead is known" in without["payload"]["evidence"]
-    assert any("goes on as" in each["text"] for each in two.json("timeline", "--agent", COBALT).data)
+    assert any("continues as" in each["text"] for each in two.json("timeline", "--agent", COBALT).data)
 
 
 # -- 7 the command line

@@ -115,7 +115,7 @@ def test_what_a_retired_agent_owed_is_settled_when_another_is_asked(repo: Scratc
 
     (problem,) = problems(repo)
     assert left["not_accepted"] == [problem["message_id"]]
-    assert "ask somebody else" in problem["next_step"]
+    assert "ask another agent" in problem["next_step"]
 
     sent = repo.json("protocol", "handoff", "--from", "user", "--to", HARBOR, *HANDOFF).data
     assert problems(repo) == []

@@ -307,7 +307,7 @@ def test_of_a_bead_it_is_told_who_held_what_and_how_it_changed_hands(repo: Near)
 
     assert [(each["from"], each["subject"]) for each in rows if each["type"] == "activity"] == [
         (OTTER, "reserved src"),
-        ("user", f"passed src on to {HARBOR}"),
+        ("user", f"transferred src to {HARBOR}"),
         (HARBOR, "released src"),
     ]
     assert len({each["id"] for each in rows}) == len(rows)

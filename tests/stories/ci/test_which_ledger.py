@@ -194,7 +194,7 @@ def test_a_ledger_that_cannot_be_reached_stops_the_change_unless_it_may_pass(wor
 
     assert (ran.status, ran.code) == (4, "LEDGER_UNREACHABLE")
     assert (passed.data["ledger"]["kind"], passed.data["findings"]) == ("unreachable", [])
-    assert "nothing was judged" in ci.bb("ci", "check", "--base", "origin/main", "--unreachable", "pass").out
+    assert "nothing was checked" in ci.bb("ci", "check", "--base", "origin/main", "--unreachable", "pass").out
 
 
 @pytest.mark.parametrize("remote", ["nobody", "--upload-pack=touch", "-u/x", "a\nb/c"])

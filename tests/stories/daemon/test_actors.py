@@ -110,7 +110,7 @@ def test_how_a_program_ended_is_shown_until_it_is_started_again(stage: Stage):
     shown = stage.actor("short")
     assert (shown["running"], shown["enabled"]) == (False, True)
     assert (shown["exited"]["status"], shown["exited"]["signal"]) == (3, None)
-    with pytest.raises(Refusal, match="ended by itself, with status 3") as refused:
+    with pytest.raises(Refusal, match="exited with status 3") as refused:
         stage.call("terminal_tail", actor_id="short")
     assert refused.value.code == "actor_not_running"
     stage.call("actor_update", actor_id="short", patch={"command": ["cat"]})

@@ -43,7 +43,7 @@ def test_the_holder_itself_and_whoever_nobody_knows_may_edit(repo: Scratch, name
     somebodys = hook(repo, "pre-tool", name)
 
     assert (mine.status, mine.out, mine.err) == (0, "", "")
-    assert "Nobody told bb which agent" in reply(somebodys)["systemMessage"]
+    assert "No agent is named" in reply(somebodys)["systemMessage"]
     assert "reserved by cobalt-harbor" in somebodys.err
 
 
@@ -122,8 +122,8 @@ def test_what_is_not_understood_passes_and_says_so(repo: Scratch, said: str):
     [
         ("nobody-here", "src/b.py", "nobody-here is registered"),
         ("No Agent", "src/b.py", "no agent id"),
-        (OTTER, "src/\x00b.py", "cannot tell"),
-        (OTTER, "src/\ud800.py", "cannot tell"),
+        (OTTER, "src/\x00b.py", "cannot check"),
+        (OTTER, "src/\ud800.py", "cannot check"),
     ],
 )
 def test_a_verdict_that_cannot_be_had_stops_an_agent(repo: Scratch, agent: str, path: str, about: str):
@@ -268,11 +268,11 @@ def test_what_a_shell_writes_first_is_reserved_where_that_is_wanted(repo: Scratc
 
 def test_a_person_is_told_and_what_cannot_be_told_passes(repo: Scratch):
     ran = hook(repo, "pre-tool", "claude/bash", command="rm src/a.py")
-    assert "Nobody told bb which agent" in reply(ran)["systemMessage"]
+    assert "No agent is named" in reply(ran)["systemMessage"]
 
     ran = hook(repo, "pre-tool", "claude/bash", BB_AGENT="nobody-here", command="rm src/a.py")
     assert (ran.status, ran.out) == (0, "")
-    assert "cannot tell whether this writes what others hold, so it passes" in ran.err
+    assert "cannot check whether this writes files that others hold, so it may run" in ran.err
 
 
 # -- .bbignore

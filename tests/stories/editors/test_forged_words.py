@@ -82,7 +82,7 @@ def test_a_line_that_no_bb_could_have_written_is_kept_and_counted_and_never_show
     assert repo.json("ledger", "verify").data["unreadable"] == [{"id": event["id"], "reason": event["unreadable"]}]
     assert f"{event['id']}: its `category`" in repo.bb("doctor").out
     told = repo.json("timeline").data[-1]
-    assert told["text"] == "recorded what cannot be read: its `category` is not valid"
+    assert told["text"] == "recorded an unreadable event: its `category` is not valid"
     assert event["id"] not in str(repo.json("agent", "inbox", "--agent", OTTER).data)
 
 

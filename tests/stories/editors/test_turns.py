@@ -58,9 +58,9 @@ def test_a_session_learns_who_it_is_where_it_stands_and_the_rules(repo: Scratch,
     said = context(hook(repo, "session-start", f"{host}/session-start", BB_AGENT=OTTER))
 
     assert f"you are {OTTER} (builder)" in said
-    assert f"Also at work: {HARBOR}." in said
+    assert f"Other active agents: {HARBOR}." in said
     assert "You hold: src/a.py (bb-1)." in said
-    assert "1 messages unread, 1 to accept" in said
+    assert "1 messages unread, 1 to acknowledge" in said
     assert "Reserve before you edit" in said
     assert "no stash" in said
     assert len(said) < 1600, "four hundred tokens"
@@ -94,7 +94,7 @@ def test_later_hooks_of_a_session_know_who_started_it(repo: Scratch):
 
 def test_a_session_that_nobody_knows_is_told_what_to_do_and_that_works(repo: Scratch):
     said = context(hook(repo, "session-start", "codex/session-start"))
-    assert "your edits are not guarded" in said
+    assert "it does not check your edits" in said
 
     payload = said.rpartition("--payload ")[2].strip("'")
     repo.bb("hook", "session-start", "--agent", OTTER, "--payload", payload)
@@ -110,7 +110,7 @@ def test_a_session_is_registered_where_that_is_wanted_and_stays_who_it_is(repo: 
 
     assert first.splitlines()[0] == again.splitlines()[0] != other.splitlines()[0]
     assert len(repo.json("agent", "list").data) == 4
-    assert "not guarded" in context(hook(repo, *start, session_id="three", BB_AGENT="user"))
+    assert "does not check your edits" in context(hook(repo, *start, session_id="three", BB_AGENT="user"))
 
 
 def test_the_shell_of_a_session_learns_who_it_is_where_it_can(repo: Scratch, tmp_path: Path):
@@ -233,7 +233,7 @@ def test_a_tool_is_a_sign_of_life_and_an_intrusion_is_told(repo: Scratch, host: 
     reserve(later, HARBOR, "src")
     said = context(hook(later, "post-tool", edited, BB_AGENT=OTTER))
 
-    assert f"you have changed what another agent holds: src/a.py is reserved by {HARBOR}" in said
+    assert f"you have changed a file that another agent holds: src/a.py is reserved by {HARBOR}" in said
     hook(later, "post-tool", edited, BB_AGENT=OTTER)
     (incursion,) = later.json("protocol", "incursions", "--state", "open").data
     assert (incursion["from_agent"], incursion["to_agent"], incursion["found_by"]) == (OTTER, HARBOR, "hook")
@@ -291,7 +291,7 @@ def test_what_is_not_understood_stops_nothing(repo: Scratch, verb: str, said: st
     ran = repo.bb("hook", verb, "--agent", OTTER, stdin=said)
 
     assert (ran.status, ran.out) == (0, "")
-    assert ran.err.startswith("bb: not understood")
+    assert ran.err.startswith("bb: the payload was not understood")
 
 
 @pytest.mark.parametrize("verb", ["post-tool", "session-start", "prompt", "stop"])

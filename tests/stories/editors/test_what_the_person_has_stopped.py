@@ -64,7 +64,7 @@ def test_what_is_frozen_is_not_reserved_by_editing_it(repo: Scratch):
 def test_who_has_changed_it_all_the_same_is_told_and_the_person_has_an_incursion(repo: Scratch):
     say(repo, "freeze", "src", "--why", WHY)
     told = context(hook(repo, "post-tool", "claude/after-write", "--agent", OTTER))
-    assert "you have changed what the person has frozen" in told
+    assert "you have changed a file that the person has frozen" in told
     (found,) = repo.json("protocol", "incursions").data
     assert (found["from_agent"], found["to_agent"], found["outcome"]) == (OTTER, "user", "touched")
     settle = ("protocol", "resolve", found["id"], "--agent", "user", "--as")
@@ -98,7 +98,7 @@ def test_a_new_session_and_its_next_prompt_say_what_is_paused_and_frozen_once(re
 
     first = context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER))
     assert f'user has paused everybody, since {NOON}: "wait"' in first
-    assert f'user has frozen src/a.py: "{WHY}". You hold it, and may not change it.' in first
+    assert f'user has frozen src/a.py: "{WHY}". You hold it, but you may not change it.' in first
     assert context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER)) == ""
 
 
@@ -122,7 +122,7 @@ def test_a_paused_agent_with_nothing_left_to_do_may_stop(repo: Scratch):
 )
 def test_an_agent_in_an_editor_does_not_speak_for_the_person(repo: Scratch, command: str):
     why = refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command=command))
-    assert f"would speak for the person, and you are {OTTER}" in why
+    assert f"is for the person only, and you are {OTTER}" in why
     assert "--to user" in why
     assert refusal(hook(repo, "pre-tool", "claude/bash", command=command)) == "", "as a person's command"
     assert refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command="bb agent inbox --agent user")) == ""

@@ -35,7 +35,7 @@ def test_a_change_to_what_another_agent_holds_is_refused_and_the_holder_is_named
     refused = staged(repo)
 
     assert (refused.code, refused.status) == ("PATH_HELD", 7)
-    assert "amber-otter holds src/parser, so not src/parser/a.py" in refused.envelope["error"]["message"]
+    assert "amber-otter holds src/parser, so you may not change src/parser/a.py" in refused.envelope["error"]["message"]
     assert "git restore --staged" in refused.envelope["error"]["hint"]
     assert paths(refused) == {"src/parser/a.py": "held"}
 
@@ -323,7 +323,7 @@ def test_an_agent_may_go_ahead_with_a_reason_and_that_is_recorded(repo: Scratch,
     assert event["data"]["paths"] == ["src/parser/a.py", "src/parser/b.py"]
     assert len(event["data"]["reservation_ids"]) == 1
     (told,) = [each for each in repo.json("timeline").data if each["event_id"] == event["id"]]
-    assert told["text"] == "went ahead with src/parser/a.py, src/parser/b.py although held: agreed by mail"
+    assert told["text"] == "committed src/parser/a.py, src/parser/b.py although held by others: agreed by mail"
     assert told["about"] == [HARBOR, OTTER]
 
 

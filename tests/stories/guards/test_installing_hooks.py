@@ -66,7 +66,7 @@ def test_once_installed_git_refuses_what_bb_refuses(repo: Scratch):
     refused = try_to_commit(repo, **AS_HARBOR)
 
     assert refused.status == 1
-    assert "[PATH_HELD] amber-otter holds src/parser, so not src/parser/a.py" in refused.err
+    assert "[PATH_HELD] amber-otter holds src/parser, so you may not change src/parser/a.py" in refused.err
     well(try_to_commit(repo, BB_AGENT=OTTER))
     told = well(try_to_commit(repo))
     assert "amber-otter holds src/parser" in told.err
@@ -82,7 +82,7 @@ def test_an_agent_goes_ahead_by_an_explicit_word(repo: Scratch):
     well(try_to_commit(repo, BB_OVERRIDE="agreed by mail", **AS_HARBOR))
 
     told = [each["text"] for each in repo.json("timeline").data]
-    assert any(text.endswith("although held: agreed by mail") for text in told)
+    assert any(text.endswith("although held by others: agreed by mail") for text in told)
 
 
 def test_installing_again_changes_nothing_and_uninstalling_leaves_no_trace(repo: Scratch):
