@@ -184,7 +184,7 @@ def test_a_paused_agent_changes_nothing_and_is_told_why(repo: Near, words: tuple
     repo.json("agent", "pause", OTTER, "--why", WHY)
     refused = repo.json(*words, "--agent", OTTER)
     assert (refused.status, refused.code) == (4, "AGENT_PAUSED")
-    assert refused.envelope["error"]["message"] == f'user has paused you, since {NOON}: "{WHY}"'
+    assert refused.envelope["error"]["message"] == f'user paused you at {NOON}: "{WHY}"'
     assert "AGENT_PAUSED" not in repo.json(*words, "--agent", HARBOR).out
 
     repo.json("agent", "unpause", OTTER)
@@ -273,7 +273,7 @@ def test_a_paused_agent_is_given_nothing(repo: Near):
     repo.json("agent", "pause", HARBOR)
     refused = repo.json("agent", "transfer", "--agent", OTTER, "--scope", "src", "--to", HARBOR)
     assert refused.code == "AGENT_PAUSED"
-    assert f"user has paused {HARBOR}" in refused.envelope["error"]["message"]
+    assert f"user paused {HARBOR} at " in refused.envelope["error"]["message"]
 
 
 # -- passing on
