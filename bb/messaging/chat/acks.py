@@ -1,7 +1,7 @@
 """The rules for acknowledging messages and marking them as read (CCCS §6.2, §6.3, §7; IPC §8.5, §8.6, §8.9).
 
-Only the recipient may acknowledge a message; not even the person may do it for an agent. A read mark is a position in an
-inbox; the person and the foreman may move it too. An acknowledgement is no read mark, nor the other way round.
+Only the recipient may acknowledge a message; not even the person may do it for an agent. A read mark is a position in
+an inbox; the person and the foreman may move it too. Acknowledging and marking as read are independent.
 
 Rules are checked in a fixed order, so that a request with several mistakes is always refused for the same one: caller,
 actor, event, kind of event, recipient.

@@ -1,7 +1,7 @@
 """Checks of single members of a request that writes a message.
 
-Requests are untrusted, so any JSON value may appear in any member. Absent members, null and empty texts are omitted from
-the event. A value of the wrong type is refused with its path. Values are never converted or truncated.
+Requests are untrusted, so any JSON value may appear in any member. Absent members, null and empty texts are omitted
+from the event. A value of the wrong type is refused with its path. Values are never converted or truncated.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def compose(
     suggested_user_message: Any = None,
     **_unknown: Any,
 ) -> dict[str, Any]:
-    """The data of a message, if it may be sent. TO is resolved already; the other arguments are as the client sent them."""
+    """The data of a message, if it may be sent. TO is resolved; the other arguments are as the client sent them."""
     sender = principal(by, [member.id for member in members])
     attached = references.attachments(attachments)
     data = {

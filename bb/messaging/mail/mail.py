@@ -177,11 +177,11 @@ def _fan_out(sender: str, to: str, everybody: Callable[[], Sequence[tuple[str, s
     role = to.removeprefix(ROLE)
     matching = [agent for agent, its_role in everybody() if to == BROADCAST or its_role == role]
     if not matching:
-        which = "agents" if to == BROADCAST else f"agents with role {role[:60]!r}"
-        raise UnknownRecipient(f"there are no {which}", to=to[:60])
+        which = "to broadcast to" if to == BROADCAST else f"with role {role[:60]!r}"
+        raise UnknownRecipient(f"there are no agents {which}", to=to[:60])
     if others := tuple(agent for agent in matching if agent != sender):
         return others
-    raise UnknownRecipient("the sender is the only agent that matches the recipient", to=to[:60])
+    raise UnknownRecipient("all recipients were excluded: the sender is the only agent that matches", to=to[:60])
 
 
 def _payload(category: str, subject: str, body: str) -> dict[str, Any]:

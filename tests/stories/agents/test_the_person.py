@@ -294,7 +294,7 @@ def test_what_is_passed_on_is_held_on_as_it_was(repo: Near, who: str):
     assert check(repo, "docs", OTTER).code == "PATH_HELD"
     assert repo.json("agent", "release", "--agent", OTTER, "--scope", "docs").code == "RELEASE_FORBIDDEN"
     for agent in {OTTER, HARBOR} - {who}:
-        assert inbox(repo, agent)[0]["subject"] == f"{who} has passed docs on to {HARBOR}: my day ends"
+        assert inbox(repo, agent)[0]["subject"] == f"{who} has transferred docs to {HARBOR}: my day ends"
     lines = [each for each in log(repo, "--limit", "10") if each["kind"] == "x.bb.transferred"]
     assert [(each["by"], each["data"]["holder"]) for each in lines] == [(who, HARBOR)]
 
