@@ -92,5 +92,5 @@ def _find(text: str) -> tuple[int, int] | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
-        raise Unclear(f"it must have one pair of markers, but has {len(begins)} × {BEGIN} and {len(ends)} × {END}")
+        raise Unclear(f"it must have one line {BEGIN} and then one line {END}, but has {len(begins)} and {len(ends)}")
     return begins[0], ends[0]
