@@ -445,7 +445,7 @@ def test_a_secret_in_an_orders_reason_is_gone_from_all_but_the_order_when_the_hi
     for order in orders:
         refused = repo.json("ledger", "redact", order["id"], "--reason", "a slip", "--agent", "user")
         assert refused.code == "NOT_REDACTABLE"
-        for said in ("change that secret", "another --why", "redact the messages", "docs/sync.md"):
+        for said in ("change the secret", "another --why", "redact the messages", "docs/sync.md"):
             assert said in refused.envelope["error"]["hint"]
     repo.json("freeze", "src", "--why", WHY)
     repo.json("agent", "pause", OTTER, "--why", WHY)
