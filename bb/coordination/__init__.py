@@ -1,1 +1,1 @@
-"""Agents and what they hold: the rules of the Operative Protocol, over facts. No files, no clock, no processes."""
+"""Agents and their reservations: the rules of the Operative Protocol, over facts. No files, clocks or processes."""

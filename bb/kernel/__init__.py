@@ -1,1 +1,1 @@
-"""The ground floor: errors, events, ids, clock arithmetic, canonical JSON. Nothing here touches the outside."""
+"""The lowest layer: errors, events, ids, clock arithmetic, canonical JSON. It does no I/O."""

@@ -1,7 +1,7 @@
-"""Moments as whole milliseconds since 1970, UTC, and their one written form: `2026-11-21T03:40:35.123Z`.
+"""Times as whole milliseconds since 1970, UTC, and their one text form: `2026-11-21T03:40:35.123Z`.
 
-An integer needs no import, sorts, subtracts and crosses JSON unharmed. One fixed written form means that texts
-of moments sort like the moments themselves.
+An integer needs no import, can be sorted and subtracted, and is exact in JSON. Because the text form is fixed, texts
+sort like the times themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class NotATime(Usage):
-    """That is no moment in time."""
+    """That is not a valid time."""
 
     code = "INVALID_TIME"
     hint = "write it like 2026-11-21T03:40:35Z"
@@ -36,20 +36,20 @@ def text(moment: int) -> str:
 
 
 def parse(written: str) -> int:
-    """The moment that an RFC 3339 text names, whatever its offset; finer than a millisecond is cut off."""
+    """The time in an RFC 3339 text, with any offset. Fractions of a millisecond are cut off."""
     try:
         return _parse(written)
     except (ValueError, IndexError):
-        raise NotATime(f"{written!r} is no RFC 3339 time") from None
+        raise NotATime(f"{written!r} is not an RFC 3339 time") from None
 
 
 def before(written: str, now: int) -> int:
-    """A moment given as RFC 3339, or as an age such as `90s`, `15m`, `2h`, `7d` counted back from NOW."""
+    """A time given as RFC 3339, or as an age such as `90s`, `15m`, `2h`, `7d` before NOW."""
     amount, unit = written[:-1], written[-1:]
     if unit in UNITS and _is_number(amount) and len(amount) <= 6:
         moment = now - int(amount) * UNITS[unit]
         if moment < FIRST:
-            raise NotATime(f"{written!r} ago there was no time yet")
+            raise NotATime(f"{written!r} ago is before the year 1")
         return moment
     try:
         return parse(written)
@@ -67,20 +67,20 @@ def _parse(written: str) -> int:
     hour, minute, second = _digits(hms[:2]), _digits(hms[3:5]), _digits(hms[6:8])
     if clock.endswith(".") or (fraction and not _is_number(fraction)):
         raise ValueError
-    # RFC 3339 admits a leap second; it counts as the first moment of the next minute.
+    # RFC 3339 allows a leap second. It counts as the first second of the next minute.
     if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= _month_length(year, month)):
         raise ValueError
     if not (hour < 24 and minute < 60 and second <= 60):
         raise ValueError
     ms = int((fraction + "000")[:3]) if fraction else 0
     moment = _days(year, month, day) * DAY + hour * HOUR + (minute - offset) * MINUTE + second * SECOND + ms
-    if not FIRST <= moment <= LAST:  # its own form would need a fifth digit, and texts would no longer sort
+    if not FIRST <= moment <= LAST:  # its year would need a fifth digit, and texts would not sort correctly
         raise ValueError
     return moment
 
 
 def _split_offset(rest: str) -> tuple[str, int]:
-    """A clock reading and the minutes its zone is ahead of UTC."""
+    """The time of day, and the offset of its zone from UTC in minutes."""
     if rest[-1] in "Zz":
         return rest[:-1], 0
     sign, hours, colon, minutes = rest[-6], _digits(rest[-5:-3]), rest[-3], _digits(rest[-2:])
@@ -105,7 +105,7 @@ def _month_length(year: int, month: int) -> int:
     return 29 if month == 2 and leap else MONTH_LENGTHS[month - 1]
 
 
-# Both directions count years from March, so that a leap day is a year's last day, and eras of 400 years, which
+# Both functions count years from March, so that a leap day is the last day of a year, and in eras of 400 years, which
 # all have 146 097 days.
 
 
@@ -130,7 +130,7 @@ def _date(days: int) -> tuple[int, int, int]:
 
 
 def parse_or(written: str, otherwise: int) -> int:
-    """The moment in a line of history, which is read tolerantly: what is no time counts as OTHERWISE."""
+    """The time in a recorded line, or OTHERWISE if it is not valid: recorded lines are read tolerantly."""
     try:
         return parse(written)
     except NotATime:

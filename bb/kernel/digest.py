@@ -1,8 +1,8 @@
-"""SHA-256 cut to 128 bits, in hex: what links one ledger line to the next.
+"""SHA-256 truncated to 128 bits, in hex: the link from one ledger line to the next.
 
-128 bits keep a line short and leave a forger 2^128 tries for a second text with a given hash. The interpreter's
-built-in SHA-256 is used because `hashlib` costs a third of a `python -c pass` to import; bulk readers pass in
-hashlib's, which is faster once it is there.
+With 128 bits, lines are short, and finding a second text with a given hash takes 2^128 attempts. The interpreter's
+built-in SHA-256 is used, because importing `hashlib` takes a third of the time of `python -c pass`. Bulk readers pass
+hashlib's, which is faster once imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ except ImportError:
         from hashlib import sha256
 
 HEX_LENGTH = 32
-NOTHING = "0" * HEX_LENGTH  # what the first line of a chain links to
+NOTHING = "0" * HEX_LENGTH  # the link in the first line of a chain
 
 
 def digest(octets: bytes) -> str:
@@ -25,6 +25,6 @@ def digest(octets: bytes) -> str:
 
 
 def whole_digest(octets: bytes) -> str:
-    """SHA-256 over OCTETS, as other programs compute it."""
+    """The full SHA-256 over OCTETS."""
     whole: str = sha256(octets).hexdigest()
     return whole

@@ -1,7 +1,7 @@
-"""The six families of refusal. A family carries the exit status; a refusal carries code, message and hint.
+"""The six families of refusals. A family defines the exit status; a refusal defines code, message and hint.
 
-A refusal is a class beside the rule that raises it. Its docstring's first line is the message, unless the rule
-names the value at hand. Exit status 1 is left for bugs: nothing here has it.
+Each refusal is a class next to the rule that raises it. The first line of its docstring is the default message. Exit
+status 1 is reserved for bugs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class BbError(Exception):
-    """bb will not do this."""
+    """bb refused the request."""
 
     code = "REFUSED"
     exit_status = 4
@@ -25,7 +25,7 @@ class BbError(Exception):
         self.message = message or (type(self).__doc__ or "").strip().split("\n")[0].rstrip(".")
         self.hint = hint or type(self).hint
         self.details = details
-        self.leaving = leaving  # facts that are recorded although, or because, it is refused
+        self.leaving = leaving  # facts to record in spite of the refusal, or because of it
         super().__init__(self.message)
 
 
@@ -37,35 +37,35 @@ class Usage(BbError):
 
 
 class NotFound(BbError):
-    """There is no such thing."""
+    """The requested object does not exist."""
 
     code = "NOT_FOUND"
     exit_status = 3
 
 
 class Refused(BbError):
-    """A rule forbids it."""
+    """A rule forbids the request."""
 
     code = "REFUSED"
     exit_status = 4
 
 
 class Forbidden(BbError):
-    """It belongs to somebody else."""
+    """The object belongs to another agent or user."""
 
     code = "FORBIDDEN"
     exit_status = 5
 
 
 class Busy(BbError):
-    """Somebody else is at it; try again."""
+    """Another process is using the resource; try again."""
 
     code = "BUSY"
     exit_status = 6
 
 
 class Conflict(BbError):
-    """It contradicts what is already recorded."""
+    """The request conflicts with recorded state."""
 
     code = "CONFLICT"
     exit_status = 7

@@ -1,7 +1,7 @@
-"""One event: a CCCS envelope and its place in the total order.
+"""One event: a CCCS envelope and its position in the total order.
 
-The order is `(lamport, writer, n)`, a function of the event alone, so every clone sorts alike. `ts` is what one
-machine's clock said; it is for people, and no rule compares it with another machine's.
+The order is `(lamport, writer, n)`. It depends only on the event, so all clones sort alike. `ts` is the time of one
+machine's clock; it is for people, and no rule compares it with another machine's time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     from bb.kernel.ids import Order
 
-# Members of `data` that are never shown: what makes a small payload unguessable from its hash, and, under an
-# idempotency key, a digest of what was asked for.
+# Members of `data` that are never shown: a salt that makes small payloads unguessable from their hash, and, with an
+# idempotency key, a digest of the request.
 SALT, REQUEST = "_", "_q"
-# What is no fact of anybody's: the line that a ledger begins with, one that accounts for lines of others, and one that
-# signs all lines before it in its writer's chain.
+# Kinds of lines that record no agent's fact: the first line of a ledger, a line that lists received lines of other
+# writers, and a line that signs all earlier lines of its writer's chain.
 GENESIS, MERGED, SIGNED = "group.create", "x.bb.merged", "x.bb.signed"
-PUT_ASIDE = "put_aside_from"  # the id of an event before it was recorded again under another one
+PUT_ASIDE = "put_aside_from"  # the earlier id of an event that was recorded again under a new id
 
 
 class Event(Record):
-    """What one ledger line says."""
+    """The content of one ledger line."""
 
     id: str
     lamport: int
@@ -37,16 +37,16 @@ class Event(Record):
     scope_key: str = ""
     key: str | None = None
     seq: int | None = None
-    unreadable: str | None = None  # why nothing of it can be shown
+    unreadable: str | None = None  # the reason why its content cannot be shown
 
     @property
     def order(self) -> Order:
         return ids.order_of(self.lamport, self.id)
 
     def envelope(self) -> dict[str, Any]:
-        """What a client is shown: CCCSEventV1, without chain fields and salt. What could not have been written is
-        marked: `data` is as it stands on the line, for whoever looks into it, and must not be shown as text."""
-        # `seq` is left out while no line of this clone accounts for the event yet.
+        """The event for clients: CCCSEventV1, without chain fields and salt. An event that bb could not have written is
+        marked as unreadable: its `data` is as on the line, for debugging, and must not be shown as text."""
+        # `seq` is omitted until a line of this clone lists the event as received.
         return {
             "v": 1,
             "id": self.id,

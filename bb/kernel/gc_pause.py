@@ -1,4 +1,4 @@
-"""Work that makes very many values at once, and no garbage that a collector would find among them."""
+"""A context that stops garbage collection, for work that creates many values and no cyclic garbage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 
 
 class Undisturbed:
-    """No garbage collection meanwhile: thousands of short-lived values would set it off again and again."""
+    """Disables garbage collection. Otherwise thousands of short-lived values would trigger it repeatedly."""
 
     def __enter__(self) -> None:
         self._was_on = gc.isenabled()

@@ -1,4 +1,4 @@
-"""The names things have: agents, writers, events, groups. Every id that reaches a path has been through here."""
+"""Ids of agents, writers, events and groups. Every id that becomes part of a path is checked here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bb.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Order = tuple[int, str, int]  # Lamport time, writer, number: where an event stands in the total order
+    Order = tuple[int, str, int]  # Lamport time, writer, number: an event's position in the total order
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
@@ -14,16 +14,16 @@ BASE32 = LOWER + "234567"
 IN_AGENT_ID = LOWER + DIGITS + "-"
 IN_ACTOR_ID = IN_AGENT_ID + LOWER.upper() + "_"
 
-SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
+SYSTEM, SERVICE = "system", "svc:"  # authors that are not agents but may change a group
 IN_SERVICE = IN_ACTOR_ID + "."
 SERVICE_LENGTH = 128
-PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
+PERSON = "user"  # the human principal of CCCS: the person who steers the agents
 AGENT_LENGTH = range(3, 49)
 ACTOR_LENGTH = range(1, 49)
 WRITER_LENGTH = 12
 
-# Principals that CCCS and CCCC give a meaning of their own, and names that a Windows file system refuses: an agent
-# called so could speak as somebody else, or could not have a file.
+# Names with a meaning in CCCS and CCCC, and names that Windows file systems refuse. An agent with such a name could act
+# as another principal, or could not have a file.
 RESERVED = frozenset(
     "user all system foreman peers admin root cccc broadcast con prn aux nul".split()  # noqa: SIM905
     + [port + str(n) for port in ("com", "lpt") for n in range(1, 10)]
@@ -31,33 +31,33 @@ RESERVED = frozenset(
 
 
 class InvalidAgentId(Usage):
-    """An agent id is lower-case words of letters and digits joined by single hyphens, 3 to 48 characters."""
+    """An agent id has 3 to 48 characters: lower-case words of letters and digits, joined by single hyphens."""
 
     code = "INVALID_AGENT_ID"
     hint = "for example amber-otter"
 
 
 class InvalidEventId(Usage):
-    """An event id is a writer of 12 characters, a dot, and a number."""
+    """An event id is a writer id of 12 characters, a dot, and a number."""
 
     code = "INVALID_EVENT_ID"
-    hint = "`bb ledger log` shows the ids there are"
+    hint = "list the ids: `bb ledger log`"
 
 
 def agent_id(text: str) -> str:
-    """TEXT, when it may name an agent."""
+    """TEXT as the id of a new agent."""
     if not is_agent_id(text):
         reason = (
             "is reserved"
             if text in RESERVED
-            else "is no agent id: lower-case words joined by single hyphens, 3 to 48 characters"
+            else "is not an agent id: 3 to 48 characters, lower-case words joined by single hyphens"
         )
         raise InvalidAgentId(f"{text[:60]!r} {reason}")
     return text
 
 
 def actor_id(text: str) -> str:
-    """TEXT, when it may name somebody who is here already, an actor of CCCC too."""
+    """TEXT as the id of an existing agent or CCCC actor."""
     return text if is_actor_id(text) else agent_id(text)
 
 
@@ -72,7 +72,7 @@ def is_agent_id(text: str) -> bool:
 
 
 def is_actor_id(text: str) -> bool:
-    """Whether TEXT may name an actor of CCCC, which is an agent whose name is less regular."""
+    """Whether TEXT may be the id of a CCCC actor: an agent with fewer restrictions on its name."""
     return (
         len(text) in ACTOR_LENGTH
         and not text.strip(IN_ACTOR_ID)
@@ -82,17 +82,17 @@ def is_actor_id(text: str) -> bool:
 
 
 def is_principal(value: object) -> bool:
-    """Whether VALUE names somebody who can hold things and be told things: an actor, or the person."""
+    """Whether VALUE is the id of an actor or the person, which can hold reservations and receive messages."""
     return type(value) is str and (value == PERSON or is_actor_id(value))
 
 
 def is_author(value: object) -> bool:
-    """Whether an event may have been recorded in the name of VALUE: a principal's, the system's or a service's."""
+    """Whether VALUE may be the author of an event: a principal, the system or a service."""
     return is_principal(value) or (type(value) is str and (value == SYSTEM or is_service(value)))
 
 
 def is_service(text: str) -> bool:
-    """Whether TEXT names a service: `svc:` and a name."""
+    """Whether TEXT is the id of a service: `svc:` and a name."""
     own = text.removeprefix(SERVICE)
     return text.startswith(SERVICE) and 0 < len(own) <= SERVICE_LENGTH and not own.strip(IN_SERVICE)
 
@@ -112,15 +112,15 @@ def event_id(writer: str, n: int) -> str:
 
 
 def split_event_id(text: str) -> tuple[str, int]:
-    """The writer and the number that an event id names."""
+    """The writer and the number in an event id."""
     writer, dot, n = text.partition(".")
     if not (is_writer_id(writer) and dot and n.isascii() and n.isdigit() and n[0] != "0" and len(n) <= 15):
-        raise InvalidEventId(f"{text[:60]!r} is no event id")
+        raise InvalidEventId(f"{text[:60]!r} is not an event id")
     return writer, int(n)
 
 
 def is_event_id(text: str) -> bool:
-    """Whether TEXT has the form of an event's name, which is also that of a reservation."""
+    """Whether TEXT has the form of an event id. Reservation ids have the same form."""
     try:
         split_event_id(text)
     except InvalidEventId:
@@ -129,6 +129,6 @@ def is_event_id(text: str) -> bool:
 
 
 def order_of(lamport: int, event: str) -> Order:
-    """Where an event stands in the total order."""
+    """The position of an event in the total order."""
     writer, n = split_event_id(event)
     return lamport, writer, n

@@ -1,8 +1,7 @@
-"""Changing a JSON text in place: what is put in or taken out, and not one character of the rest.
+"""Edits a JSON text in place: inserts or removes members without changing any other character.
 
-A settings file belongs to whoever wrote it, with its order, its indentation and its blank lines. Reading and writing it
-as a whole would lose those. So members are found by their place in the text; putting one in and taking it out again
-gives the text as it was.
+A settings file belongs to its user, with its order, indentation and blank lines. Parsing and rewriting it would lose
+them. So members are located in the text. Inserting a member and removing it again restores the original text.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-INDENT = "  "  # where a text has none of its own
+INDENT = "  "  # used if a text has no indentation
 
 
 class Member(Record):
-    """A member of an object or of a list, by its places in the text."""
+    """A member of an object or list, with its positions in the text."""
 
     name: str | None  # None in a list
     start: int
@@ -28,7 +27,7 @@ class Member(Record):
 
 
 def members(text: str, at: int) -> tuple[list[Member], int]:
-    """The members of the object or list that starts AT, and the place of its closing bracket."""
+    """The members of the object or list that starts AT, and the position of its closing bracket."""
     is_object = text[at] == "{"
     found: list[Member] = []
     place = _skip(text, at + 1)
@@ -36,7 +35,7 @@ def members(text: str, at: int) -> tuple[list[Member], int]:
         start, name = place, None
         if is_object:
             name, place = json_text.scan(text, start)
-            place = _skip(text, _skip(text, place) + 1)  # behind the colon
+            place = _skip(text, _skip(text, place) + 1)  # after the colon
         value = place
         _, end = json_text.scan(text, value)
         found.append(Member(name, start, value, end))
@@ -47,19 +46,19 @@ def members(text: str, at: int) -> tuple[list[Member], int]:
 
 
 def root(text: str) -> int:
-    """Where the object begins that TEXT is; NotJson when it is none."""
+    """The start of the object in TEXT. Raises NotJson if TEXT is not an object."""
     if not isinstance(json_text.loads(text), dict):
-        raise NotJson("it is no object")
+        raise NotJson("it is not an object")
     return _skip(text, 0)
 
 
 def member(text: str, at: int, name: str) -> Member | None:
-    """The member of that NAME, of the object that starts AT; the last one counts."""
-    return next((each for each in reversed(members(text, at)[0]) if each.name == name), None)
+    """The member NAME of the object that starts AT; the last one if there are several."""
+    return next((child for child in reversed(members(text, at)[0]) if child.name == name), None)
 
 
 def put(text: str, at: int, depth: int, value: Any, name: str | None = None) -> str:
-    """TEXT with a last member more in what starts AT, so many levels deep."""
+    """TEXT with a new last member in the object or list that starts AT, DEPTH levels deep."""
     inside, close = members(text, at)
     unit, line_end = _unit(text), "\r\n" if "\r\n" in text else "\n"
     pad = line_end + unit * (depth + 1) if unit else ""
@@ -71,7 +70,7 @@ def put(text: str, at: int, depth: int, value: Any, name: str | None = None) -> 
 
 
 def without(text: str, at: int, number: int) -> str:
-    """TEXT without the member of that NUMBER of what starts AT."""
+    """TEXT without the member NUMBER of the object or list that starts AT."""
     inside, close = members(text, at)
     if len(inside) == 1:
         return text[: at + 1] + text[close:]
@@ -87,7 +86,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _unit(text: str) -> str:
-    """By what TEXT is indented: whatever stands before its first member; nothing where all is on one line."""
+    """The indentation of TEXT, taken from its first member; empty if TEXT is on one line."""
     at = root(text)
     inside, close = members(text, at)
     if not inside:
@@ -98,7 +97,7 @@ def _unit(text: str) -> str:
 
 
 def _pretty(value: Any, unit: str, depth: int, line_end: str) -> str:
-    """VALUE as JSON, DEPTH levels deep, with lists and objects spread over lines where there is a UNIT to indent by."""
+    """VALUE as JSON, DEPTH levels deep. If there is an indentation UNIT, lists and objects span several lines."""
     if not value or not isinstance(value, dict | list):
         return json_text.dumps(value)
     if isinstance(value, dict):

@@ -1,10 +1,10 @@
-"""JSON text, by the C core that the standard `json` package stands on.
+"""JSON text, by the C core of the standard `json` package.
 
-`import json` costs two thirds of a `python -c pass`, nearly all of it for `re`; its C scanner and encoder cost
-nothing. Where an interpreter has no such core, the package itself is used: same results, slower start.
+`import json` takes two thirds of the time of `python -c pass`, nearly all of it for `re`; its C scanner and encoder
+take none. If an interpreter has no such core, the package itself is used: the same results with a slower start.
 
-`dumps` writes compact JSON with keys in the order they stand and text as it is; `dumps_ascii` writes what survives
-any terminal's encoding and any lone surrogate.
+`dumps` writes compact JSON with keys in their order and text unescaped. `dumps_ascii` escapes all other characters, so
+that its result survives any terminal encoding and lone surrogates.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def _no_constant(name: str) -> object:
 def _finite(text: str) -> float:
     number = float(text)
     if number in (INFINITE, -INFINITE):
-        raise NotJson("a number is beyond all numbers")
+        raise NotJson("a number is too large")
     return number
 
 
 class _Reading:
-    """What the scanner wants to be told; NaN and Infinity, which are no JSON, are refused."""
+    """The scanner's settings. NaN and Infinity, which are not JSON, are refused."""
 
     strict = True
     object_hook = None
@@ -55,7 +55,7 @@ class _Reading:
 
 
 def _by_the_core() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str], Callable[[object], str]]:
-    """A scanner and two writers made of the C core's parts."""
+    """A scanner and two writers, from the C core."""
     import _json  # noqa: PLC0415
 
     core: Any = _json
@@ -86,7 +86,7 @@ except (ImportError, AttributeError, TypeError):
 
 
 def loads(text: str) -> Any:
-    """The value of a JSON TEXT; NotJson when it is none, or is nested beyond all reason."""
+    """The value of a JSON TEXT. Raises NotJson if TEXT is not valid JSON or is nested too deeply."""
     start = len(text) - len(text.lstrip(WHITESPACE))
     value, end = scan(text, start)
     if text[end:].strip(WHITESPACE):
@@ -95,20 +95,20 @@ def loads(text: str) -> Any:
 
 
 def scan(text: str, start: int) -> tuple[Any, int]:
-    """The value that stands in TEXT from START on, and where it ends."""
+    """The value in TEXT from START on, and its end."""
     try:
         value, end = _scan(text, start)
     except StopIteration as error:
-        raise NotJson(f"nothing that can be read at character {error.value}") from None
+        raise NotJson(f"no JSON value at character {error.value}") from None
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
-    except SystemError:  # what the bare scanner raises for its own errors until `json.decoder` has been imported
-        raise NotJson("it is cut short or malformed") from None
+    except SystemError:  # the C scanner raises it for syntax errors until `json.decoder` has been imported
+        raise NotJson("it is truncated or malformed") from None
     return value, end
 
 
 def read(octets: bytes) -> Any:
-    """The value of a JSON text as it stands in a file; NotJson also when a text in it is half a surrogate pair."""
+    """The value of a JSON file. Raises NotJson also if a text in it has a lone surrogate."""
     try:
         value = loads(octets.decode())
         if b"\\u" in octets:
@@ -119,7 +119,7 @@ def read(octets: bytes) -> Any:
 
 
 def canonical(value: object) -> str:
-    """One text for one value, whatever order its members were given in: for digests and comparisons."""
+    """The JSON text of VALUE with sorted keys, for digests and comparisons."""
     return dumps(_sorted(value))
 
 

@@ -1,12 +1,11 @@
-"""What comes from outside: from a line of the ledger, a file, a message, a socket, another program.
+"""Foreign values: from a line of the ledger, a file, a message, a socket or another program.
 
-`Outside` wraps such a value, whatever it is made of: a mapping, a list, a text, a number, a truth value, nothing. It is
-no `str`. So a type checker refuses to join it, to add it to a text of ours or to hand it to whatever prints, and there
-are two ways to a text: a form of `bb.kernel.show`, which makes it harmless, or `raw`, which does not and which a test
-allows in few places. In an f-string it takes the form of a `name`, so what is printed without a thought is safe, too.
+`Outside` wraps such a JSON value of any type. It is not a `str`, so a type checker refuses to join it with a text or to
+print it. There are two ways to get a text: a form of `bb.kernel.show`, which makes it harmless, or `raw`, which does
+not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is safe.
 
-What is in it is `Outside` again: `found["agent"]["role"]`, `for each in found["rows"]`. It compares and counts as
-what it wraps. Only `is None` never holds: what is missing or nothing is false, and `is_none`.
+Its members are `Outside` too: `answer["agent"]["role"]`, `for row in answer["rows"]`. It compares and counts like the
+wrapped value. `is None` never holds: use `is_none`, or test for false.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class Outside:
-    """A value that somebody else has written."""
+    """A foreign value."""
 
     __slots__ = ("_value",)
 
     def __init__(self, value: object) -> None:
         self._value: object = value._value if isinstance(value, Outside) else value
 
-    # -- what is in it
+    # -- its members
 
     def __getitem__(self, key: str | int | slice) -> Outside:
         return Outside(self._value[key])  # type: ignore[index]
 
     def get(self, key: str, otherwise: object = None) -> Outside:
-        """What is there as KEY; where nothing is, or this is no mapping, what is given OTHERWISE."""
+        """The member KEY, or OTHERWISE if there is none or this is not a mapping."""
         return Outside(self._value.get(key, otherwise) if isinstance(self._value, dict) else otherwise)
 
     def __iter__(self) -> Iterator[Outside]:
         return iter(()) if self._value is None else map(Outside, iter(self._value))  # type: ignore[call-overload]
 
     def items(self) -> list[tuple[Outside, Outside]]:
-        """Names and values of a mapping: the names are from outside, too."""
+        """The names and values of a mapping. The names are foreign too."""
         return [(Outside(key), Outside(value)) for key, value in self._value.items()]  # type: ignore[attr-defined]
 
     def values(self) -> list[Outside]:
@@ -53,35 +52,35 @@ class Outside:
         return [Outside(line) for line in str(self._value).splitlines() if line.strip()]
 
     def folded(self, most: int) -> Outside:
-        """The words of a text with one space between any two; no more than MOST of its letters are looked at."""
+        """The words in the first MOST characters of a text, separated by single spaces."""
         return Outside(" ".join(str(self._value)[:most].split()))
 
     def parted(self, mark: str) -> tuple[Outside, bool, Outside]:
         """A text before and after the first MARK, and whether it is there."""
-        before, found, after = str(self._value).partition(mark)
-        return Outside(before), bool(found), Outside(after)
+        before, separator, after = str(self._value).partition(mark)
+        return Outside(before), bool(separator), Outside(after)
 
     def but(self, **members: object) -> Outside:
-        """A mapping with other MEMBERS."""
+        """The mapping with changed MEMBERS."""
         return Outside({**self._value, **members})  # type: ignore[dict-item]
 
     def otherwise(self, **members: object) -> Outside:
-        """A mapping with these MEMBERS where it has none of that name."""
+        """The mapping with MEMBERS as defaults."""
         return Outside({**members, **self._value})  # type: ignore[dict-item]
 
     def without(self, *names: str) -> Outside:
-        """A mapping without some of its NAMES."""
+        """The mapping without the members NAMES."""
         return Outside({key: value for key, value in self._value.items() if key not in names})  # type: ignore[attr-defined]
 
     def among(self, ours: Mapping[str, T], otherwise: T) -> T:
-        """What a table of OURS has for it."""
+        """The entry for this value in the table OURS."""
         return ours.get(self._value, otherwise) if isinstance(self._value, str) else otherwise
 
     def __contains__(self, item: object) -> bool:
         plain = item._value if isinstance(item, Outside) else item
         return self._value is not None and plain in self._value  # type: ignore[operator]
 
-    # -- what it is
+    # -- its type
 
     @property
     def is_none(self) -> bool:
@@ -101,7 +100,7 @@ class Outside:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a whole number; a truth value is none."""
+        """Whether it is a whole number. A boolean is not."""
         return type(self._value) is int
 
     @property
@@ -110,7 +109,7 @@ class Outside:
 
     @property
     def is_true(self) -> bool:
-        """Whether it is the truth value itself, and not something that counts as true."""
+        """Whether it is the boolean True, and not just a truthy value."""
         return self._value is True
 
     def __bool__(self) -> bool:
@@ -128,7 +127,7 @@ class Outside:
     def __hash__(self) -> int:
         return hash(self._value)
 
-    # -- how it reads
+    # -- as text
 
     def __str__(self) -> str:
         return words(self._value)
@@ -142,7 +141,7 @@ class Outside:
         return format(words(self._value), spec)
 
     def raw(self) -> object:
-        """The value itself, to reckon with or to be written as data. It must not be printed."""
+        """The value itself, for calculations or to be written as data. It must not be printed."""
         return self._value
 
 
@@ -153,19 +152,19 @@ def words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{words(each)}={words(inner)}" for each, inner in value.items())
+        return ", ".join(f"{words(key)}={words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(words, value)) or "none"
     return "-" if value is None else show.harmless(str(value))
 
 
 def name(value: Outside | str, longest: int = show.LONGEST_NAME) -> str:
-    """A name in a sentence of ours: as it is where it is one word, else in quotation marks."""
+    """A name in a sentence of bb: unchanged if it is one word, otherwise in quotation marks."""
     return show.name(_text(value), longest)
 
 
 def names(value: Outside) -> str:
-    """A list of names, one behind the other."""
+    """A list of names, separated by commas."""
     return ", ".join(map(str, value))
 
 
@@ -177,52 +176,51 @@ def _text(value: Outside | str) -> str:
 
 
 def shell_word(value: Outside | str) -> str:
-    """VALUE as one word of a command that is shown to be copied."""
+    """VALUE as one word of a shell command for the reader to copy."""
     return show.quoted(show.harmless(_text(value)))
 
 
 def quotation(value: Outside | str, longest: int = show.LONGEST_QUOTATION) -> str:
-    """Somebody's own words in a sentence of ours, in quotation marks that they cannot close."""
+    """Foreign words in a sentence of bb, in quotation marks that they cannot close."""
     return show.quotation(_text(value), longest)
 
 
 def block(value: Outside | str, mark: str = show.SET_OFF) -> list[str]:
-    """Somebody's own words on lines of their own, each with a MARK."""
+    """Foreign words on separate lines, each with a MARK."""
     return show.block(_text(value), mark)
 
 
 def fenced(value: Outside | str, boundary: str, what: str = "MESSAGE") -> list[str]:
-    """Somebody's own words for an agent: each line marked, between two lines that bear a BOUNDARY."""
+    """Foreign words for an agent: each line marked, between two lines with a BOUNDARY."""
     return show.fenced(_text(value), boundary, what)
 
 
 def sentence(value: Outside | str) -> str:
-    """What bb has put together itself, elsewhere, on one line."""
+    """A text that bb composed elsewhere, on one line."""
     return show.sentence(_text(value))
 
 
 def letters(value: Outside | str) -> str:
-    """What has marks of its own around it, such as an attribute or a member of JSON: neither cut nor quoted."""
+    """A value that is delimited already, such as an attribute or a JSON member: neither truncated nor quoted."""
     return show.harmless(_text(value))
 
 
 def page(value: Outside | str) -> list[str]:
-    """What stands alone, with nothing of ours around it, or was given its marks where it was made: line by line."""
+    """A whole text without text of bb around it, or with marks already added, as lines."""
     return [show.harmless(line.expandtabs()) for line in _text(value).removesuffix("\n").split("\n")]
 
 
 def expression(value: Outside | str) -> str:
-    """Somebody's S-expression, on one line: its own parentheses say where it ends, and a quotation mark in it means
-    something. What only looks like one stands in quotation marks."""
-    said = _text(value)
-    return show.harmless(said) if _is_closed(said) else quotation(said, LONGEST_EXPRESSION)
+    """A foreign S-expression on one line. Its parentheses delimit it, so it is not quoted. Any other text is quoted."""
+    text = _text(value)
+    return show.harmless(text) if _is_closed(text) else quotation(text, LONGEST_EXPRESSION)
 
 
-LONGEST_EXPRESSION = 4000  # characters of what is none
+LONGEST_EXPRESSION = 4000  # characters of a quoted text
 
 
 def _is_closed(text: str) -> bool:
-    """Whether TEXT is one list, one string or one word, and nothing after it."""
+    """Whether TEXT is exactly one list, one string or one word."""
     depth, is_string, is_over, skip = 0, False, False, False
     for letter in text:
         if skip:

@@ -1,8 +1,8 @@
-"""Frozen values without the price of `dataclasses`.
+"""Frozen values without the cost of `dataclasses`.
 
-`import dataclasses` costs one and a half times a whole `python -c pass` (it pulls in `inspect`), and facts are
-needed by verbs that must answer in less. So a record lists its fields as annotations, type checkers read it as a
-frozen dataclass, and what runs is the dozen lines below. See docs/decisions/0002.
+`import dataclasses` takes one and a half times as long as a whole `python -c pass`, because it imports `inspect`, and
+facts are needed by commands that must be faster. So a record lists its fields as annotations. Type checkers treat it as
+a frozen dataclass; at run time only the code below is needed. See docs/decisions/0002.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ else:
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """A frozen value; its fields are its annotations, in order, and a class attribute is a default."""
+    """A frozen value. Its fields are its annotations, in order; a class attribute is a default."""
 
     __match_args__: tuple[str, ...] = ()
     _known: frozenset[str] = frozenset()
-    _needed: frozenset[str] = frozenset()  # those without a default
+    _needed: frozenset[str] = frozenset()  # fields without a default
 
     def __init_subclass__(cls) -> None:
         inherited = cls.__match_args__
@@ -36,8 +36,8 @@ class Record:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = self.__match_args__
-        if not kwargs and len(self._needed) <= len(args) <= len(names):  # what a fold over a million lines does
-            self.__dict__.update(zip(names, args))  # noqa: B905  (asking for it takes longer than doing it)
+        if not kwargs and len(self._needed) <= len(args) <= len(names):  # the fast path, for folds over many lines
+            self.__dict__.update(zip(names, args))  # noqa: B905  (`strict` would slow it down)
             return
         values = {**dict(zip(names, args)), **kwargs} if args else kwargs  # noqa: B905
         is_each_given_once = len(values) == len(args) + len(kwargs)
@@ -46,7 +46,7 @@ class Record:
         self.__dict__.update(values)
 
     def _checked(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The values by name; TypeError where one is unknown, repeated or missing."""
+        """The values by name. Raises TypeError if one is unknown, repeated or missing."""
         names = self.__match_args__
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(args)}")
@@ -80,7 +80,7 @@ class Record:
 
     @classmethod
     def required(cls) -> int:
-        """How many of the fields have no default; those come first."""
+        """The number of fields without a default. They come first."""
         return sum(1 for name in cls.__match_args__ if not hasattr(cls, name))
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Secrets that must not enter a ledger that is copied to every clone and never forgets.
+"""Finds secrets, which must not enter the ledger: it is copied to every clone and keeps its history.
 
-A bounded table of token shapes that say of themselves what they are. Each is found by a fixed mark first, so that
-a text without any mark costs a few substring searches and no pattern is ever compiled. Every pattern looks a bounded
-number of characters ahead, so the search is linear in the length of the text.
+The table lists token formats that can be recognized by themselves. Each has a fixed mark that is searched first, so a
+text without any mark costs a few substring searches, and no pattern is compiled. Each pattern looks ahead a limited
+number of characters, so the search is linear in the length of the text.
 
-docs/decisions/0035-what-counts-as-a-secret.md says why the table is as it is. The examples for each row, and what must
-not be taken for a secret, are in tests/data/secrets.
+docs/decisions/0035-what-counts-as-a-secret.md explains the selection. Examples for each row, and counterexamples, are
+in tests/data/secrets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from re import Match
 
 IN_NAME, IN_VALUE = r"[^\s/:@\"`<>\x00-\x1f\x7f-\xff]", r"[^\s/@\"`<>\x00-\x1f\x7f-\xff]"
-# Between the first line of a key and the key itself: in a program or an escaped text there may be quotes.
+# The text between the first line of a key and the key itself. In source code or an escaped text it may have quotes.
 BREAK = r"(?:\\+[nrt]|[\s\"',>#|*])"
 KEY_HEADERS = rf"(?:[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,80}}(?:\n|\\+[nrt]){BREAK}{{0,40}}){{0,4}}"
 KEY = (
@@ -26,8 +26,8 @@ KEY = (
     rf"{KEY_HEADERS}(?P<body>[0-9A-Za-z+/=]{{16}})"
 )
 UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
-# kind, the mark to look for, what must follow the mark. Where the rest begins with [ one long word follows, and its
-# beginning is looked at before any pattern is compiled.
+# (kind, mark, pattern after the mark). If the pattern begins with [, one long word must follow, and the beginning of
+# that word is checked before the pattern is compiled.
 TOKENS = (
     ("private key", "-----BEGIN ", KEY),
     ("PuTTY private key", "PuTTY-User-Key-File-", r"(?:[23]: )"),
@@ -168,10 +168,10 @@ TOKENS = (
     ("token in a URL", "://", r"(?=[A-Za-z_-]{0,128}[0-9])[0-9A-Za-z_-]{40,128}@"),
 )
 
-# Between a name and its value, also in JSON that stands in JSON: a quotation mark has 15 backslashes four levels deep.
+# The text between a name and its value, also in nested JSON: at four levels, a quotation mark has 15 backslashes.
 TO_VALUE = r"[\"'\\]{0,16}\s{0,4}[:=]\s{0,4}[\"'\\]{0,16}"
-MADE = r"(?=[0-9A-Za-z_.~+/=-]{0,200}(?:[0-9]|[a-z][A-Z]))"  # what follows looks made by a machine
-FORTY = r"(?P<secret>(?<![0-9A-Za-z+/])(?![0-9a-f]{40})[0-9A-Za-z+/]{40})(?![0-9A-Za-z+/=])"  # and no commit
+MADE = r"(?=[0-9A-Za-z_.~+/=-]{0,200}(?:[0-9]|[a-z][A-Z]))"  # the following text looks generated
+FORTY = r"(?P<secret>(?<![0-9A-Za-z+/])(?![0-9a-f]{40})[0-9A-Za-z+/]{40})(?![0-9A-Za-z+/=])"  # not a commit id
 OPAQUE = rf"(?P<secret>(?P<opaque>{MADE}[0-9A-Za-z_.~+/=-]{{16}}))"
 BASIC = r"(?P<secret>(?P<basic>[0-9A-Za-z+/]{8,400}={0,2}))(?![0-9A-Za-z_-])"
 BARE = r"(?P<secret>(?P<opaque>(?=[0-9A-Za-z]{0,100}[0-9])[0-9A-Za-z]{20}))"
@@ -179,8 +179,8 @@ DISCORD = r"(?P<secret>[MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-
 HOST = r"[\w-]{1,80}\.[\w.-]{1,80}"
 NETRC = r"(?P<secret>(?P<password>[^\s\"\\]{3,128}))"
 AUTHORIZATION = ("Authorization", "authorization", "AUTHORIZATION")
-# kind, the marks to look for, and a whole pattern in which MARK stands for the mark. These do not begin with their
-# mark, or are told by what stands beside them: that is `kept` when the `secret` is masked.
+# (kind, marks, whole pattern, in which MARK stands for the mark). These secrets do not begin with their mark, or are
+# recognized by the text next to them. That text is `kept` when the `secret` is masked.
 BESIDE = (
     ("AWS secret key", ("AKIA", "ASIA"), r"(?P<kept>MARK[0-9A-Z]{16}[^0-9A-Za-z][^\x00]{0,200}?)" + FORTY),
     ("AWS secret key", ("AKIA", "ASIA"), FORTY + r"(?=[^0-9A-Za-z+/=][^\x00]{0,200}?MARK[0-9A-Z]{16})"),
@@ -220,24 +220,23 @@ BESIDE = (
     ),
 )
 MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, marks, _ in BESIDE for mark in marks)]))
-# Texts that were found to have no mark: what is taken in by the thousand is looked at before it is recorded, and again
-# when it is, and repeats names.
+# A cache of texts without marks: imported texts are checked twice, before and during recording, and names are repeated.
 UNMARKED: set[str] = set()
 MOST_UNMARKED, LONG = 5_000, 1024
-# A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
-# over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
-# That is asked behind the mark, because a pattern that begins with plain letters is searched for many times faster.
+# A mark that starts with a letter must be at the start of a word: `task-` is not `sk-`. This also prevents repeated
+# searches within one long word. In escaped text a word may also start after an escape, as in `\\nghp_…`.
+# The condition comes after the mark, because a pattern that begins with plain letters is much faster.
 WORD_START = r"MARK(?:(?<!BEFOREMARK)|(?<=\\[bfnrt]MARK)|(?<=\\u[0-9A-Fa-f]{4}MARK))"
 BEFORE = {
-    "eyJ": "[0-9A-Za-z_-]",  # its own marks may follow one another within a word
-    **dict.fromkeys(("cio", "oy2", "EAAA"), "[0-9A-Za-z_+/-]"),  # so short that base64 has them by chance
+    "eyJ": "[0-9A-Za-z_-]",  # the mark may occur several times within a word
+    **dict.fromkeys(("cio", "oy2", "EAAA"), "[0-9A-Za-z_+/-]"),  # short marks, which occur in base64 by chance
 }
-# What belongs to a secret that was found: the rest of its word, or all the lines of a key.
+# The whole extent of a secret: the rest of its word, or all lines of a key.
 REST_OF_WORD = r"[0-9A-Za-z_/+=.-]*"
 KEY_LINES = rf"[0-9A-Za-z+/=]*(?:{BREAK}+[0-9A-Za-z+/=]{{12,}})*"
 KEY_END = rf"(?:{BREAK}+[0-9A-Za-z+/=]{{1,11}})?{BREAK}+-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----"
 REST_OF_KEY = rf"(?:{KEY_LINES}{KEY_END}|{KEY_LINES})"
-# The beginning of a long word, by the class of characters that its pattern begins with.
+# The characters of a long word, by the class with which its pattern begins.
 BEGINNING = 12
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALPHABETS = (
@@ -245,23 +244,23 @@ ALPHABETS = (
     ("[0-9A-Za-z]", "0123456789" + LETTERS),
     ("[", "0123456789_+/=.%-" + LETTERS),
 )
-LOOKS = 16  # occurrences of a mark that are looked at; where there are more the pattern decides
+LOOKS = 16  # occurrences of a mark that are checked; if there are more, the pattern decides
 
 
 class SecretFound(Refused):
-    """The text holds what looks like a secret, and a ledger cannot forget."""
+    """The text seems to contain a secret, which could not be deleted from the ledger."""
 
     code = "SECRET_FOUND"
-    hint = "leave it out; if it is no secret, say why with --allow-secret REASON, where the command takes that"
+    hint = "remove it from the text; if it is not a secret, pass --allow-secret REASON, if the command has that option"
 
 
 def found(text: str) -> list[str]:
-    """The kinds of secret that TEXT seems to hold."""
+    """The kinds of secrets that TEXT seems to contain."""
     return sorted({kind for kind, pattern, mark in _suspects(text) if _holds(pattern, text, mark)})
 
 
 def may_hold(text: str) -> bool:
-    """Whether TEXT has any mark at all. Where it is many texts written as one, each has to be looked at by itself."""
+    """Whether TEXT has any mark. If TEXT combines many texts, each must then be checked separately."""
     if text in UNMARKED:
         return False
     if any(map(text.__contains__, MARKS)):
@@ -274,18 +273,18 @@ def may_hold(text: str) -> bool:
 
 
 def found_in(octets: bytes) -> list[str]:
-    """The kinds of secret that a file seems to hold, whatever else it holds: text in any form of Unicode, or none."""
+    """The kinds of secrets that a file seems to contain. It may be text in any Unicode encoding, or binary."""
     kinds = set(found(octets.decode("latin-1")))
     start = octets[:4096]
     if start.count(0) * 4 > len(start) or start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        kinds.update(found(octets.replace(b"\0", b"").decode("latin-1")))  # two or four octets for each character
+        kinds.update(found(octets.replace(b"\0", b"").decode("latin-1")))  # UTF-16 or UTF-32
     return sorted(kinds)
 
 
 def masked(text: str) -> str:
-    """TEXT with every such secret replaced by its kind: for reports that people paste elsewhere."""
+    """TEXT with each secret replaced by its kind, for reports that people paste elsewhere."""
     for kind, pattern, mark in _suspects(text):
-        import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+        import re  # noqa: PLC0415  (only for texts with a mark)
 
         whole = REST_OF_KEY if kind == "private key" else REST_OF_WORD
         text = re.sub(pattern + whole, lambda match, kind=kind, mark=mark: _masked(match, kind, mark), text)  # type: ignore[misc]
@@ -293,14 +292,14 @@ def masked(text: str) -> str:
 
 
 def refuse_secrets(text: str, allowed_because: str | None = None) -> None:
-    """Refuse TEXT when it holds a secret that nobody has vouched for."""
+    """Refuse TEXT if it seems to contain a secret, unless there is a reason to allow it."""
     if not allowed_because and (kinds := found(text)):
-        raise SecretFound(f"the text holds what looks like a secret: {', '.join(kinds)}", kinds=kinds)
+        raise SecretFound(f"the text seems to contain a secret: {', '.join(kinds)}", kinds=kinds)
 
 
 def _suspects(text: str) -> Iterator[tuple[str, str, str]]:
-    """The kinds of secret that TEXT may hold, by its marks, each with its pattern and its mark. Those that stand
-    beside something come first: once that is masked, they could no longer be told."""
+    """The kinds of secrets that TEXT may contain according to its marks, each with its pattern and mark. Secrets that
+    are recognized by the text next to them come first, because that text may be masked later."""
     if not may_hold(text):
         return
     marks = list(filter(text.__contains__, MARKS))
@@ -314,8 +313,8 @@ def _suspects(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _may_begin(text: str, mark: str, rest: str) -> bool:
-    """Whether a MARK starts a word somewhere, and is followed by the beginning of a long one where one must follow:
-    `task-12` and `pattern` must not cost the import of `re`."""
+    """Whether MARK is at the start of a word and, if required, followed by a long word. This check avoids importing
+    `re` for texts such as `task-12` and `pattern`."""
     if mark == "://":
         return "@" in text
     alphabet = next((characters for begins, characters in ALPHABETS if rest.startswith(begins)), None)
@@ -330,7 +329,7 @@ def _may_begin(text: str, mark: str, rest: str) -> bool:
 
 
 def _begun(mark: str) -> str:
-    """The pattern of a MARK, at the start of a word where it is one itself."""
+    """The pattern for MARK. If MARK starts with a letter, it must be at the start of a word."""
     escaped = mark.replace(".", r"\.").replace("-", r"\-")
     if not mark[0].isalpha():
         return escaped
@@ -338,7 +337,7 @@ def _begun(mark: str) -> str:
 
 
 def _holds(pattern: str, text: str, mark: str) -> bool:
-    import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+    import re  # noqa: PLC0415  (only for texts with a mark)
 
     return any(not _is_stand_in(match, mark) for match in re.finditer(pattern, text))
 
@@ -348,6 +347,6 @@ def _masked(match: Match[str], kind: str, mark: str) -> str:
 
 
 def _is_stand_in(match: Match[str], mark: str) -> bool:
-    from bb.kernel import example_secrets  # noqa: PLC0415  (only where something was found)
+    from bb.kernel import example_secrets  # noqa: PLC0415  (only if there is a match)
 
     return example_secrets.is_stand_in(match, mark)

@@ -1,9 +1,9 @@
-"""What may stand in one member of a fact: ids, roles, beads, categories, reasons. One rule, used twice: before a line
-is written, and when a line is read. Anybody who can push can write any line, so a reader trusts no writer.
+"""Validation of single members of facts: ids, roles, beads, categories, reasons. The same rules apply when a line is
+written and when it is read: any user who can push can write any line, so readers trust no writer.
 
-Reading must give the same answer in every clone. `str.isprintable` does not: it depends on which characters this
-Python knows. So the rule of reading forbids a fixed set of characters, which every Python has always called
-unprintable, and the rule of writing forbids all that `isprintable` does not like as well.
+Reading must give the same result in every clone. `str.isprintable` does not: it depends on the Unicode version of the
+interpreter. So readers reject a fixed set of characters that is unprintable in every Python version, and writers also
+reject everything that `isprintable` rejects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SUBJECT_LENGTH = 500
 BEAD_LENGTH = 128
 THREAD_LENGTH = 200
 REASON_LENGTH = 500
-NAME_LENGTH = 1000  # of what another platform calls something
+NAME_LENGTH = 1000  # of names on other platforms
 GROUP_TITLE_LENGTH = 4000
 KIND_LENGTH = 200
 LONGEST_PATH = 4096
@@ -24,8 +24,8 @@ LONGEST_PATH = 4096
 TIME = "0000-00-00T00:00:00.000Z"
 TO_ZERO = str.maketrans("123456789", "000000000")
 
-# Characters that a terminal obeys or a reader cannot see: controls, tags, and other marks of Unicode's class Cf that
-# have been there since before any Python that runs bb. Joiners are none of them: ordinary text needs those.
+# Control characters and invisible characters: controls, tags, and other characters of Unicode's class Cf that all
+# supported Python versions know. Joiners are allowed, because ordinary text needs them.
 CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
 HIDDEN = (
     CONTROLS
@@ -38,7 +38,7 @@ HIDDEN = (
 
 
 def is_line(value: object, longest: int = NAME_LENGTH) -> bool:
-    """Whether VALUE is one line of text that can be shown, and is neither blank nor too long."""
+    """Whether VALUE is one line of visible text, neither blank nor too long."""
     return (
         type(value) is str
         and 0 < len(value) <= longest
@@ -53,8 +53,8 @@ def is_line_or_nothing(value: object) -> bool:
 
 
 def is_unfolded(value: object, longest: int = LONGEST_PATH) -> bool:
-    """Whether VALUE has no control characters. The names of files may have anything else, so scopes may, too, and
-    sentences about them."""
+    """Whether VALUE has no control characters. File names may have any other character, so scopes and sentences about
+    them may too."""
     return (
         type(value) is str
         and 0 < len(value) <= longest
@@ -63,7 +63,7 @@ def is_unfolded(value: object, longest: int = LONGEST_PATH) -> bool:
 
 
 def is_unicode(value: str) -> bool:
-    """Whether VALUE can be written as UTF-8: half a surrogate pair, which JSON can smuggle in, cannot."""
+    """Whether VALUE can be encoded as UTF-8. A lone surrogate, which JSON permits, cannot."""
     if value.isascii():
         return True
     try:
@@ -82,7 +82,7 @@ def is_title(value: object) -> bool:
 
 
 def is_bead(value: object) -> bool:
-    """Whether VALUE may be a bead's id: what a tracker calls it, which has rules of its own."""
+    """Whether VALUE may be a bead's id. The trackers define the form of their ids."""
     return is_line(value, BEAD_LENGTH)
 
 
@@ -91,17 +91,17 @@ def is_thread(value: object) -> bool:
 
 
 def is_subject(value: object) -> bool:
-    """Whether VALUE may be a subject. bb writes some itself, about scopes."""
+    """Whether VALUE may be a subject. Subjects written by bb may contain scopes."""
     return is_unfolded(value, SUBJECT_LENGTH)
 
 
 def is_reason(value: object) -> bool:
-    """Whether VALUE may say why, in one line."""
+    """Whether VALUE may be a reason: one line."""
     return is_line(value, REASON_LENGTH)
 
 
 def is_time(value: str) -> bool:
-    """Whether VALUE has the one form in which bb writes a moment."""
+    """Whether VALUE has the form in which bb writes times."""
     return value.translate(TO_ZERO) == TIME
 
 

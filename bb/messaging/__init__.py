@@ -1,1 +1,1 @@
-"""Messages between agents, people and groups: who may send, read and accept them. Pure rules over facts."""
+"""Messages between agents, people and groups: the rules for sending, reading and accepting them. No I/O."""

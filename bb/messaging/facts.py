@@ -1,4 +1,4 @@
-"""What happened to messages."""
+"""Facts about messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 DECISION, INFO = "DECISION", "INFO"
 CATEGORIES = (HANDOFF, BLOCKED, DECISION, INFO)
 
-CBCL = "application/cbcl"  # the content type of what is said in the agent language
+CBCL = "application/cbcl"  # the content type of CBCL messages
 
 
 class Sent(Record):
-    """A message to each of TO. A HANDOFF or BLOCKED carries the PAYLOAD of its protocol event; of one in CBCL, whose
-    body is the S-expression, there is more to know."""
+    """A message was sent to each of TO. PAYLOAD is that of a HANDOFF or BLOCKED event. CBCL has additional data if the
+    body is an S-expression."""
 
     sender: str
     to: tuple[str, ...]
@@ -41,21 +41,21 @@ class Read(Record):
 
 
 class Acked(Record):
-    """AGENT has accepted what the message asks for."""
+    """AGENT has accepted a message that requires acknowledgement."""
 
     agent: str
     message: str
 
 
 class Agreed(Record):
-    """AGENT has accepted a message that did not ask for it."""
+    """AGENT has accepted a message that does not require acknowledgement."""
 
     agent: str
     message: str
 
 
 class Said(Record):
-    """Something for the readers of CCCS, in the form in which they read it: no fold needs it."""
+    """An event for readers of CCCS, in its CCCS form. No fold uses it."""
 
     kind: str
     data: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What was said, each message once, however many it went to."""
+"""Messages as a fold, with one entry for each message, whatever the number of recipients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACTS = (Sent,)
 
 
 def keys(fact: Sent, at: Place) -> list[str]:  # noqa: ARG001
-    """A message is an entry of its own."""
+    """The entry of the message."""
     return [event(at)]
 
 
@@ -28,18 +28,18 @@ def step(state: State | None, fact: Sent, at: Place, ts: str) -> State:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """What a message is found by."""
-    place, said = sortable(state["said"][:3]), sent(state)
-    found = [(f"bead {said.bead}", place)]
-    return found if said.payload is None else [*found, ("protocol", place), (said.category, place)]
+    """The search terms of a message."""
+    place, message = sortable(state["said"][:3]), sent(state)
+    always = [(f"bead {message.bead}", place)]
+    return always if message.payload is None else [*always, ("protocol", place), (message.category, place)]
 
 
 def sent(state: State) -> Sent:
     """The message that STATE describes."""
-    said: dict[str, Any] = state["said"][3][1]
-    return Sent(*said.values())  # in the order of its fields, as it was kept
+    fields: dict[str, Any] = state["said"][3][1]
+    return Sent(*fields.values())  # the stored order is the order of the fields
 
 
 def sent_at(state: State) -> str:
-    """When it was sent, by its sender's clock."""
+    """The time at which it was sent, by its sender's clock."""
     return str(state["said"][3][0])

@@ -50,11 +50,11 @@ def test_a_patch_names_the_files_in_its_headers_and_no_others():
 @pytest.mark.parametrize(
     ("payload", "about"),
     [
-        (None, "no JSON object"),
-        ([], "no JSON object"),
-        ("PreToolUse", "no JSON object"),
-        ({"hook_event_name": "Stop"}, "is no pre-tool"),
-        ({"hook_event_name": "PreToolUse\x1b[2J"}, "is no pre-tool"),
+        (None, "is not a JSON object"),
+        ([], "is not a JSON object"),
+        ("PreToolUse", "is not a JSON object"),
+        ({"hook_event_name": "Stop"}, "is not a pre-tool event"),
+        ({"hook_event_name": "PreToolUse\x1b[2J"}, "is not a pre-tool event"),
     ],
 )
 def test_what_no_editor_says_is_not_understood(payload: Any, about: str):

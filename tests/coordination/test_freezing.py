@@ -109,7 +109,7 @@ def test_exactly_what_was_frozen_is_lifted():
     for other in (Scope("src"), Scope("src/core/a.py")):
         with pytest.raises(NotFrozen) as refusal:
             freezing.thaw(other, meetings([other], [frozen()]))
-        assert refusal.value.hint == "what is frozen there is src/core"
+        assert refusal.value.hint == "name the frozen scope exactly: src/core"
     with pytest.raises(NotFrozen):
         freezing.thaw(scope, meetings([scope], [held(BO, "src/core")]))
 

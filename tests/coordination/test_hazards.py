@@ -141,7 +141,7 @@ def test_alone_everything_passes(text: str):
 
 @pytest.mark.parametrize("text", ["git stash", "git push -f"])
 def test_what_all_worktrees_share_is_left_alone_while_others_are_at_work(text: str):
-    assert f"{OTHER} is at work here" in (why(text) or "")
+    assert f"other active agents here: {OTHER}." in (why(text) or "")
     assert "Instead: " in (why(text) or "")
 
 
@@ -171,8 +171,8 @@ def test_ignored_files_may_be_what_others_build_with():
 
 def test_a_worktree_that_somebody_works_in_stays():
     assert why("git worktree remove ../x") is None
-    assert f"in which {OTHER} works" in (why("git worktree remove ../x", sitting=(OTHER,)) or "")
-    assert "would delete there" in (why("git worktree remove -f ../x", NOBODYS) or "")
+    assert f"would remove the worktree of {OTHER}" in (why("git worktree remove ../x", sitting=(OTHER,)) or "")
+    assert "would delete in that worktree" in (why("git worktree remove -f ../x", NOBODYS) or "")
 
 
 def test_a_branch_that_is_checked_out_elsewhere_stays():

@@ -161,7 +161,7 @@ def test_the_owner_and_the_person_say_what_becomes_of_it(who: str, state: str):
 def test_who_came_in_says_only_that_it_is_reverted():
     assert incursions.resolve(incident(FACT), "ada", "reverted", None) != []
     for state in ("accepted", "transferred"):
-        with pytest.raises(ResolveForbidden, match="only that what you did there is reverted"):
+        with pytest.raises(ResolveForbidden, match="you may resolve this incursion only as reverted"):
             incursions.resolve(incident(FACT), "ada", state, None)
 
 
@@ -185,7 +185,7 @@ def test_to_say_the_same_again_changes_nothing_and_another_word_is_refused():
     [
         ("refused", "was refused"),
         ("taken_over", "has taken over src"),
-        ("overlapping", "no longer in each other's way"),
+        ("overlapping", "no longer overlap"),
     ],
 )
 def test_where_nothing_is_open_there_is_nothing_to_settle(outcome: str, why: str):

@@ -74,7 +74,7 @@ def test_markers_count_only_where_they_stand_alone():
     "touch", [marked_section.without, marked_section.inside, lambda text: marked_section.put(text, OURS)]
 )
 def test_markers_that_are_no_pair_are_refused(text: str, touch: object):
-    with pytest.raises(marked_section.Unclear, match="not one pair"):
+    with pytest.raises(marked_section.Unclear, match="it must have one line"):
         touch(text)  # type: ignore[operator]
 
 

@@ -70,7 +70,7 @@ def test_a_paused_agent_is_refused_with_the_reason_and_told_since_when():
     with pytest.raises(AgentPaused) as refusal:
         pauses.refuse(found, "ada")
 
-    assert str(refusal.value) == f'user has paused you, since {AT}: "wait for the review"'
+    assert str(refusal.value) == f'user paused you at {AT}: "wait for the review"'
     assert refusal.value.exit_status == 4
     assert refusal.value.details["paused"] == {
         "by": "user",

@@ -252,8 +252,8 @@ def test_several_holders_are_taken_over_together_each_with_an_end_of_its_own():
     ]
     first, second = of(Incurred, facts)
     assert (first.reservation, second.reservation) == (id_of(1), id_of(2)), "each loser is told once"
-    assert "so also" not in first.hint
-    assert second.hint.endswith("; so also docs/api")
+    assert "the same applies to" not in first.hint
+    assert second.hint.endswith("; the same applies to docs/api")
     assert [fact.scope for fact in of(Reserved, facts)] == ["src", "docs"]
 
 
@@ -453,7 +453,11 @@ def test_a_thousand_reservations_in_the_way_are_judged_at_once():
 
 
 @pytest.mark.parametrize(
-    ("other", "said"), [(held(silent=20), "silent"), (held(silent=10, ttl=10), "time of bo1 was over")]
+    ("other", "said"),
+    [
+        (held(silent=20), "bo1 had stopped sending heartbeats"),
+        (held(silent=10, ttl=10), "the reservation of bo1 had expired"),
+    ],
 )
 def test_why_something_was_taken_over_is_said_as_it_was(other: Held, said: str):
     (incursion,) = of(Incurred, ask(wanting(takeover=True), other))
@@ -527,13 +531,13 @@ VERBS = pytest.mark.parametrize("verb", ["release", "renew"])
 def test_where_nobody_holds_anything_there_is_nothing_to_end(verb: str):
     error = end(verb, ADA)
     assert list(error.leaving) == []
-    assert "nobody holds exactly src" in error.message
+    assert "there is no reservation for exactly src" in error.message
 
 
 @VERBS
 def test_who_holds_something_near_is_told_what(verb: str):
     error = end(verb, ADA, held(ADA, "src/a"), held(ADA, ".", n=2), held(BO, "src/b", n=3))
-    assert error.hint == "what you hold there is src/a, ."
+    assert error.hint == "name the scope that you reserved: src/a, ."
 
 
 @VERBS

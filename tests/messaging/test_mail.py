@@ -173,7 +173,7 @@ def test_a_message_to_a_group_that_is_only_its_sender_is_refused_and_says_so(to:
 def test_a_broadcast_where_nobody_is_says_so():
     error = refusal(here=[], sender="user", to="broadcast")
     assert error.code == "UNKNOWN_RECIPIENT"
-    assert "nobody to broadcast to" in error.message
+    assert "no agents to broadcast to" in error.message
 
 
 def test_an_agent_may_write_to_itself():
@@ -265,10 +265,10 @@ def test_a_holder_is_told_which_paths_were_touched_and_in_which_commit():
 @pytest.mark.parametrize(
     ("who", "state", "to", "text"),
     [
-        ("bo1", "accepted", ("ada",), "bo1 accepts what ada did in src/a and 8 more. so"),
-        ("ada", "reverted", ("bo1",), "ada says that what ada did in src/a and 8 more is reverted. so"),
-        ("bo1", "transferred", ("ada",), "bo1 leaves src to ada. so"),
-        ("user", "transferred", ("bo1", "ada"), "user leaves src to ada. so"),
+        ("bo1", "accepted", ("ada",), "bo1 accepted the changes of ada in src/a and 8 more. so"),
+        ("ada", "reverted", ("bo1",), "ada resolved the changes of ada in src/a and 8 more as reverted. so"),
+        ("bo1", "transferred", ("ada",), "bo1 transferred src to ada. so"),
+        ("user", "transferred", ("bo1", "ada"), "user transferred src to ada. so"),
     ],
 )
 def test_the_others_are_told_what_became_of_it(who: str, state: str, to: tuple[str, ...], text: str):

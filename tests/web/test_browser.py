@@ -454,7 +454,7 @@ def test_a_reservation_is_released_and_a_refusal_is_shown_and_harms_nothing(serv
     page.route("**/agents", lambda route: route.abort())  # so it does not hear of what happens
     served.repo.bb("agent", "release", "--agent", AMBER, "--all")
     row.get_by_role("button", name="Release it").click()
-    expect(page.locator("#said .bad").first).to_contain_text("nobody holds exactly src/parser")
+    expect(page.locator("#said .bad").first).to_contain_text("there is no reservation for exactly src/parser")
     page.unroute("**/agents")
     served.repo.bb("agent", "heartbeat", "--agent", AMBER)
 

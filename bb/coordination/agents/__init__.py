@@ -1,2 +1,1 @@
-"""Who an agent is: names, registration, sessions that hold a name, liveness, pauses. What agents hold is in
-`holdings`."""
+"""Agents: names, registration, sessions, liveness and pauses. Their reservations are in `holdings`."""

@@ -1,10 +1,10 @@
-"""Going on under an identity that was there before (Operative Protocol §3.2), and what to advise: the same advice for
-the same situation, always.
+"""Adoption: a new session continues the work of an existing agent (Operative Protocol §3.2).
 
-Adoption needs evidence that the identity's work is lying here unfinished: uncommitted changes inside the scope it
-claimed, or a bead in progress that is its own. Changes inside what another agent holds now are that one's, and no
-evidence. Without any it is rejected; so it is while another session is known to be alive under the name
-(`callers.alive_at`). Only a person at a terminal can vouch for it instead.
+Adoption needs evidence that the agent left unfinished work in this worktree: uncommitted changes inside a scope that
+the agent claimed, or a bead in progress that the agent owns. Changes inside another agent's reservation belong to that
+agent and are no evidence. Adoption without evidence is rejected. It is also rejected while another session of the agent
+is known to be alive (`callers.alive_at`). Only a person at a terminal can confirm an adoption without evidence.
+The recommendation is deterministic: the same situation always gets the same recommendation.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ UNCOMMITTED_SCOPE, IN_PROGRESS_OWNERSHIP = "uncommitted_scope", "in_progress_own
 NO_EVIDENCE, NAME_TAKEN, NO_IDENTITY, NAME_FREE = "no_evidence", "name_taken", "no_identity_requested", "name_free"
 SESSION_ALIVE = "session_alive"
 UNKNOWN_AGENT, NOT_A_REPOSITORY, NOT_UNDERSTOOD = "unknown_agent", "not_a_git_repo", "invalid_request"
-ANOTHER = "start under another name, or adopt this one if its work is yours to go on with"
+ANOTHER = "start under another name, or adopt this name to continue its work"
 ADOPT, REGISTER, STOP = "adopt", "register", "stop"
-SHOWN = 5  # names in a sentence; the lists have them all
+SHOWN = 5  # names in a sentence; the lists in the details are complete
 
 
 class AmbiguousSession(Usage):
-    """It cannot be told under which identity this session is to work."""
+    """The agent for this session is ambiguous."""
 
     code = "AMBIGUOUS_SESSION"
-    hint = "say --register NAME, or --adopt ID to go on with earlier work"
+    hint = "pass --register NAME to start as a new agent, or --adopt ID to continue an earlier agent's work"
 
 
 class AdoptOrRegister(Usage):
-    """A session either adopts an identity or registers a new one, not both."""
+    """--adopt and --register cannot be combined."""
 
     code = "ADOPT_OR_REGISTER"
-    hint = "leave out --adopt or --register"
+    hint = "pass either --adopt ID or --register NAME"
 
 
 class AdoptionRejected(Refused):
-    """There is no evidence that work of that identity lies here unfinished, or another session works under it."""
+    """No unfinished work of that agent was found here, or another session of the agent is alive."""
 
     code = "ADOPTION_REJECTED"
-    hint = "start under a new name: `bb init --register NAME`"
+    hint = "register a new agent: `bb init --register NAME`"
 
 
 class Evidence(Record):
-    """Why an adoption is right."""
+    """The evidence that justifies an adoption."""
 
     reason: str
     text: str
@@ -64,52 +64,52 @@ def weigh(
     in_progress: Sequence[str],
     bead: str | None,
 ) -> Evidence | None:
-    """The evidence for going on as AGENT: CHANGED files inside what it CLAIMED, or beads IN PROGRESS that it owns.
+    """The evidence for adopting AGENT: CHANGED files inside its CLAIMED scopes, or beads IN PROGRESS that it owns.
 
-    With a BEAD, only that one counts.
+    If BEAD is given, only that bead counts.
     """
-    owned = [each for each in in_progress if bead in (None, each)]
+    owned = [name for name in in_progress if bead in (None, name)]
     if changed:
         text = f"{len(changed)} uncommitted {_files(changed)} in {_named(claimed)}: {_named(changed)}"
         return Evidence(UNCOMMITTED_SCOPE, text, tuple(owned))
     if owned:
-        text = f"{agent} owns {_named(owned)}, in progress"
+        text = f"{agent} owns {_named(owned)}, which {'is' if len(owned) == 1 else 'are'} in progress"
         return Evidence(IN_PROGRESS_OWNERSHIP, text, tuple(owned))
     return None
 
 
 def rejected(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
-    """The refusal where nothing shows that work of AGENT lies here."""
+    """The refusal if there is no evidence of unfinished work of AGENT."""
     return AdoptionRejected(f"{agent} cannot be adopted: {why}", reason=NO_EVIDENCE, **looked_at)
 
 
 def taken(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
-    """The refusal where another session works as AGENT."""
+    """The refusal if another session of AGENT is alive."""
     hint = (
-        "if that session is yours, go on, or show its id in BB_SESSION; if it has crashed, it is known to be gone two "
-        f"minutes after its last sign of life; a person at a terminal may say so at once: `bb init --adopt {agent}`"
+        "if that session is yours, continue there, or set BB_SESSION to its id; if it crashed, wait two minutes after "
+        f"its last heartbeat; a person at a terminal can confirm the crash at once: `bb init --adopt {agent}`"
     )
     return AdoptionRejected(f"{agent} cannot be adopted: {why}", hint=hint, reason=SESSION_ALIVE, **looked_at)
 
 
 def confirmed(found: Evidence) -> Evidence:
-    """What was FOUND, and a person's word that the other session is over."""
-    return found.but(text=f"{found.text}; a person at the terminal confirmed that no other session works under it")
+    """The evidence FOUND, with a person's confirmation that the other session has ended."""
+    return found.but(text=f"{found.text}; a person at the terminal confirmed that no other session of it is alive")
 
 
 def told(found: Evidence, beads: Sequence[str]) -> str:
-    """The summary of why adoption passed; that no bead is known for it is a part of that."""
-    return found.text if beads else f"{found.text}; no bead is known for it"
+    """The summary of the evidence for an adoption. It mentions if no bead is known."""
+    return found.text if beads else f"{found.text}; no bead is known"
 
 
 def vouched_for(agent: str) -> Evidence:
-    """What stands for evidence when a person at the terminal says that the work is the agent's."""
-    text = f"a person at the terminal confirmed that the work of {agent} goes on here; nothing else shows it"
+    """The evidence if a person at the terminal confirmed that AGENT's work continues in this session."""
+    text = f"a person at the terminal confirmed that the work of {agent} continues here; there is no other evidence"
     return Evidence(IN_PROGRESS_OWNERSHIP, text)
 
 
 def recommend(action: str, reason: str, agent: str | None, why: str) -> dict[str, Any]:
-    """The same advice for the same situation, in words a program can read."""
+    """A recommendation as a JSON object."""
     command = None if agent is None else f"bb init --non-interactive --{action} {agent}"
     return {"action": action, "reason": reason, "agent_id": agent, "why": why, "command": command}
 

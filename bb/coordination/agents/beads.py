@@ -1,4 +1,4 @@
-"""Beads, the work items of a tracker of their own (`bd`, `br`), as far as bb reads them. It never writes them."""
+"""Beads: work items of an issue tracker (`bd`, `br`). bb reads them and never writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TITLE_LENGTH = 500
 
 
 class Bead(Record):
-    """One work item. Who works on it is the assignee; the `owner` in the tracker's files is somebody's mail address."""
+    """One work item. The assignee is the agent that works on it; `owner` in the tracker's files is a mail address."""
 
     id: str
     title: str
@@ -25,12 +25,12 @@ class Bead(Record):
 
 
 def is_something_else(record: object) -> bool:
-    """Whether a RECORD of the tracker says of itself that it is no bead; a memory, say."""
+    """Whether a RECORD of the tracker has another type than bead, such as a memory."""
     return isinstance(record, dict) and record.get("_type") not in (None, "issue")
 
 
 def bead(record: object) -> Bead | None:
-    """The bead that a RECORD of the tracker describes; None when it describes none."""
+    """The bead that a RECORD of the tracker describes, or None if the record is not a valid bead."""
     if not isinstance(record, dict):
         return None
     name, title, status = record.get("id"), record.get("title"), record.get("status")
@@ -52,9 +52,9 @@ def owned_by(beads: Iterable[Bead], agent: str) -> list[Bead]:
 
 
 def epic_of(bead: Bead, known: Mapping[str, Bead]) -> str | None:
-    """The bead at the top of the tree that BEAD is in; None when it is in none.
+    """The topmost parent of BEAD, or None if BEAD has no parent.
 
-    The tracker says what is part of what; where it does not, `demo-a1.2` is part of `demo-a1`, if there is one.
+    The tracker records parents. If it records none, `demo-a1.2` is part of `demo-a1`, provided that bead exists.
     """
     top, seen = bead, {bead.id}
     while (above := _above(top, known)) and above not in seen:
@@ -71,11 +71,11 @@ def _above(bead: Bead, known: Mapping[str, Bead]) -> str | None:
 
 
 def _parent(record: Mapping[str, object]) -> str | None:
-    """What the record's dependencies say it is part of."""
+    """The parent according to the record's dependencies."""
     dependencies = record.get("dependencies")
-    for each in dependencies if isinstance(dependencies, list) else ():
-        if isinstance(each, dict) and each.get("type") == "parent-child" and each.get("issue_id") == record.get("id"):
-            return _text(each.get("depends_on_id"))
+    for link in dependencies if isinstance(dependencies, list) else ():
+        if isinstance(link, dict) and link.get("type") == "parent-child" and link.get("issue_id") == record.get("id"):
+            return _text(link.get("depends_on_id"))
     return None
 
 

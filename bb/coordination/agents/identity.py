@@ -1,4 +1,4 @@
-"""Who may call itself what (Operative Protocol §3.3): a session starts under a name nobody has yet."""
+"""Registration of agents (Operative Protocol §3.3): a new session registers under an unused name."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ class InvalidDisplayName(Usage):
     """A display name is one line of 1 to 80 characters."""
 
     code = "INVALID_DISPLAY_NAME"
-    hint = "leave it out to be shown by the agent's id"
+    hint = "omit it to use the agent's id as display name"
 
 
 class DuplicateAgentId(Conflict):
-    """Another session already goes by that name."""
+    """That name is already registered."""
 
     code = "DUPLICATE_AGENT_ID"
-    hint = "choose another name: `bb agent name` has free ones; if it is you, --force-update changes your role"
+    hint = "choose another name: `bb agent name` suggests unused names; to change your own role, pass --force-update"
 
 
 class AgentNotFound(NotFound):
-    """No agent of that name is registered."""
+    """No agent with that name is registered."""
 
     code = "AGENT_NOT_FOUND"
-    hint = "`bb agent list` shows who is; `bb agent register --name NAME --role ROLE` adds one"
+    hint = "list the agents: `bb agent list`; register one: `bb agent register --name NAME --role ROLE`"
 
 
 class AgentRetired(Refused):
-    """That identity is retired."""
+    """That agent is retired."""
 
     code = "AGENT_RETIRED"
-    hint = "register under a new name; who goes on with its work adopts it: `bb init --adopt ID`"
+    hint = "register under a new name: `bb init --register NAME`; to continue its work: `bb init --adopt ID`"
 
 
 class AdoptionNeeded(Refused):
-    """That agent has fallen silent; to go on under its name is to adopt it."""
+    """That agent has stopped sending heartbeats, so its name must be adopted."""
 
     code = "ADOPTION_NEEDED"
-    hint = "`bb init --adopt ID`; if it is you who was silent, `bb agent heartbeat` first"
+    hint = "adopt it: `bb init --adopt ID`; if you are that agent: `bb agent heartbeat`"
 
 
 def role(text: str) -> str:
@@ -72,9 +72,9 @@ def title(text: str) -> str:
 
 
 def register(present: Agent | None, agent: str, role: str, title: str | None, *, force: bool, state: str) -> AgentFact:
-    """Decide whether AGENT may be registered, given whom the roster PRESENTly has under that name, and in which STATE.
+    """Decide whether AGENT may be registered. PRESENT is the agent that has the name now, STATE its liveness.
 
-    An identity is changed by itself, while it is at work. Whoever comes back to one adopts it (§3.3.2).
+    An active agent may change its own identity. A new session that reuses a name must adopt it (§3.3.2).
     """
     from bb.coordination.facts import Registered, Updated  # noqa: PLC0415  (a heartbeat says none)
 
@@ -84,19 +84,19 @@ def register(present: Agent | None, agent: str, role: str, title: str | None, *,
         known_as = "retired" if present.is_retired else "registered"
         raise DuplicateAgentId(f"{agent} is already {known_as}", agent_id=agent)
     if in_service(present, agent) and state != ACTIVE:
-        raise AdoptionNeeded(f"{agent} has fallen silent, and is {state}", agent_id=agent)
+        raise AdoptionNeeded(f"{agent} is {state}: it has stopped sending heartbeats", agent_id=agent)
     return Updated(agent, role, title)
 
 
 def known(present: Agent | None, agent: str) -> Agent:
-    """The agent, when it is registered at all."""
+    """The agent PRESENT. Refused if it is not registered."""
     if present is None:
         raise AgentNotFound(f"no agent {agent} is registered", agent_id=agent)
     return present
 
 
 def in_service(present: Agent | None, agent: str) -> Agent:
-    """The agent, when it is registered and not retired."""
+    """The agent PRESENT. Refused if it is not registered or retired."""
     if known(present, agent).is_retired:
         raise AgentRetired(f"{agent} is retired", agent_id=agent)
     return known(present, agent)

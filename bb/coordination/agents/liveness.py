@@ -1,7 +1,7 @@
-"""How alive an agent is, judged by its silence (Operative Protocol §4).
+"""Liveness of an agent, judged by the time since its last heartbeat (Operative Protocol §4).
 
-With N stale minutes (15 unless `BB_AGENT_STALE_MINUTES` says otherwise) an agent is active for N minutes after it
-was last seen, then stale, and evicted from 2N minutes on. Both lower bounds are inclusive.
+With a stale threshold of N minutes (15, or `BB_AGENT_STALE_MINUTES`), an agent is active for N minutes after its last
+heartbeat, then stale, and evicted from 2N minutes on. Both lower bounds are inclusive.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CREDIBLE = 24 * clock.HOUR
 
 ACTIVE, STALE, EVICTED = "active", "stale", "evicted"
 
-# silence, as a multiple of the stale threshold, from which on the state holds
+# (time since the last heartbeat in multiples of the stale threshold, state from then on)
 LIVENESS = (
     (2, EVICTED),
     (1, STALE),
@@ -36,8 +36,10 @@ class InvalidStaleMinutes(Usage):
 
 
 def stale_after(minutes: str | None, pinned: int | None = None) -> int:
-    """The stale threshold in milliseconds, from the text of BB_AGENT_STALE_MINUTES and what the person has PINNED
-    (`thresholds`), than which an environment may only be milder."""
+    """The stale threshold in milliseconds: the greater of BB_AGENT_STALE_MINUTES and the value that the person PINNED.
+
+    `thresholds` explains why an environment can only raise a pinned value.
+    """
     if not minutes:
         return (pinned or STALE_MINUTES) * clock.MINUTE
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 8 and int(minutes) in MINUTES_ALLOWED):
@@ -48,14 +50,16 @@ def stale_after(minutes: str | None, pinned: int | None = None) -> int:
 
 
 def latest(moments: Iterable[int], now: int) -> int:
-    """The last sign of life of several. One ahead of our clock counts as given just now: clocks differ, and are set
-    back. One more than a day ahead only counts where there is no other: then it is our clock, perhaps, that is wrong.
+    """The latest of several heartbeats.
+
+    A heartbeat in the future counts as sent now, because clocks differ. A heartbeat more than a day in the future is
+    ignored, unless all are: then our own clock may be wrong.
     """
     known = list(moments)
     return max((min(moment, now) for moment in known if moment <= now + CREDIBLE), default=max(known, default=0))
 
 
 def liveness(last_seen: int, now: int, threshold: int) -> str:
-    """What the silence since LAST_SEEN makes of an agent."""
+    """The liveness of an agent whose last heartbeat was at LAST_SEEN."""
     silence = max(now - last_seen, 0)  # a clock ahead of ours counts as just seen
     return next(state for multiple, state in LIVENESS if silence >= multiple * threshold)

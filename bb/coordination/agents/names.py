@@ -1,7 +1,7 @@
-"""Names for agents: adjective and noun, such as amber-otter (Operative Protocol §3.3).
+"""Generated agent names: adjective and noun, such as amber-otter (Operative Protocol §3.3).
 
-A seed gives a walk through all pairs that visits each once, so ten thousand agents with one seed do not collide, and
-the same seed gives the same names. Names that are taken are passed over.
+A seed determines a sequence that contains each pair once. The same seed gives the same names, and ten thousand agents
+with one seed do not collide. Names in use are skipped.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def free(seed: str, taken: Container[str]) -> str:
-    """The first name of SEED's walk that is not TAKEN."""
+    """The first name in SEED's sequence that is not TAKEN."""
     return next(name for name in sequence(seed) if name not in taken)
 
 
 def sequence(seed: str) -> Iterator[str]:
-    """Every name there is, in the order of SEED; when all pairs have been named, with one more adjective before."""
+    """All names in the order of SEED: first all pairs, then the pairs with an additional adjective in front."""
     yield from _pairs(seed)
     for adjective in _words(ADJECTIVES):
         for pair in _pairs(seed):
@@ -30,7 +30,7 @@ def sequence(seed: str) -> Iterator[str]:
 
 
 def _pairs(seed: str) -> Iterator[str]:
-    """A step that has no divisor in common with the number of pairs comes by each of them once."""
+    """All pairs, each once: a step width that is coprime to the number of pairs visits each of them."""
     adjectives, nouns = _words(ADJECTIVES), _words(NOUNS)
     count = len(adjectives) * len(nouns)
     chance = int(digest(seed.encode("utf-8", "surrogatepass")), 16)

@@ -1,10 +1,10 @@
-"""Whom the person has told to change nothing for now.
+"""Pauses: the person tells one agent, or all agents, to change nothing for now.
 
-The last word counts, whether it was about one agent or about everybody: who is let go on by name works although
-everybody else is paused, until everybody is paused anew. A pause of everybody includes who joins later. An agent's
-word about it is kept in the ledger, as any line is, and counts for nothing.
+The latest order applies, whether it names one agent or all agents: an agent unpaused by name may work while all others
+are paused, until all are paused again. A pause of all agents includes agents that register later. Only the person's
+orders count; an agent's are kept in the ledger and ignored.
 
-A paused agent may still read, answer, hand over and give back, so that others can go on with its work.
+A paused agent may still read, reply, hand over and release, so that others can continue its work.
 """
 
 from __future__ import annotations
@@ -27,29 +27,27 @@ NAME = "pause"
 FACTS = (Paused, Unpaused)
 EVERYBODY = "*"
 WORD = "word"
-BEAD = "pause"  # what a letter about it is about, to somebody who holds nothing
+BEAD = "pause"  # the bead of a notification to an agent without reservations
 
 
 class AgentPaused(Refused):
     """The person has paused this agent."""
 
     code = "AGENT_PAUSED"
-    hint = "change nothing; reading, answering, `bb protocol handoff` and `bb agent release` go on working"
+    hint = "change nothing; you may still read, reply, `bb protocol handoff` and `bb agent release`"
 
 
 class Pause(Record):
-    """That somebody is paused, since when, and why."""
+    """A pause of one agent or of all agents."""
 
     since: str
     why: str | None
     is_everybodys: bool
 
     def told(self, whom: str = "you") -> str:
-        """`user has paused you, since …: "the release is being cut"`."""
-        whom = "everybody" if self.is_everybodys else whom
-        return (
-            f"{ids.PERSON} has paused {whom}, since {self.since}{f': {show.quotation(self.why)}' if self.why else ''}"
-        )
+        """For example: `user paused you at 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
+        whom = "all agents" if self.is_everybodys else whom
+        return f"{ids.PERSON} paused {whom} at {self.since}{f': {show.quotation(self.why)}' if self.why else ''}"
 
     def shown(self) -> dict[str, Any]:
         """A pause as every face shows it."""
@@ -57,7 +55,7 @@ class Pause(Record):
 
 
 def keys(fact: PauseFact, at: Place) -> list[str]:  # noqa: ARG001
-    """Whom FACT is about."""
+    """The agent that FACT is about, or EVERYBODY."""
     return [fact.agent]
 
 
@@ -75,17 +73,17 @@ def about(agent: str) -> tuple[str, ...]:
 
 
 def pause(states: Mapping[str, State], agent: str) -> Pause | None:
-    """The pause of AGENT, given what STATES say of it and of everybody; None when it may work. A person always may."""
+    """The pause of AGENT according to STATES, or None if AGENT may work. The person is never paused."""
     if agent == ids.PERSON:
         return None
-    said = [(*states[name][WORD], name) for name in about(agent) if WORD in states.get(name, ())]
-    if not said:
+    orders = [(*states[name][WORD], name) for name in about(agent) if WORD in states.get(name, ())]
+    if not orders:
         return None
-    *_, word, name = max(said, key=lambda each: each[:3])
+    *_, word, name = max(orders, key=lambda order: order[:3])
     return Pause(word[0], word[1], name == EVERYBODY) if word else None
 
 
 def refuse(pause: Pause | None, agent: str) -> None:
-    """Refuse what AGENT wants to do, when it is paused."""
+    """Refuse a change by AGENT if it is paused."""
     if pause:
         raise AgentPaused(pause.told(), agent_id=agent, paused=pause.shown())

@@ -1,8 +1,7 @@
-"""Everybody who ever registered, as a fold over the facts about agents.
+"""The roster: all agents that ever registered, as a fold.
 
-Facts may arrive in any order: a field is a register that keeps the value with the highest place in the order, the
-moment of joining keeps the lowest, and the ledger hands over each line once. So every clone that knows the same lines
-has the same roster.
+Facts may arrive in any order. Each field is a register that keeps the value with the highest sequence; the time of
+registration keeps the lowest. The ledger passes each line once, so clones with the same lines have the same roster.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "agent"
 FACTS = (Registered, Updated, Retired, Started, Stopped, Seen)
-# How an actor runs: what of it the ledger keeps, and what each must be. Its environment holds secrets and is not here.
+# The fields of an actor's profile that the ledger keeps, and their types. Its environment may hold secrets: not kept.
 PROFILE: dict[str, type[Any]] = {
     "runtime": str,
     "runner": str,
@@ -32,12 +31,12 @@ PROFILE: dict[str, type[Any]] = {
     "default_scope_key": str,
     "enabled": bool,
 }
-HOW = "how "  # before the names of these registers
-OPENED = "opened "  # before the sessions that have ever worked under the name
+HOW = "how "  # prefix of the registers that hold the profile
+OPENED = "opened "  # prefix of the registers that hold the sessions opened under the name
 
 
 class Agent(Record):
-    """One identity, as the ledger has it; what is known of its heartbeats is the presence file's business."""
+    """One agent according to the ledger. Its heartbeats are in the presence file."""
 
     agent_id: str
     role: str
@@ -46,14 +45,14 @@ class Agent(Record):
     heard_at: int
     is_retired: bool
     changes: int
-    profile: dict[str, Any] = {}  # noqa: RUF012  (frozen; how it runs, as far as anybody has said)
-    order: tuple[Any, ...] = ()  # actors stand in the order of these: of joining, for the last time
-    since: tuple[Any, ...] = ()  # where it joined: what was said before is not for it
+    profile: dict[str, Any] = {}  # noqa: RUF012  (frozen; how it runs, as far as recorded)
+    order: tuple[Any, ...] = ()  # sort key for actors: the last registration
+    since: tuple[Any, ...] = ()  # the place of its registration: earlier messages are not addressed to it
     changed_at: int = 0
-    is_wanted: bool = False  # whether it is to run, as far as anybody has said so
-    session: str = ""  # the session that works under the name now (`callers`); empty where it is not known
-    session_at: int = 0  # since when
-    former: tuple[str, ...] = ()  # the sessions that did so before
+    is_wanted: bool = False  # whether it should run
+    session: str = ""  # the current session (`callers`); empty if unknown
+    session_at: int = 0  # when that session was opened
+    former: tuple[str, ...] = ()  # earlier sessions
 
 
 def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
@@ -62,7 +61,7 @@ def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds
 
 
 def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
-    """STATE after one more fact, which stands AT a place in the total order and was written at TS."""
+    """STATE after one more fact, AT its place in the total order, written at TS."""
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
     match fact:
@@ -85,7 +84,7 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
         case Retired():
             latest(after, "retired", at, True)
             latest(after, "left", at, True)
-            latest(after, "wanted", at, False)  # who takes the name later has to be started anew
+            latest(after, "wanted", at, False)  # a later agent of that name must be started again
         case Started() | Stopped():
             latest(after, HOW + "enabled", at, isinstance(fact, Started))
             latest(after, "wanted", at, isinstance(fact, Started))
@@ -99,25 +98,25 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
 
 
 def _open(state: State, at: Place, ts: str, session: str) -> None:
-    """A session is opened under the name; an empty one where it is not known which."""
+    """Record that SESSION was opened under the name. It is empty if unknown."""
     latest(state, "session", at, [ts, session])
     if session:
         latest(state, OPENED + session.removeprefix(NAMED_BY_BB), at, ts)
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """What an identity is found by: the session that works under it."""
+    """The search terms of an agent: its current session."""
     session = state["session"][3][1] if "session" in state else ""
     return [(of_session(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3]))] if session else []
 
 
 def of_session(session: str) -> str:
-    """By what the names of a SESSION are found."""
+    """The search term for the agents of SESSION."""
     return f"session {session}"
 
 
 def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
-    """Remember what of a PROFILE makes sense."""
+    """Store the valid fields of PROFILE."""
     for name, kind in PROFILE.items():
         value = (profile or {}).get(name)
         if type(value) is kind and not (isinstance(value, list) and any(type(word) is not str for word in value)):
@@ -125,12 +124,12 @@ def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
 
 
 def in_service(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
-    """The identities that are not retired, of all there are."""
-    return [found for name, state in states if (found := agent(name, state)) and not found.is_retired]
+    """The agents that are not retired."""
+    return [known for name, state in states if (known := agent(name, state)) and not known.is_retired]
 
 
 def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
-    """The identity that STATE describes; None until its registration is known here."""
+    """The agent that STATE describes, or None if its registration has not arrived in this clone."""
     if state is None or "joined" not in state:
         return None
     value = {name: register[3] for name, register in state.items() if name != "changes"}
@@ -146,16 +145,16 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         changes=state["changes"],
         profile={name.removeprefix(HOW): kept for name, kept in value.items() if name.startswith(HOW)},
         order=tuple(state["placed"][:3]),
-        # Who joins again without having left stands elsewhere, and has been there all along.
+        # Registering again without having retired changes the order, but not the time of joining.
         since=tuple(state["placed" if "left" in state else "joined"][:3]),
         changed_at=clock.parse_or(value["changed"], 0),
         is_wanted=value.get("wanted", False),
         session=session,
         session_at=clock.parse_or(opened_at, 0) if session else 0,
-        former=tuple(sorted(each for each in ever if each != session.removeprefix(NAMED_BY_BB))),
+        former=tuple(sorted(earlier for earlier in ever if earlier != session.removeprefix(NAMED_BY_BB))),
     )
 
 
 def in_order(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
-    """The identities in service, in the order in which they joined."""
+    """The agents that are not retired, in the order of their registration."""
     return sorted(in_service(states), key=lambda agent: agent.order)

@@ -1,7 +1,7 @@
-"""From when on silence counts: as the person has pinned it for every clone, else as each environment says.
+"""The stale threshold: pinned by the person for all clones, otherwise set by each environment.
 
-Where it is pinned, an environment may make a judgement of others milder, never stricter: nobody takes from an agent
-that the repository counts as alive. The last word of the person counts; an agent's is kept, and counts for nothing.
+An environment may raise a pinned threshold but not lower it. So no clone takes over from an agent that counts as active
+under the pinned value. The person's latest value applies; an agent's is kept in the ledger and ignored.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAME = "threshold"
 FACTS = (Pinned,)
 ENTRY = "stale"  # the one entry of this fold
 WORD = "word"
-DEFAULT = "default"  # what unpins it
+DEFAULT = "default"  # removes the pin
 
 
 class InvalidPin(Usage):
     """--stale-minutes takes a whole number of minutes from 1 to 10080, or `default`."""
 
     code = "INVALID_PIN"
-    hint = "for example `bb init --stale-minutes 30`; `--stale-minutes default` leaves it to each clone again"
+    hint = "for example `bb init --stale-minutes 30`; `--stale-minutes default` removes the setting"
 
 
 def keys(fact: ThresholdFact, at: Place) -> list[str]:  # noqa: ARG001
@@ -47,14 +47,14 @@ def step(state: State | None, fact: ThresholdFact, at: Place, ts: str) -> State:
 
 
 def pinned(state: Mapping[str, list[object]] | None) -> int | None:
-    """The minutes that are pinned; None where nobody has pinned any."""
+    """The pinned minutes, or None."""
     word = (state or {}).get(WORD)
     minutes = word[3][1] if word and isinstance(word[3], list) else None
     return minutes if isinstance(minutes, int) and minutes in liveness.MINUTES_ALLOWED else None
 
 
 def minutes(text: str) -> int:
-    """What --stale-minutes says; 0 to unpin."""
+    """TEXT, the value of --stale-minutes, as a number; 0 removes the pin."""
     if text.strip() == DEFAULT:
         return 0
     if not (text.isascii() and text.isdigit() and len(text) < 8 and int(text) in liveness.MINUTES_ALLOWED):

@@ -1,4 +1,4 @@
-"""Words that agents are named with. Plain, friendly, short, and no two easily mistaken for each other."""
+"""Words for generated agent names: short, friendly, and easy to tell apart."""
 
 from __future__ import annotations
 

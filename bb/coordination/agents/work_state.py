@@ -1,7 +1,7 @@
-"""What state the work on a bead is in, as people are shown it.
+"""The state of the work on a bead, as shown to people.
 
-The first that holds, read from the top: what is closed is completed whatever else is true of it, and what needs an
-answer is shown as that even when its owner has gone.
+The first match from the top applies: a closed bead is completed in any case, and a bead that needs an answer is shown
+as `needs_input` even if its owner was evicted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLOSED = frozenset(["closed", "tombstone", "done"])
 
 
 def state(status: str | None, owner_liveness: str | None, *, is_owed: bool, is_held: bool) -> str:
-    """The state of a session: STATUS is the tracker's word for the bead, None where there is no tracker."""
+    """The state of the work. STATUS is the bead's status in the tracker, or None without a tracker."""
     if status in CLOSED:
         return COMPLETED
     if status == "blocked" or is_owed:

@@ -1,2 +1,2 @@
-"""What a command or a commit would do to the work of others: shell lines, git hazards, CI verdicts. No program is
+"""Checks whether a command or commit affects other agents' work: shell lines, git hazards, CI findings. Nothing is
 run here."""

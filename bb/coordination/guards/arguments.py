@@ -1,4 +1,4 @@
-"""The words that a program is given, told apart: options, their values, and what it is to work on."""
+"""Command line arguments, split into options, option values and operands."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 class Words:
-    """A program's options, by their letter or long name, and its operands. VALUED options take the next word; what
-    stands behind the letter of a GLUED one belongs to it."""
+    """A program's options, by letter or long name, and its operands. VALUED options take the next word as value. The
+    text after the letter of a GLUED option is its value."""
 
     def __init__(self, words: Sequence[str], valued: str = "", glued: str = "") -> None:
         self.options: set[str] = set()
-        self.values: dict[str, str] = {}  # of the valued ones
+        self.values: dict[str, str] = {}  # values of VALUED options
         self.operands: list[str] = []
-        self.behind: list[str] | None = None  # what stands behind `--`
+        self.behind: list[str] | None = None  # the words after `--`
         self._valued, self._glued = valued.split(), glued.split()
         rest = iter(words)
         for word in rest:
@@ -48,10 +48,10 @@ class Words:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What may be paths: all behind `--`, or else all operands, some of which may be revisions."""
+        """Possible paths: all words after `--`, otherwise all operands, some of which may be revisions."""
         return tuple(self.operands if self.behind is None else self.behind)
 
     @property
     def everything(self) -> list[str]:
-        """All operands, before `--` and behind it."""
+        """All operands, before and after `--`."""
         return [*self.operands, *(self.behind or [])]

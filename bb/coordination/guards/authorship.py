@@ -1,7 +1,7 @@
-"""Whose a commit is: what the trailers of its message say.
+"""The author of a commit, from the trailers of its message.
 
-BB-Agent: amber-otter      the agent that made it
-BB-Token: 41               the number of the grant it was made under
+BB-Agent: amber-otter      the agent that made the commit
+BB-Token: 41               the token of the global reservation under which it was made
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AGENT, TOKEN = "bb-agent", "bb-token"  # trailers, whose names have no case
+AGENT, TOKEN = "bb-agent", "bb-token"  # trailer names are case-insensitive
 
 
 class Author(Record):
-    """Whose commit it is; no agent is a person. What is wrong with how the commit says so is in DOUBTS."""
+    """The author of a commit. AGENT is None if a person made it. DOUBTS lists problems with its trailers."""
 
     agent: str | None
     token: int | None
@@ -26,15 +26,15 @@ class Author(Record):
 
 
 def author(trailers: Sequence[tuple[str, str]], otherwise: str | None) -> Author:
-    """Who says to have made a commit: the last trailer that names an agent counts."""
+    """The author according to the trailers. The last valid BB-Agent trailer counts; OTHERWISE is the default."""
     named = [value for name, value in trailers if name.lower() == AGENT]
     sound = [value for value in named if ids.is_principal(value)]
-    doubts = [f"{quotation(value, 60)} is no agent id" for value in named if value not in sound]
+    doubts = [f"{quotation(value, 60)} is not a valid agent id" for value in named if value not in sound]
     if len(set(sound)) > 1:
-        doubts.append(f"it names {len(set(sound))} agents, and {sound[-1]} is taken for its author")
+        doubts.append(f"it names {len(set(sound))} agents; the last one, {sound[-1]}, counts as its author")
     tokens = [value for name, value in trailers if name.lower() == TOKEN]
     fits = [int(value) for value in tokens if value.isascii() and value.isdigit() and len(value) < 16]
     if len(fits) != len(tokens):
-        doubts.append("its BB-Token is no number")
+        doubts.append("its BB-Token is not a number")
     who = sound[-1] if sound else otherwise
     return Author(None if who == ids.PERSON else who, min(fits, default=None), tuple(doubts))

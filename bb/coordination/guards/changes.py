@@ -1,4 +1,4 @@
-"""What git says has changed, as paths from the repository's root."""
+"""Parsers for git's lists of changed paths, relative to the repository's root."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-OURS = frozenset([".beads", ".beadboard", ".bb"])  # a tool's own files are nobody's work, wherever they lie
-MOVED = "RC"  # renamed and copied: the entry is followed by the old path
+OURS = frozenset([".beads", ".beadboard", ".bb"])  # folders of tools: their files are not checked, at any depth
+MOVED = "RC"  # renamed or copied: the old path follows the entry
 SUBMODULE = "160000"
 
 
 class Change(Record):
-    """A path that a commit changes. A submodule is a folder, and whatever lies in it changes with it."""
+    """A path that a commit changes. A submodule is a folder; everything in it changes with it."""
 
     path: str
     is_submodule: bool = False
 
 
 def of_commit(diffs: Sequence[bytes]) -> list[Change]:
-    """What a commit changes of itself, from `git diff-index --raw -z` against each commit its files may come from.
+    """The commit's own changes, from `git diff-index --raw -z` against each parent.
 
-    Where there are several, in a merge, only what differs from all of them is the commit's own doing: whatever is as
-    one of them has it, somebody has committed before.
+    In a merge, only paths that differ from all parents are the commit's own changes. The others were committed before.
     """
     first, *others = [{change.path: change for change in _raw(octets)} for octets in diffs]
     return [change for path, change in first.items() if all(path in other for other in others)]
@@ -39,12 +38,12 @@ def _raw(octets: bytes) -> Iterator[Change]:
 
 
 def changed_paths(octets: bytes) -> list[str]:
-    """The paths in `git status --porcelain=v1 -z -uall`; both sides of what was renamed."""
+    """The paths in `git status --porcelain=v1 -z -uall`, with the old and the new path of a rename."""
     return [path for _, path in changed(octets)]
 
 
 def changed(octets: bytes) -> list[tuple[bool, str]]:
-    """The same, each path with whether git tracks it."""
+    """The same paths, each with a flag whether git tracks it."""
     return [(is_tracked, path) for is_tracked, path in _paths(octets) if OURS.isdisjoint(path.split("/"))]
 
 

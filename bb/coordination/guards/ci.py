@@ -1,20 +1,20 @@
-"""Did a change touch what another agent held, or leave what its author had declared? Judged commit by commit.
+"""The CI check: findings about commits that change other agents' reservations, or paths that were not declared.
 
-    the author held the path …                     another agent held it then     another agent holds it now
-    at the time of the commit                      both knew: no finding          a warning
-    when it was written, and not when committed    a warning                      a warning
+    the author held the path                       another agent held it then     another agent holds it now
+    at the time of the commit                      no finding: both knew          a warning
+    when it was written, not when committed        a warning                      a warning
     never                                          an error: HELD_THEN            an error: HELD_NOW
 
-What the person had frozen at the time of the commit, or has frozen now, is an error whoever held it besides; and so is
-a commit that an agent made while it was paused, until it is let go on.
+A change to a path that was frozen at the time of the commit, or is frozen now, is an error, even if the author held the
+path. A commit made by an agent while it was paused is an error until the agent is unpaused.
 
-It is a warning, too, where the owner has agreed since: the INCURSION was accepted or transferred, or the author has the
-path by now.
+An error becomes a warning if the owner has agreed: the INCURSION was resolved as accepted or transferred, or the author
+holds the path now.
 
-A commit's author is the agent in its last `BB-Agent:` trailer. Who has none is a person; a person is told and not
-stopped, so an error is a warning then, unless people are to be stopped too.
+A commit's author is the agent in its last `BB-Agent:` trailer. Without a trailer the author is a person. Errors of
+people are only warnings, unless the check is strict.
 
-Commits and reservations carry time stamps of different machines: no finding says more than that the clocks say so.
+Commits and reservations have times from different machines, so findings are only as accurate as their clocks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bb.coordination.records.vouching import Standing
     from bb.kernel.order import State
 
-    Agreement = tuple[str, str, str]  # who came in, whose it was, and the commit or path that is agreed to
+    Agreement = tuple[str, str, str]  # incoming agent, owner, and the commit or path that the owner accepted
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
@@ -53,68 +53,66 @@ SIGNERS_FILE = "signers-file"
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
-    STALE_TOKEN: "A commit was made under a grant that a later one has superseded.",
+    STALE_TOKEN: "A commit was made under a global reservation that a later one has superseded.",
     PAUSED: "A commit was made by an agent that the person has paused.",
-    OUTSIDE: "A commit changed a path outside of what its author had declared.",
-    UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
-    LOST_LINES: "A line of the ledger was emptied by nobody who may, so what it said cannot be judged.",
-    SIGNERS_FILE: "A line of the file that says who may write the ledger cannot be used.",
-    FORGED_LINES: "A signature in the ledger does not fit the lines it stands behind.",
-    UNVERIFIED_LINES: "Lines of the ledger are not signed by a key that is listed.",
+    OUTSIDE: "A commit changed a path that its author had not declared.",
+    UNCLEAR_AUTHOR: "The agent that made a commit is unclear.",
+    LOST_LINES: "A line of the ledger lost its content without a valid redaction.",
+    SIGNERS_FILE: "A line of the file of allowed signers cannot be used.",
+    FORGED_LINES: "A signature in the ledger does not match its lines.",
+    UNVERIFIED_LINES: "Lines of the ledger are not signed with a listed key.",
 }
 ERROR, WARNING = "error", "warning"
-MOST_WRITERS = 3  # that a finding names
+MOST_WRITERS = 3  # writers named in a finding
 
 
 class CiIncursion(Conflict):
-    """This change touches what another agent holds, or held when it was made, or what is or was frozen."""
+    """This change includes paths that another agent holds or held, or that are or were frozen."""
 
     code = "CI_INCURSION"
-    hint = (
-        "ask the holder to hand it over or to agree, or leave those paths out; `bb agent status` shows who holds what"
-    )
+    hint = "remove those paths from the change, or ask the holder to transfer or accept them: `bb agent status`"
 
 
 class OutsideDeclared(Conflict):
-    """This change goes beyond what its author had declared."""
+    """This change includes paths that its author had not declared."""
 
     code = "OUTSIDE_DECLARED"
-    hint = "reserve those paths and say why they belong to the work, or leave them out of this change"
+    hint = "reserve those paths (`bb agent reserve`) and explain why they are needed, or remove them from this change"
 
 
 class PausedAuthor(Conflict):
     """A commit was made by an agent that the person has paused."""
 
     code = "PAUSED_AUTHOR"
-    hint = "a person looks at it, and lets the agent go on: `bb agent unpause NAME`"
+    hint = "a person reviews the commit and unpauses the agent: `bb agent unpause NAME`"
 
 
 class UnclearAuthor(Conflict):
-    """A commit does not say clearly which agent made it."""
+    """The agent that made a commit is unclear."""
 
     code = "UNCLEAR_AUTHOR"
-    hint = "end the message with one trailer such as `BB-Agent: amber-otter`"
+    hint = "end the commit message with one trailer such as `BB-Agent: amber-otter`"
 
 
 class LedgerLacking(Conflict):
-    """The published ledger lacks what some of its lines said, so nobody can tell what this change may touch."""
+    """Some lines of the published ledger have lost their content, so this change cannot be checked."""
 
     code = "LEDGER_LACKING"
-    hint = "find out who emptied those lines (`git log bb-ledger`), and have the branch put back: docs/sync.md says how"
+    hint = "find the commit that emptied those lines (`git log bb-ledger`) and restore the branch: see docs/sync.md"
 
 
 class Commit(Record):
-    """One commit, as far as it is judged. Paths are those that differ from every one of its parents."""
+    """One commit to check. PATHS are those that differ from all of its parents."""
 
     id: str
-    written_at: int  # by its author; rewriting a commit, as a rebase does, keeps this
+    written_at: int  # the author date, which a rebase keeps
     committed_at: int
     trailers: tuple[tuple[str, str], ...]
     paths: tuple[str, ...]
 
 
 class Finding(Record):
-    """Something to tell about one path, and the commits it is about."""
+    """A finding about one path, or about the ledger, with its commits."""
 
     rule: str
     severity: str
@@ -141,7 +139,7 @@ class Finding(Record):
 
 
 class Known(Record):
-    """What the ledger says: who held what and how long, what owners have agreed to, and who is paused."""
+    """The facts from the ledger: leases, agreements of owners, and pauses."""
 
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
@@ -149,35 +147,35 @@ class Known(Record):
 
 
 class Wanted(Record):
-    """How strictly it is judged."""
+    """The settings of the check."""
 
     now: int
-    otherwise: str | None = None  # the author of commits that name none
+    otherwise: str | None = None  # the author of commits without a trailer
     must_declare: bool = False
-    declared: tuple[Scope, ...] = ()  # what counts as declared beside what an author has reserved
-    is_strict: bool = False  # people are stopped too
+    declared: tuple[Scope, ...] = ()  # scopes that count as declared in addition to the author's reservations
+    is_strict: bool = False  # errors of people are errors too
     ignore_case: bool = False
 
 
 def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Finding]:
-    """What there is to say about COMMITS, errors first; the same about several of them is said once."""
+    """The findings about COMMITS, errors first. The same finding about several commits is merged into one."""
     near = Near(known.leases, ignore_case=wanted.ignore_case)
-    found: dict[tuple[object, ...], Finding] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
     for commit in commits:
-        for each in _judged(commit, near, known, wanted):
-            name = each.lease.reservation.id if each.lease else each.text
-            key = (each.rule, each.severity, each.path, each.agent, name)
-            same = found.get(key)
-            found[key] = same.but(commits=(*same.commits, commit.id)) if same else each
+        for one in _judged(commit, near, known, wanted):
+            name = one.lease.reservation.id if one.lease else one.text
+            key = (one.rule, one.severity, one.path, one.agent, name)
+            same = findings.get(key)
+            findings[key] = same.but(commits=(*same.commits, commit.id)) if same else one
     order = list(RULES)
     return sorted(
-        found.values(), key=lambda each: (each.severity != ERROR, order.index(each.rule), each.path or "", each.text)
+        findings.values(), key=lambda one: (one.severity != ERROR, order.index(one.rule), one.path or "", one.text)
     )
 
 
 def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
-    """The refusal that FINDINGS call for; None when there are only warnings."""
-    rules = {each.rule for each in findings if each.severity == ERROR}
+    """The refusal for FINDINGS; None if all are warnings."""
+    rules = {finding.rule for finding in findings if finding.severity == ERROR}
     if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:
         return CiIncursion
     if LOST_LINES in rules:
@@ -188,44 +186,45 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
 
 
 def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[Finding]:
-    """What there is to say about lines that are not verified: warnings, or whoever may push could stop every change."""
-    found = list(standings)
+    """The findings about lines that are not verified. They are warnings: with errors, any user who can push could block
+    every change."""
+    writers_known = list(standings)
     kinds = ((FORGED_LINES, "forged", "forged"), (UNVERIFIED_LINES, "unverified", "not verified"))
     findings = []
     for rule, member, what in kinds:
-        some = [(each, count) for each in found if (count := getattr(each, member))]
+        some = [(writer, count) for writer in writers_known if (count := getattr(writer, member))]
         if some:
-            writers = ", ".join(f"{each.writer} ({each.why})" for each, _ in some[:MOST_WRITERS])
+            writers = ", ".join(f"{writer.writer} ({writer.why})" for writer, _ in some[:MOST_WRITERS])
             more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""
-            effect = "; they count for nothing" if is_required else ""
+            effect = "; they are ignored" if is_required else ""
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
             findings.append(Finding(rule, WARNING, None, None, None, (), text))
     return findings
 
 
 def of_signers(problems: Sequence[str]) -> list[Finding]:
-    """What there is to say about lines of the base's file of signers that cannot be used."""
-    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), each) for each in problems]
+    """The findings about unusable lines of the base's file of signers."""
+    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), problem) for problem in problems]
 
 
 def of_lost(events: Sequence[str]) -> list[Finding]:
-    """What there is to say about lines whose payload is gone, although nobody whose word counts has taken it back. That
-    is an error whoever made the change: a freeze may have stood there."""
+    """The finding about lines that lost their payload without a valid redaction. It is an error for every author,
+    because one of the lines may have been a freeze."""
     if not events:
         return []
     named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
-    text = f"{len(events):,} lines of the ledger have no payload any more, and no redaction of them counts: {named}"
+    text = f"{len(events):,} lines of the ledger lost their content without a valid redaction: {named}"
     return [Finding(LOST_LINES, ERROR, None, None, None, (), text)]
 
 
 def is_incursion(finding: Finding) -> bool:
-    """Whether somebody touched what was not theirs: an agent that is only warned had held it too."""
+    """Whether FINDING is an incursion. An agent that gets only a warning had held the path too."""
     return finding.lease is not None and (finding.severity == ERROR or finding.agent is None)
 
 
 def agreed(notices: Iterable[State]) -> frozenset[Agreement]:
-    """What owners have accepted or passed on, given every entry about notices: a commit, or paths where there was none
-    when it was found."""
+    """The incursions that owners resolved as accepted or transferred: each with its commit, or its paths if there was
+    no commit."""
     incidents: dict[str, tuple[Incurred, list[State]]] = {}
     for state in filter(is_known, notices):
         fact = notice(state)
@@ -234,13 +233,13 @@ def agreed(notices: Iterable[State]) -> frozenset[Agreement]:
     return frozenset(
         (fact.incoming, fact.owner, what)
         for fact, twins in incidents.values()
-        if (said := resolution(fact, twins)) and said.state in (ACCEPTED, TRANSFERRED)
+        if (resolved := resolution(fact, twins)) and resolved.state in (ACCEPTED, TRANSFERRED)
         for what in ([fact.commit] if fact.commit else fact.paths)
     )
 
 
 class _Touch(Record):
-    """One path that a commit changed, and every reservation that it lay in."""
+    """One path that a commit changed, and the leases that cover it."""
 
     commit: Commit
     path: str
@@ -252,16 +251,16 @@ class _Touch(Record):
 
     @property
     def had_it(self) -> bool:
-        return any(each.held_at(self.moment) for each in self.mine)
+        return any(lease.held_at(self.moment) for lease in self.mine)
 
     @property
     def has_it(self) -> bool:
-        return any(each.is_live for each in self.mine)
+        return any(lease.is_live for lease in self.mine)
 
     @property
     def wrote_it(self) -> bool:
-        """Whether the author held the path when the change was written, which a rebase may have committed anew."""
-        return self.had_it or any(each.held_at(self.commit.written_at) for each in self.mine)
+        """Whether the author held the path when the change was written. A rebase changes only the commit date."""
+        return self.had_it or any(lease.held_at(self.commit.written_at) for lease in self.mine)
 
 
 def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterator[Finding]:
@@ -274,8 +273,8 @@ def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterato
         yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.told(by.agent))
     for path in commit.paths:
         covering = near.covering(path)
-        mine = [each for each in covering if each.reservation.agent == by.agent]
-        others = [each for each in covering if each.reservation.agent != by.agent]
+        mine = [lease for lease in covering if lease.reservation.agent == by.agent]
+        others = [lease for lease in covering if lease.reservation.agent != by.agent]
         touch = _Touch(commit, path, by, severity, min(commit.committed_at, wanted.now), mine, others)
         yield from _touched(touch, known.agreements)
         if wanted.must_declare and not _is_declared(touch, wanted) and (by.agent or _judges_people(wanted)):
@@ -284,21 +283,21 @@ def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterato
 
 
 def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Finding]:
-    """What others held of a path that a commit changed. Who held it too knew of them, or they of it."""
+    """The findings about other agents' leases of a changed path. If the author also held it, one knew of the other."""
     by = touch.by
-    for each in touch.others:
-        token, owner = each.token, each.reservation.agent
+    for lease in touch.others:
+        token, owner = lease.token, lease.reservation.agent
         has_agreed = any((by.agent or PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
-        is_frozen = each.reservation.is_freeze
+        is_frozen = lease.reservation.is_freeze
         is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
         severity = WARNING if is_shared or has_agreed else touch.severity
         if by.token is not None and token is not None and by.token < token:
-            text = f"made under token {by.token}; {owner} has {name(each.reservation.scope)} under {token}"
-            yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, each, (touch.commit.id,), text)
-        elif each.held_at(touch.moment) and (is_frozen or not touch.had_it):
-            yield _finding(HELD_THEN, severity, touch, each, has_agreed)
-        elif each.is_live and (is_frozen or not touch.has_it):
-            yield _finding(HELD_NOW, severity, touch, each, has_agreed)
+            text = f"made under token {by.token}; {owner} holds {name(lease.reservation.scope)} under token {token}"
+            yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, lease, (touch.commit.id,), text)
+        elif lease.held_at(touch.moment) and (is_frozen or not touch.had_it):
+            yield _finding(HELD_THEN, severity, touch, lease, has_agreed)
+        elif lease.is_live and (is_frozen or not touch.has_it):
+            yield _finding(HELD_NOW, severity, touch, lease, has_agreed)
 
 
 def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: bool) -> Finding:
@@ -316,7 +315,7 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
 
 
 def _is_since(commit: Commit, pause: Pause) -> bool:
-    """Whether a commit was made since its author was paused."""
+    """Whether the commit was made after its author was paused."""
     return commit.committed_at >= clock.parse_or(pause.since, 0)
 
 
@@ -329,13 +328,13 @@ def _minute(moment: int) -> str:
 
 
 def _is_declared(touch: _Touch, wanted: Wanted) -> bool:
-    """Whether the author held the path then or holds it now, or somebody declared it. A tool's own files are free."""
+    """Whether the author holds or held the path, or it was declared. Files of tools need no declaration."""
     if not OURS.isdisjoint(touch.path.split("/")) or touch.has_it or touch.wrote_it:
         return True
-    lies = scopes.existing(touch.path)
-    return any(scopes.covers(scope, lies, ignore_case=wanted.ignore_case) for scope in wanted.declared)
+    file = scopes.existing(touch.path)
+    return any(scopes.covers(scope, file, ignore_case=wanted.ignore_case) for scope in wanted.declared)
 
 
 def _judges_people(wanted: Wanted) -> bool:
-    """People reserve nothing, so what they change can only lie outside of what was declared by word."""
+    """Whether people's changes are checked too. People reserve nothing, so a list of declared paths is needed."""
     return wanted.is_strict or bool(wanted.declared)

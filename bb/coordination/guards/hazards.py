@@ -1,19 +1,19 @@
-"""What git commands do to the work of others in the same clone, and when they must not.
+"""Git commands that can damage other agents' work in the same clone, and the conditions under which they are refused.
 
-    hazard      such as                                refused when
-    stash       stash, stash push, pop, drop, clear    others are at work: all worktrees share one stash
-    push        push --force, -f, +branch              others are at work: they build on what it takes away
-    discard     reset --hard, checkout -f, restore .   it undoes changes that are not yours
-    clean       clean -fdx                             it deletes files that are not yours
-    autostash   rebase, pull --rebase --autostash      it moves changes away that are not yours
-    gather      add -A, commit -a                      it sweeps in what another agent holds
-    worktree    worktree remove, move                  somebody's session is there, or changes that are not yours
-    branch      branch -D, -M                          it is checked out in another worktree
+    hazard      examples                               refused if
+    stash       stash, stash push, pop, drop, clear    other agents are active: all worktrees share one stash
+    push        push --force, -f, +branch              other agents are active: they may build on the replaced commits
+    discard     reset --hard, checkout -f, restore .   it would undo changes that are not yours
+    clean       clean -fdx                             it would delete files that are not yours
+    autostash   rebase, pull --rebase --autostash      it would stash changes that are not yours
+    gather      add -A, commit -a                      it would include changes in another agent's reservation
+    worktree    worktree remove, move                  an agent's session or changes that are not yours are in it
+    branch      branch -D, -M                          the branch is checked out in another worktree
 
-Others are agents of this clone that are not known to be gone. Changes are yours where you hold the file; somebody
-else's where another agent holds it; nobody's otherwise, and where others are at work those may be theirs, so what
-sweeps over everything spares them too. What names its files one by one is only kept from what others hold.
-Alone in a clone, everything passes.
+Other agents are the agents of this clone that are not known to have ended. A changed file is yours if you hold it, and
+another agent's if that agent holds it. Otherwise it has no holder and may belong to any active agent. So if other
+agents are active, a command that affects all files is refused for files without holder too; a command that names its
+files is refused only for files of other holders. If no other agent is in the clone, everything is allowed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ STASH, PUSH, DISCARD, CLEAN = "stash", "push", "discard", "clean"
 AUTOSTASH, GATHER, WORKTREE, BRANCH = "autostash", "gather", "worktree", "branch"
 
 WHOLE = (":/",)  # the whole work tree, as git writes it
-NAMED = 3  # of the files or agents in a sentence
+NAMED = 3  # files or agents named in a sentence
 
 
 class Hazard(Record):
-    """A git command that may hurt others: what it does, where, and to which paths, worktree or branches."""
+    """A git command that may damage other agents' work. PATHS may also be a worktree or branches."""
 
     kind: str
-    command: str  # its words, as far as they tell what it is
-    directory: str | None  # from where the shell starts; None when nobody can tell
+    command: str  # the beginning of the command line
+    directory: str | None  # relative to the shell's working directory; None if unknown
     paths: tuple[str, ...] = ()
-    is_sweeping: bool = False  # over everything there is, whosever it is
+    is_sweeping: bool = False  # whether it affects all files
     with_ignored: bool = False
     only_tracked: bool = False
 
 
 class Change(Record):
-    """A file with uncommitted changes, and which agent holds it, if any."""
+    """A file with uncommitted changes, and its holder, if any."""
 
     path: str
     holder: str | None
@@ -55,16 +55,16 @@ class Change(Record):
 
 
 class Around(Record):
-    """What is known of a hazard's surroundings."""
+    """The circumstances in which a hazard is judged."""
 
     me: str
-    others: tuple[str, ...]  # agents at work in this clone, without me
-    changes: tuple[Change, ...] = ()  # that the command would touch
-    sitting: tuple[str, ...] = ()  # agents whose sessions are in the worktree it is about
-    checked_out: str | None = None  # where a branch it is about is checked out
+    others: tuple[str, ...]  # the other active agents in this clone
+    changes: tuple[Change, ...] = ()  # that the command would affect
+    sitting: tuple[str, ...] = ()  # agents whose sessions are in the command's worktree
+    checked_out: str | None = None  # the worktree in which the command's branch is checked out
 
 
-# -- what a command line would do
+# -- the hazards in a command line
 
 
 def found(text: str) -> list[Hazard]:
@@ -89,7 +89,7 @@ GLOBAL_WITH_VALUE = frozenset(["-c", "--namespace", "--exec-path", "--config-env
 
 
 def from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
-    """git's verb and what follows, and the directory it works in."""
+    """The words from git's verb on, and the directory in which git works."""
     words, directory = list(run.words[1:]), run.directory
     while words and words[0].startswith("-"):
         option = words.pop(0)
@@ -229,13 +229,13 @@ VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {
 }
 
 
-# -- whether it hurts anybody
+# -- whether a hazard is refused
 
 LONGEST_COMMAND = 300
 
 
 def why_not(hazard: Hazard, around: Around) -> str | None:
-    """Why that must not be run, and what to do instead; None when it hurts nobody."""
+    """The refusal of the command, with an alternative; None if the command is allowed."""
     if harm := RULES[hazard.kind](hazard, around):
         return f"`{show.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
     return None
@@ -250,39 +250,42 @@ def _to_changes(how: str) -> Callable[[Hazard, Around], str | None]:
 
 
 def _not_mine(hazard: Hazard, around: Around) -> list[Change]:
-    """What is another agent's among the changes it touches, or may be."""
-    spares_nobodys = hazard.is_sweeping and around.others
-    theirs = [each for each in around.changes if each.holder not in (None, around.me)]
-    return theirs or [each for each in around.changes if each.holder is None and spares_nobodys]
+    """The affected changes that belong, or may belong, to another agent."""
+    spares_unheld = hazard.is_sweeping and around.others
+    return _held_by_others(around) or [change for change in around.changes if change.holder is None and spares_unheld]
+
+
+def _held_by_others(around: Around) -> list[Change]:
+    return [change for change in around.changes if change.holder not in (None, around.me)]
 
 
 def _harm(how: str, changes: Sequence[Change]) -> str | None:
     if not changes:
         return None
-    holders = list(dict.fromkeys(each.holder for each in changes if each.holder))
-    whose = f"held by {_few(holders)}" if holders else "which you do not hold, so another agent at work here may have"
-    return f"{how} {_few([show.name(each.path) for each in changes])}, {whose}"
+    holders = list(dict.fromkeys(change.holder for change in changes if change.holder))
+    whose = f"held by {_few(holders)}" if holders else "which you do not hold and another active agent may have changed"
+    return f"{how} {_few([show.name(change.path) for change in changes])}, {whose}"
 
 
 def _cleaning(hazard: Hazard, around: Around) -> str | None:
     if hazard.with_ignored and around.others:
-        return f"deletes ignored files too, which {_few(around.others)} may need: builds, settings, environments"
+        return f"also deletes ignored files that {_few(around.others)} may need: builds, settings, environments"
     return _harm("would delete", _not_mine(hazard, around))
 
 
 def _gathering(_: Hazard, around: Around) -> str | None:
-    return _harm("would sweep in", [each for each in around.changes if each.holder not in (None, around.me)])
+    return _harm("would include changes to", _held_by_others(around))
 
 
 def _removing(hazard: Hazard, around: Around) -> str | None:
     if around.sitting:
-        return f"takes away the worktree in which {_few(around.sitting)} works"
-    return _harm("would delete there", _not_mine(hazard, around))
+        return f"would remove the worktree of {_few(around.sitting)}"
+    return _harm("would delete in that worktree", _not_mine(hazard, around))
 
 
 def _branching(_: Hazard, around: Around) -> str | None:
     if around.checked_out and around.others:
-        return f"takes away a branch that is checked out in {show.name(around.checked_out)}"
+        return f"would delete or move a branch that is checked out in {show.name(around.checked_out)}"
     return None
 
 
@@ -292,10 +295,10 @@ def _few(names: Sequence[str]) -> str:
 
 
 RULES: dict[str, Callable[[Hazard, Around], str | None]] = {
-    STASH: _if_others("works on the one stash that all worktrees of this clone share, and {} is at work here"),
-    PUSH: _if_others("rewrites what others build on, and {} is at work here"),
+    STASH: _if_others("uses the stash that all worktrees of this clone share; other active agents here: {}"),
+    PUSH: _if_others("replaces commits that other agents may build on; other active agents here: {}"),
     DISCARD: _to_changes("would undo uncommitted changes to"),
-    AUTOSTASH: _to_changes("would move away uncommitted changes to"),
+    AUTOSTASH: _to_changes("would stash uncommitted changes to"),
     CLEAN: _cleaning,
     GATHER: _gathering,
     WORKTREE: _removing,
@@ -303,13 +306,13 @@ RULES: dict[str, Callable[[Hazard, Around], str | None]] = {
 }
 MINE = "if they are yours, reserve them first: `bb agent reserve --scope FILE --bead BEAD`"
 INSTEAD = {
-    STASH: "commit your files on a branch of your own (`git switch -c wip/NAME`, `git commit -- FILES`), or keep them "
+    STASH: "commit your files on your own branch (`git switch -c wip/NAME`, `git commit -- FILES`), or save them "
     "as a patch (`git diff -- FILES > FILE.patch`)",
-    PUSH: "push without force; on a branch that is yours alone: `git push --force-with-lease origin BRANCH`",
+    PUSH: "push without force; on a branch that only you use: `git push --force-with-lease origin BRANCH`",
     DISCARD: f"name your own files: `git restore -- FILES`; {MINE}",
-    AUTOSTASH: f"commit your own files first and rebase in a worktree of your own (`git worktree add`); {MINE}",
+    AUTOSTASH: f"commit your own files first and rebase in your own worktree (`git worktree add`); {MINE}",
     CLEAN: f"remove your own files by name; {MINE}",
     GATHER: "name your own files: `git add -- FILES`, `git commit -- FILES`",
-    WORKTREE: "ask whoever works there (`bb agent send`), or leave it; `bb status` shows who is at work",
-    BRANCH: "delete it when that worktree has moved on to another branch; `git worktree list` shows them",
+    WORKTREE: "ask the agent that works there (`bb agent send`), or keep the worktree; list the agents: `bb status`",
+    BRANCH: "delete the branch after that worktree has switched to another one; list them: `git worktree list`",
 }

@@ -1,14 +1,14 @@
-"""What an ignore file names: gitignore syntax, read as git reads it.
+"""Ignore files in gitignore syntax, interpreted as git does.
 
-A line is a pattern; `#` begins a comment, `!` takes back what a line above ignores. A pattern with a slash before its
-end is about paths from the root, one without is about names at any depth; with a slash at its end it is about folders
-only. The last line that matches decides, and nothing comes back that lies in an ignored folder.
+A line is a pattern. `#` begins a comment; `!` negates an earlier pattern. A pattern with a slash before its end matches
+paths from the root; a pattern without one matches names at any depth; a pattern with a slash at its end matches folders
+only. The last matching line decides. A file in an ignored folder cannot be included again.
 
-    *        any characters but a slash       [abc] [a-z] [[:digit:]]    one of these
-    ?        any one octet but a slash        [!abc] [^abc]              one octet but these
-    **/ /**  any number of folders            \\                          the next character means itself
+    *        any characters except a slash    [abc] [a-z] [[:digit:]]    one of these
+    ?        any one octet except a slash     [!abc] [^abc]              one octet except these
+    **/ /**  any number of folders            \\                          the next character is literal
 
-Git compares octets, and so does this.
+Like git, this compares octets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Step = bytes | frozenset[int] | str  # letters as they stand, one octet of these, or one of the three below
+    Step = bytes | frozenset[int] | str  # literal octets, one octet of a set, or NAME, FOLDERS or ANYTHING
 
 NAME, FOLDERS, ANYTHING = "*", "**/", "**"
 SPECIAL = b"*?[\\"
@@ -42,7 +42,7 @@ CLASSES = {
 
 
 class _MatchesNothing(ValueError):
-    """A pattern with a mistake in it, which git matches with nothing."""
+    """The pattern has a syntax error, so git matches nothing with it."""
 
 
 class Rule(Record):
@@ -54,7 +54,7 @@ class Rule(Record):
     is_for_names: bool  # at any depth, instead of paths from the root
 
     def names(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether the rule is about PATH itself; what lies beneath is another question."""
+        """Whether the rule matches PATH itself. Files below a matching folder are handled by `Ignoring`."""
         if self.is_for_folders and not is_folder:
             return False
         text = path.rpartition(b"/")[2] if self.is_for_names else path
@@ -67,7 +67,7 @@ class Rule(Record):
 
 
 class Ignoring:
-    """The rules of an ignore file, last one first; case counts unless a file system IGNORES it."""
+    """The rules of an ignore file, last one first. IGNORE_CASE is for case-insensitive file systems."""
 
     def __init__(self, rules: Sequence[Rule], *, ignore_case: bool) -> None:
         self._rules = rules[::-1]
@@ -75,7 +75,7 @@ class Ignoring:
         self._folders = {b"": False}
 
     def ignores(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether PATH, as git writes it from the root, is ignored, by itself or with a folder it lies in."""
+        """Whether PATH, as git writes it from the root, is ignored, by itself or because of a parent folder."""
         octets = path.encode("utf-8", "surrogateescape")
         octets = octets.lower() if self._ignore_case else octets
         return self._lies_in_ignored(octets) or self._is_named(octets, is_folder)
@@ -100,13 +100,13 @@ class Ignoring:
 
 
 def read(octets: bytes, *, ignore_case: bool = False) -> Ignoring:
-    """The rules that an ignore file's OCTETS say."""
+    """The rules in an ignore file's OCTETS."""
     lines = octets.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return Ignoring([rule for line in lines if (rule := _rule(line, ignore_case))], ignore_case=ignore_case)
 
 
 def _rule(line: bytes, ignore_case: bool) -> Rule | None:
-    """The rule that LINE is; None for what is about nothing: comments, blank lines, patterns with a mistake."""
+    """The rule in LINE; None for comments, blank lines and invalid patterns."""
     text = _trimmed(line.removesuffix(b"\r").partition(b"\0")[0])
     if text.startswith(b"#"):
         return None
@@ -126,7 +126,7 @@ def _rule(line: bytes, ignore_case: bool) -> Rule | None:
 
 
 def _trimmed(line: bytes) -> bytes:
-    """LINE without the spaces at its end, unless a backslash keeps one."""
+    """LINE without trailing spaces, except a space escaped with a backslash."""
     end = place = 0
     while place < len(line):
         width = 2 if line[place] == ord("\\") else 1
@@ -136,11 +136,11 @@ def _trimmed(line: bytes) -> bytes:
     return line[:end]
 
 
-# -- walking through a name, all ways at once
+# -- matching a name: all possible positions are tracked at once
 
 
 def _after(step: Step, text: bytes, places: set[int]) -> set[int]:
-    """The PLACES in TEXT that one more step leads to."""
+    """The positions in TEXT that STEP reaches from PLACES."""
     if isinstance(step, bytes):
         return {place + len(step) for place in places if text.startswith(step, place)}
     if isinstance(step, frozenset):
@@ -150,20 +150,20 @@ def _after(step: Step, text: bytes, places: set[int]) -> set[int]:
         return set(range(first, len(text) + 1))
     if step == FOLDERS:
         return places | {place + 1 for place in range(first, len(text)) if text[place] == SLASH}
-    found: set[int] = set()
+    reached: set[int] = set()
     for place in places:
-        while place not in found:
-            found.add(place)
+        while place not in reached:
+            reached.add(place)
             place += place < len(text) and text[place] != SLASH
-    return found
+    return reached
 
 
 # -- reading a pattern
 
 
 def _steps(text: bytes, is_for_names: bool) -> list[Step]:
-    # Git compares what stands before the first wildcard by itself, and takes what follows for a pattern of its own:
-    # so the stars of `a**/b` stand alone, though no slash is before them.
+    # Git compares the text before the first wildcard separately and treats the rest as a pattern of its own. So the
+    # stars in `a**/b` count as a whole component, although no slash precedes them.
     start = next((place for place, octet in enumerate(text) if octet in SPECIAL), len(text))
     steps: list[Step] = [text[:start]]
     place = start
@@ -186,7 +186,7 @@ def _steps(text: bytes, is_for_names: bool) -> list[Step]:
 
 
 def _stars(text: bytes, start: int, *, may_be_folders: bool) -> tuple[Step, int]:
-    """What the stars that begin at START mean, and where they end."""
+    """The step for the stars at START, and their end."""
     end = len(text) - len(text[start:].lstrip(b"*"))
     is_alone = end == len(text) or text.startswith((b"/", b"\\/"), end)
     if not (may_be_folders and is_alone and end - start > 1):
@@ -195,7 +195,7 @@ def _stars(text: bytes, start: int, *, may_be_folders: bool) -> tuple[Step, int]
 
 
 def _class(text: bytes, start: int) -> tuple[Step, int]:
-    """The octets of the class whose inside begins at START, and where it ends."""
+    """The octets of the class whose members begin at START, and its end."""
     place = start + text.startswith((b"!", b"^"), start)
     is_negated = place > start
     members: set[int] = set()
@@ -207,7 +207,7 @@ def _class(text: bytes, start: int) -> tuple[Step, int]:
 
 
 def _members(text: bytes, place: int) -> tuple[frozenset[int], int]:
-    """What stands at PLACE in a class: a named class, a range or an octet; and where that ends."""
+    """The member at PLACE in a class (a named class, a range or an octet), and its end."""
     if text.startswith(b"[:", place):
         end = text.find(b"]", place + 2)
         if end < 0:
@@ -226,12 +226,12 @@ def _members(text: bytes, place: int) -> tuple[frozenset[int], int]:
 def _octet(text: bytes, place: int) -> tuple[int, int]:
     place += text.startswith(b"\\", place)
     if place >= len(text):
-        raise _MatchesNothing  # the class does not end
+        raise _MatchesNothing  # the class is not closed
     return text[place], place + 1
 
 
 def _lower(step: Step) -> Step:
-    """STEP where case does not count."""
+    """STEP for comparison without case."""
     if isinstance(step, bytes):
         return step.lower()
     return step if isinstance(step, str) else step | frozenset(bytes(step).lower())

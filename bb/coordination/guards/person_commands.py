@@ -1,8 +1,8 @@
-"""What only the person says, in a shell command that an agent is about to run.
+"""Finds bb commands reserved for the person, in a shell command that an agent is about to run.
 
-`bb` believes whoever says to be the person. An editor's hook knows that an agent is at work, so it need not: there the
-person's orders are refused, and so is every act in the person's name. To read in it is harmless. As with any command
-line there are other ways to write it; this is for the agent that would do it by itself.
+The CLI trusts `--agent user`. An editor's hook knows that an agent runs the command, so it refuses the person's orders
+and all changes in the person's name. Reading is allowed. A command line can be disguised; this check is meant for
+agents that use the person's commands by mistake.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HELP = frozenset(["--help", "-h"])
 
 
 def found(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
-    """The first order, or act in the person's name, that the shell's COMMAND would give; None if there is none.
+    """The first order, or change in the person's name, in the shell's COMMAND; None if there is none.
 
-    READS tells of a bb command's words whether that command changes nothing.
+    READS tells whether a bb command with these words changes nothing.
     """
     for run in shell.runs(command) if "bb" in command else ():
         words = _of_bb(run.words)
@@ -33,7 +33,7 @@ def found(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
 
 
 def _of_bb(words: Sequence[str]) -> list[str]:
-    """What follows bb's name where it is bb that would run."""
+    """The words after `bb` or `python -m bb`; empty if another program would run."""
     program = words[0].rpartition("/")[2]
     if program == "bb":
         return list(words[1:])

@@ -1,10 +1,10 @@
-"""Which programs a shell's command line would start, with which words and where: read, and never run.
+"""Finds the programs that a shell command line would start, with their arguments and directories. Nothing is run.
 
-Only as much of the shell's language as that takes: quotes, operators, redirections, here-documents, substitutions,
-subshells, `cd`, programs that start programs (`env`, `sudo`, `bash -c`). What a variable holds is not known, so a
-directory that depends on one is not known either. What cannot be read yields nothing.
+It understands a part of the shell's language: quotes, operators, redirections, here-documents, substitutions,
+subshells, `cd`, and programs that start programs (`env`, `sudo`, `bash -c`). Values of variables are unknown, and so is
+a directory that depends on one. A command line that cannot be parsed yields no programs.
 
-What is redirected into a file is told as if a program called `>` had been given it.
+A redirection into a file is reported as a program named `>` with that file as argument.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 1 << 17  # characters; nobody types that
+LONGEST = 1 << 17  # characters; longer command lines are ignored
 DEEPEST = 8  # levels of shells within shells
 
 BLANK = " \t\r"
-# Longer ones first, so that each is found before its own beginning.
+# Longer operators come first, because some operators are prefixes of others.
 OPERATORS = ("<<<", "&>>", "<<-", "&&", "||", ";;", "|&", ">>", "<<", ">&", "<&", "&>", ">|", "<>", "((", *";&|()<>\n")
 REDIRECTIONS = frozenset(["<<<", "&>>", "<<-", ">>", "<<", ">&", "<&", "&>", ">|", "<>", "<", ">"])
 INTO_A_FILE = frozenset(["&>>", ">>", "&>", ">|", ">", ">&"])
-NUMBER = "2>"  # of the stream that a redirection is about
+NUMBER = "2>"  # the stream number before a redirection
 HERE_DOCUMENTS = frozenset(["<<", "<<-"])
 RESERVED = frozenset(
     ["if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "time", "coproc"]
 )
 SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish"])
-# What starts another program: its options that take a value, and how many words stand before the program.
+# Programs that start another program: their options that take a value, and the number of operands before the program.
 STARTERS: dict[str, tuple[frozenset[str], int]] = {
     "env": (frozenset(["-u", "--unset", "-C", "--chdir", "-S"]), 0),
     "sudo": (frozenset(["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U", "-D"]), 0),
@@ -43,32 +43,32 @@ STARTERS: dict[str, tuple[frozenset[str], int]] = {
     **dict.fromkeys(["command", "builtin", "nohup", "setsid", "time"], (frozenset(), 0)),
 }
 MOVES = frozenset(["cd", "pushd", "popd"])
-INTO = ">"  # the program that a redirection counts as
-ELSEWHERE = ("GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR=")  # set before a command, they make it act somewhere else
+INTO = ">"  # the program name that stands for a redirection
+ELSEWHERE = ("GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR=")  # variables that make git work in another directory
 
 
 class Run(Record):
-    """One program that would be started: its name and words, and the directory, from where the shell starts."""
+    """One program that would be started: its name and arguments, and its directory relative to the shell's."""
 
     words: tuple[str, ...]
-    directory: str | None  # None when nobody can tell
+    directory: str | None  # None if unknown
 
 
 class Unreadable(ValueError):
-    """A quotation without an end, or the like."""
+    """The command line has a syntax error, such as an unclosed quote."""
 
 
 class _Operator(str):
-    """A token that is no word."""
+    """An operator token, as opposed to a word."""
 
 
 def runs(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
-    """The programs that TEXT would start, in order, as far as can be told; none where it cannot be read."""
+    """The programs that TEXT would start, in order. Empty if TEXT cannot be parsed."""
     return [step for step in steps(text, directory, depth) if step.words[0] != INTO]
 
 
 def steps(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
-    """The programs that TEXT would start, and what it would redirect into files."""
+    """The programs that TEXT would start, and its redirections into files."""
     if len(text) > LONGEST or depth > DEEPEST:
         return []
     reader = _Reader(text)
@@ -76,28 +76,28 @@ def steps(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
         tokens = reader.tokens()
     except Unreadable:
         return []
-    found = list(_Commands(directory, depth).of(tokens))
-    return [*found, *(step for inner in reader.inner for step in steps(inner, directory, depth + 1))]
+    outer = list(_Commands(directory, depth).of(tokens))
+    return [*outer, *(step for inner in reader.inner for step in steps(inner, directory, depth + 1))]
 
 
 class _Reader:
-    """Takes a command line apart into words and operators. What stands in substitutions is kept, to be read alone."""
+    """Splits a command line into words and operators. The texts of substitutions are collected in `inner`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._place = 0
         self.inner: list[str] = []
-        self._awaited: list[str] = []  # the ends of here-documents that begin on the next line
+        self._awaited: list[str] = []  # the end markers of here-documents that begin on the next line
 
     def tokens(self) -> list[str]:
-        found: list[str] = []
+        tokens: list[str] = []
         while (piece := self._piece()) is not None:
-            if found and isinstance(found[-1], _Operator) and found[-1] in HERE_DOCUMENTS:
+            if tokens and isinstance(tokens[-1], _Operator) and tokens[-1] in HERE_DOCUMENTS:
                 self._awaited.append(piece)
-            found.append(piece)
+            tokens.append(piece)
             if isinstance(piece, _Operator) and piece == "\n":
                 self._skip_here_documents()
-        return found
+        return tokens
 
     def _piece(self) -> str | None:
         text = self._text
@@ -117,8 +117,8 @@ class _Reader:
     def _operator(self) -> str | None:
         text, place = self._text, self._place
         if text.startswith(("<(", ">("), place):
-            return None  # a substitution, which is a word
-        operator = next((each for each in OPERATORS if text.startswith(each, place)), None)
+            return None  # a substitution is part of a word
+        operator = next((symbol for symbol in OPERATORS if text.startswith(symbol, place)), None)
         if operator is None:
             return None
         self._place += len(operator)
@@ -138,7 +138,7 @@ class _Reader:
         return word
 
     def _part(self, character: str) -> str:
-        """The next part of a word: a quotation, a substitution, or one character."""
+        """The next part of a word: a quoted text, a substitution, or one character."""
         if character == "'":
             return self._until("'", self._place + 1)
         if character == '"':
@@ -176,7 +176,7 @@ class _Reader:
         return "".join(parts)
 
     def _substitution(self, start: int) -> str:
-        """What stands between `$(` and its `)`; it is read by itself later."""
+        """Collect the text between `$(` and its `)`. It is parsed separately later."""
         depth, place, quote = 1, start, ""
         while depth:
             character = self._text[place : place + 1]
@@ -191,13 +191,13 @@ class _Reader:
             else:
                 depth += (character == "(") - (character == ")")
             place += 1
-        is_sum = self._text.startswith("((", start - 1)  # which is told apart by both of its parentheses
+        is_sum = self._text.startswith("((", start - 1)  # arithmetic: keep the second parenthesis to recognize it
         self.inner.append(self._text[start - is_sum : place - 1])
         self._place = place
         return "$()"
 
     def _until(self, end: str, start: int) -> str:
-        """The text from START up to END, which is passed."""
+        """The text from START up to END. The position moves behind END."""
         place = self._text.find(end, start)
         if place < 0:
             raise Unreadable
@@ -220,14 +220,14 @@ class _Reader:
 
 
 class _Commands:
-    """Puts tokens together to commands, and follows where `cd` leads."""
+    """Groups tokens into commands and follows `cd`."""
 
     def __init__(self, directory: str | None, depth: int) -> None:
         self._directory = directory
-        self._outer: list[str | None] = []  # where the shells around a subshell are
+        self._outer: list[str | None] = []  # the directories of the enclosing shells
         self._depth = depth
-        self._is_test = False  # between `[[` and `]]`, where `>` compares
-        self._sum: int | None = None  # so many parentheses stand around `((`, within which `>` compares as well
+        self._is_test = False  # inside `[[ … ]]`, where `>` is a comparison
+        self._sum: int | None = None  # the number of parentheses around `((`, inside which `>` is a comparison
 
     def of(self, tokens: list[str]) -> Iterator[Run]:
         words: list[str] = []
@@ -246,7 +246,7 @@ class _Commands:
                 self._enter_or_leave(piece)
 
     def _is_written(self, operator: str, target: str) -> bool:
-        """Whether that is a redirection into a file, and none into another stream such as `>&2`."""
+        """Whether it redirects into a file, and not into a stream such as `>&2`."""
         is_stream = operator == ">&" and target.rstrip("-").isdigit()
         is_compared = self._is_test or self._sum is not None
         return operator in INTO_A_FILE and not (is_stream or is_compared or isinstance(target, _Operator))
@@ -262,7 +262,7 @@ class _Commands:
                 self._sum = None
 
     def _command(self, words: list[str]) -> Iterator[Run]:
-        """The program that WORDS start, or those that it is given to start."""
+        """The program that WORDS start, or the programs in its script."""
         while words and words[0] in RESERVED:
             words = words[1:]
         words, is_elsewhere = _without_starters(words)
@@ -284,12 +284,12 @@ class _Commands:
 
 
 def program(word: str) -> str:
-    """What is started, without the folders it is in."""
+    """The program's name without its folder."""
     return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
 
 
 def joined(directory: str | None, path: str) -> str | None:
-    """PATH as seen from where DIRECTORY is seen from; None when nobody can tell."""
+    """PATH in DIRECTORY, or None if unknown."""
     if not path or path[0] in "-~" or "$" in path or "*" in path:
         return None
     if path.startswith("/") or path[1:2] == ":":
@@ -298,7 +298,7 @@ def joined(directory: str | None, path: str) -> str | None:
 
 
 def _without_starters(words: list[str]) -> tuple[list[str], bool]:
-    """WORDS from the program on that does the work, and whether it was told to do it somewhere else."""
+    """WORDS without programs such as `env` in front, and whether variables make git work in another directory."""
     is_elsewhere = False
     while words:
         if _is_assignment(words[0]):
@@ -322,7 +322,7 @@ def _is_assignment(word: str) -> bool:
 
 
 def _script(words: list[str]) -> str:
-    """What follows the `-c` of a shell, alone or in a bundle such as `-lc`."""
+    """The word after a shell's `-c`, alone or combined as in `-lc`."""
     for place, word in enumerate(words):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
             return next(iter(words[place + 1 :]), "")

@@ -1,15 +1,15 @@
-"""Which files a shell's command line would write, as far as it names them word by word.
+"""Finds the files that a shell command line would write, if it names them literally.
 
-    what is written                                         by
-    the file behind it                                      `>`, `>>`, `>|`, `&>`, `&>>`, `>&`
-    every file that is named                                tee, touch, truncate, rm, git rm
-    every file behind the script                            sed -i, perl -i
-    the last one, or what the others become in that folder  cp, install, mv, git mv
-    what is taken away as well                              mv, git mv
-    of=FILE                                                 dd
+    files written                                       by
+    the file after the operator                         `>`, `>>`, `>|`, `&>`, `&>>`, `>&`
+    all named files                                     tee, touch, truncate, rm, git rm
+    all files after the script                          sed -i, perl -i
+    the last operand, or the new files in that folder   cp, install, mv, git mv
+    also the files moved away                           mv, git mv
+    of=FILE                                             dd
 
-A word with a variable, a wildcard or a substitution in it is not judged, quoted or not: what it comes to is known to
-the shell alone. Neither are devices, and what git keeps for itself. What only reads writes nothing.
+A word with a variable, a wildcard or a substitution is ignored, quoted or not, because only the shell can expand it.
+Devices and files in `.git` are ignored too.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-OPEN = frozenset("$*?[{")  # what the shell makes something else of
-DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # noqa: S108  (which are no files; and which are, on Linux)
+OPEN = frozenset("$*?[{")  # characters that the shell expands
+DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # noqa: S108  (on Linux, /dev/shm has ordinary files)
 GIT = ".git"
 
 
 class Write(Record):
-    """A file that would be written. Where PATH is a folder and there is a NAME, the file of that name in it; nobody
-    can tell which one if the name is empty."""
+    """A file that would be written. If PATH is a folder and NAME is given, it is the file NAME in that folder; an empty
+    NAME is an unknown file in it."""
 
-    path: str  # from where the shell starts
+    path: str  # relative to the shell's working directory
     name: str | None = None
 
 
 def found(text: str) -> list[Write]:
-    """What a command line would write, in order, each once."""
+    """The files that a command line would write, in order, without duplicates."""
     if not any(program in text for program in PROGRAMS):
         return []
     return list(dict.fromkeys(write for step in shell.steps(text) for write in _written(step)))
@@ -48,9 +48,9 @@ def _written(step: shell.Run) -> Iterator[Write]:
         words, directory = hazards.from_verb_on(step)
         program, words = f"git {''.join(words[:1])}", words[1:]
     for write in RULES[program](words) if program in RULES else ():
-        lies = shell.joined(directory, write.path)
-        if lies and not (OPEN & set(lies) or _is_device(lies) or GIT in lies.split("/")):
-            yield write.but(path=lies)
+        path = shell.joined(directory, write.path)
+        if path and not (OPEN & set(path) or _is_device(path) or GIT in path.split("/")):
+            yield write.but(path=path)
 
 
 def _is_device(path: str) -> bool:
@@ -62,11 +62,12 @@ def _all(valued: str = "") -> Callable[[Sequence[str]], list[Write]]:
 
 
 def _in_place(valued: str, glued: str, scripts: str) -> Callable[[Sequence[str]], list[Write]]:
-    """Of a program that changes files with -i. The first operand is its script, unless one of SCRIPTS brings that."""
+    """The rule for a program that edits files with -i. The first operand is the script, unless an option in SCRIPTS
+    gives one."""
 
     def rule(words: Sequence[str]) -> list[Write]:
         given = Words(words, valued, glued)
-        files = [Write(path) for path in given.everything if path]  # on a Mac an empty word follows sed's -i
+        files = [Write(path) for path in given.everything if path]  # on macOS, an empty word follows sed's -i
         if not given.has("-i", "--in-place"):
             return []
         return files if given.has(*scripts.split()) else files[1:]
@@ -75,7 +76,7 @@ def _in_place(valued: str, glued: str, scripts: str) -> Callable[[Sequence[str]]
 
 
 def _onto(valued: str = "", *, takes_away: bool = False) -> Callable[[Sequence[str]], list[Write]]:
-    """Of a program that puts its first operands where the last one, or -t, says."""
+    """The rule for a program that writes its first operands to the last operand, or to the folder after -t."""
 
     def rule(words: Sequence[str]) -> list[Write]:
         given = Words(words, f"-t --target-directory -S --suffix {valued}")
@@ -92,7 +93,7 @@ def _onto(valued: str = "", *, takes_away: bool = False) -> Callable[[Sequence[s
 
 
 def _name(path: str) -> str:
-    """What a file will be called where it is put; nothing where nobody can tell."""
+    """The name of the file at its destination; empty if unknown."""
     return "" if OPEN & set(path) else path.rstrip("/").rpartition("/")[2]
 
 
@@ -106,7 +107,7 @@ def _dd(words: Sequence[str]) -> list[Write]:
 
 
 def _unless(given: str, rule: Callable[[Sequence[str]], list[Write]]) -> Callable[[Sequence[str]], list[Write]]:
-    """RULE, for a program that leaves the files alone when it is GIVEN one of these options."""
+    """RULE, for a program that writes nothing if one of the options GIVEN is present."""
     return lambda words: [] if Words(words).has(*given.split()) else rule(words)
 
 

@@ -1,2 +1,1 @@
-"""Who holds which paths: scopes, reservations, queue, freeze, transfers, contests, incursions. Who agents are is in
-`agents`."""
+"""Reservations: scopes, reservations, queue, freezes, transfers, contests and incursions. Agents are in `agents`."""

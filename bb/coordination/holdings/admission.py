@@ -1,17 +1,16 @@
-"""Which global reservations were admitted, judged by the order of publication alone.
+"""Admission of global reservations, decided by the order of commits on the published branch.
 
-Publication is a line of commits: a branch takes a commit only on top of the one it is at, so all who publish are put
-into one order. A global reservation names the commit it was checked against, its base. It is admitted exactly if the
-commit that brings it stands on that base, so nobody published anything in between, and if every admitted reservation
-of another agent with which it has a path in common has ended by then, or is one that it says it takes over. Every
-reader can check that, and trusts nobody.
+The published branch accepts a commit only on top of its tip, so all publications have one order. A global reservation
+names its base: the published commit it was checked against. It is admitted under two conditions. The commit that
+publishes it is a child of the base, so no other publication came in between. Each admitted reservation of another agent
+that shares a path with it has ended, or is taken over by it. Every clone can check both conditions by itself.
 
-A reservation can have been given back before it comes out: its hub was out of reach, or refused it. Then both come in
-one commit, and it is not admitted, for nothing that follows would end it.
+A reservation may be released before it is published, because its hub was unreachable or refused it. Then one commit
+publishes both facts and the reservation is not admitted, because no later fact would end it.
 
-What is admitted ends by its holder's word, by a person's, or by an admitted take-over; never by what somebody recorded
-who had not seen the latest. The number of the commit in the line, its generation, is the reservation's token. Tokens
-only rise, so whoever still works under a lower one than another agent's on the same path is fenced off.
+An admitted reservation is ended by its holder, by a person, or by an admitted takeover; never by an agent that had not
+seen the latest state. The commit's number on the branch is its generation, and the token of the reservation. Tokens
+only grow, so an agent that works under a lower token than another agent's on the same path is fenced off.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class Grant(Record):
 
 
 class Admitted(Record):
-    """What publication has settled so far: global grants by reservation, and the generation that brought each other
-    reservation."""
+    """The result of all publications so far: grants of global reservations, and the generation that published each
+    other reservation."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
@@ -53,28 +52,28 @@ class Admitted(Record):
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
-        """What was written down; ValueError, or another error of reading, when it makes no sense."""
+        """The state from its JSON form. Raises ValueError, or another error, if the form is invalid."""
         grants = {name: _grant(*values) for name, values in found["grants"].items()}
         generations = dict(found["generations"])
         if not all(map(_is_generation, generations.values())):
-            raise ValueError("a generation is no number")
+            raise ValueError("a generation is not a positive integer")
         if not all(map(ids.is_event_id, (*grants, *generations))):
-            raise ValueError("what was settled is no event")
+            raise ValueError("a reservation id is not an event id")
         return cls(grants, generations)
 
     @property
     def latest(self) -> int:
-        """The highest generation that is spoken of."""
+        """The highest generation in this state."""
         of_grants = (max(grant.token, grant.ended or 0) for grant in self.grants.values())
         return max([0, *of_grants, *self.generations.values()])
 
     def without(self, events: Container[str]) -> Self:
-        """Without what is known of some reservations."""
+        """The state without the reservations in EVENTS."""
         grants = {name: grant for name, grant in self.grants.items() if name not in events}
         return self.but(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
 
     def keeping(self, live: Sequence[str]) -> Self:
-        """Without the generations of reservations that have ended: those are in nobody's way any more."""
+        """The state with the generations of LIVE reservations only: ended reservations cannot conflict."""
         kept = {name: self.generations[name] for name in live if name in self.generations}
         return self.but(generations=kept)
 
@@ -82,7 +81,7 @@ class Admitted(Record):
 def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any) -> Grant:
     is_right = ids.is_principal(agent) and type(scope) is str and type(is_file) is bool and type(shared) is bool
     if not (is_right and _is_generation(token) and (ended is None or _is_generation(ended))):
-        raise ValueError("a grant makes no sense")
+        raise ValueError("a grant has an invalid field")
     return Grant(agent, scope, is_file, shared, token, ended)
 
 
@@ -91,7 +90,7 @@ def _is_generation(value: object) -> bool:
 
 
 def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact]]) -> Admitted:
-    """What is settled after one more commit on PARENT, with the FACTS it brought, each with its event."""
+    """The state after one more commit on PARENT that published FACTS, each with its event id."""
     if not facts:
         return known
     grants, generations = dict(known.grants), dict(known.generations)
@@ -116,12 +115,12 @@ def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[
 
 
 def _is_ended(name: str, holder: str, ends: set[tuple[str, str]]) -> bool:
-    """Whether the HOLDER of a reservation, or a person, is among those who have ended it."""
+    """Whether the HOLDER or a person has ended the reservation."""
     return (name, holder) in ends or (name, ids.PERSON) in ends
 
 
 def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
-    """The grants of other agents, not ended, that WANTED has a path in common with."""
+    """The open grants of other agents that share a path with WANTED."""
     scope = _scope(wanted)
     return [
         name
@@ -132,19 +131,19 @@ def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
 
 
 def fenced(known: Admitted, agent: str, token: int, path: scopes.Scope) -> Grant | None:
-    """The grant of another agent that makes TOKEN too old for a PATH. Those who share do not fence each other off."""
+    """The grant of another agent that makes TOKEN too old for PATH. Shared grants do not fence each other off."""
     grants = known.grants.values()
-    shares = any(each.shared and (each.agent, each.token) == (agent, token) and _meets(each, path) for each in grants)
-    later = (each for each in grants if each.token > token and each.agent != agent and not (each.shared and shares))
-    return next((each for each in later if _meets(each, path)), None)
+    shares = any(own.shared and (own.agent, own.token) == (agent, token) and _meets(own, path) for own in grants)
+    later = (grant for grant in grants if grant.token > token and grant.agent != agent)
+    return next((grant for grant in later if not (grant.shared and shares) and _meets(grant, path)), None)
 
 
 def _meets(grant: Grant, scope: scopes.Scope) -> bool:
-    """Whether the two have a path in common in any clone, also in one whose file system does not mind case."""
+    """Whether both share a path. Case is ignored, because some clone may have a case-insensitive file system."""
     held = _scope(grant)
     return held is None or scopes.compare(held, scope, ignore_case=True) != scopes.DISJOINT
 
 
 def _scope(grant: Grant) -> scopes.Scope | None:
-    found = scopes.stored(grant.scope)
-    return found and found.but(is_file=grant.is_file and found.is_literal)  # whoever says that a pattern is a file lies
+    scope = scopes.stored(grant.scope)
+    return scope and scope.but(is_file=grant.is_file and scope.is_literal)  # a pattern cannot be a file

@@ -1,8 +1,8 @@
-"""Two agents reserved the same in two clones, neither knowing of the other: whose it is.
+"""Contests: two agents reserved overlapping scopes in two clones before either clone knew of the other.
 
-What was admitted globally stands before anything else. Then what was published first stands, because others have known
-of it for longer; and only between two that came out together, or that are both unpublished, the place in the ledger's
-order decides. Every clone comes to the same result.
+An admitted global reservation wins. Otherwise the one published first wins, because other agents have known of it for
+longer. If both were published together, or both are unpublished, the order in the ledger decides. Every clone comes to
+the same result.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ UNPUBLISHED = 1 << 62
 
 
 def were_made_apart(one: Reservation, other: Reservation) -> bool:
-    """Whether two reservations may have been made without knowing of each other: by writers that share no lock."""
+    """Whether different writers made the two reservations. Different writers share no lock."""
     return ids.split_event_id(one.id)[0] != ids.split_event_id(other.id)[0]
 
 
 def stands(one: Reservation, other: Reservation, settled: Admitted) -> bool:
-    """Whether ONE stands before OTHER."""
+    """Whether ONE wins over OTHER."""
     return _rank(one, settled) < _rank(other, settled)
 
 

@@ -1,7 +1,7 @@
-"""Freezing paths: what the person holds, so that no agent changes it, whoever holds it besides.
+"""Freezes: reservations of the person that stop all changes by agents.
 
-A freeze goes beside what agents hold already. They keep it, and may not use it there until the freeze is lifted. It
-needs no sign of life, nobody can take it over, and no option of an agent's goes past it.
+A freeze may overlap reservations of agents. The agents keep their reservations but must not change frozen paths until
+the freeze is lifted. A freeze needs no heartbeat, cannot be taken over, and no option of an agent bypasses it.
 """
 
 from __future__ import annotations
@@ -22,62 +22,62 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.reservations import Held, Overlap
     from bb.coordination.holdings.scopes import Scope
 
-BEAD = "freeze"  # what stands where a reservation names its bead
-HINT = "leave it alone until the person lifts it, and work on something else; ask: `bb agent send --to user`"
+BEAD = "freeze"  # the bead of a freeze
+HINT = "work on something else until the person lifts the freeze, or ask: `bb agent send --to user`"
 
 
 class NotFrozen(NotFound):
-    """The person has frozen nothing there."""
+    """There is no freeze on that scope."""
 
     code = "NOT_FROZEN"
-    hint = "`bb agent status --agent user` shows what is frozen"
+    hint = "list the freezes: `bb agent status --agent user`"
 
 
 def freeze(wanted: Iterable[Scope], why: str | None, minutes: int | None, met: Sequence[Overlap]) -> list[HoldingFact]:
-    """What is recorded so that WANTED is frozen, given all it has MET; nothing for what is frozen just so already."""
+    """The facts that freeze the scopes WANTED, given the overlaps MET. A scope with the same freeze adds none."""
     facts: list[HoldingFact] = []
     for scope in wanted:
-        before = [each.held for each in met if each.wanted == scope and _is_on(each)]
-        if minutes is None and any(_is_so(each.reservation, why) for each in before):
+        before = [overlap.held for overlap in met if overlap.wanted == scope and _is_on(overlap)]
+        if minutes is None and any(_is_so(held.reservation, why) for held in before):
             continue
-        facts += [Released(ids.PERSON, each.reservation.id) for each in before]
+        facts += [Released(ids.PERSON, held.reservation.id) for held in before]
         facts.append(Reserved(ids.PERSON, scope.text, BEAD, minutes or FOREVER, is_file=scope.is_file, why=why))
     return facts
 
 
 def thaw(wanted: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
-    """What is recorded so that exactly this scope is frozen no more."""
-    if here := [each.held for each in met if _is_on(each)]:
-        return [Released(ids.PERSON, each.reservation.id) for each in here]
-    near = [each.held.reservation.scope for each in met if each.held.reservation.is_freeze]
-    hint = f"what is frozen there is {', '.join(map(show.name, near))}" if near else None
-    raise NotFrozen(f"nobody has frozen exactly {show.name(wanted.text)}", hint=hint, scope=wanted.text)
+    """The facts that lift the freeze on exactly the scope WANTED."""
+    if here := [overlap.held for overlap in met if _is_on(overlap)]:
+        return [Released(ids.PERSON, held.reservation.id) for held in here]
+    near = [overlap.held.reservation.scope for overlap in met if overlap.held.reservation.is_freeze]
+    hint = f"name the frozen scope exactly: {', '.join(map(show.name, near))}" if near else None
+    raise NotFrozen(f"{show.name(wanted.text)} is not frozen", hint=hint, scope=wanted.text)
 
 
 def thaw_all(frozen: Iterable[Held]) -> list[HoldingFact]:
-    """What is recorded so that nothing is FROZEN any more; what is over is archived as that."""
-    return [(Expired if each.is_over else Released)(ids.PERSON, each.reservation.id) for each in frozen]
+    """The facts that lift all FROZEN reservations. Those that have expired end as expired."""
+    return [(Expired if held.is_over else Released)(ids.PERSON, held.reservation.id) for held in frozen]
 
 
 def concerned(met: Iterable[Overlap]) -> dict[str, list[Held]]:
-    """The agents that hold what is MET, each with what it holds there."""
-    found: dict[str, list[Held]] = {}
-    for each in met:
-        mine = found.setdefault(each.held.reservation.agent, [])
-        if not each.held.is_over and each.held not in mine:
-            mine.append(each.held)
-    return {agent: held for agent, held in found.items() if held and agent != ids.PERSON}
+    """The live reservations in MET, by their holders."""
+    by_agent: dict[str, list[Held]] = {}
+    for overlap in met:
+        own = by_agent.setdefault(overlap.held.reservation.agent, [])
+        if not overlap.held.is_over and overlap.held not in own:
+            own.append(overlap.held)
+    return {agent: held for agent, held in by_agent.items() if held and agent != ids.PERSON}
 
 
 def told(frozen: Held) -> str:
-    """`user has frozen src/core until …: "the release is being cut"`."""
+    """For example: `user has frozen src/core until 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
     until = f" until {clock.text(frozen.expires_at)}" if frozen.ends_at else ""
     why = f": {show.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
     return f"{ids.PERSON} has frozen {show.name(frozen.reservation.scope)}{until}{why}"
 
 
 def shown(reservation: Reservation) -> dict[str, Any]:
-    """What a freeze says beside what any reservation says."""
+    """The additional JSON members of a freeze."""
     return {"frozen": True, "why": reservation.why} if reservation.is_freeze else {}
 
 

@@ -1,13 +1,13 @@
-"""What a pattern for one name means, how it is written, and whether two patterns share a name.
+"""Patterns for one path component: parsing, writing, and whether two patterns match a common name.
 
-    *        any characters, or none          [abc] [a-z]    one of these
-    ?        any one character                [!abc] [^abc]  any one character but these
-    **       where a whole name could stand: any number of names, or none
+    *        any characters, or none          [abc] [a-z]    one of these characters
+    ?        any one character                [!abc] [^abc]  any one character except these
+    **       as a whole component: any number of components, or none
 
-A pattern is kept as the runs between its stars: `a*b?` is the run `a` and the run `b?`. That makes the question easy.
-Where both have a star they share a name as soon as their first runs agree as far as both go, and so do their last runs:
-all that stands between can follow one upon the other. A pattern without a star is as long as its names, and the
-other's runs are laid into it, each as far left as it goes. So nothing is searched for, however the patterns are made.
+A pattern is stored as the runs between its stars: `a*b?` has the runs `a` and `b?`. That makes the comparison linear.
+If both patterns have a star, they share a name if their first runs agree as far as both go, and their last runs too:
+the runs in between can follow one another. A pattern without a star has a fixed length; the runs of the other pattern
+are placed into it from left to right, each at the first position where it fits. No backtracking is needed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    One = tuple[bool, frozenset[str]]  # whether it is all but these, and these
+    One = tuple[bool, frozenset[str]]  # one character: whether the set is negated, and the set
     Run = tuple[One, ...]
     Part = str | tuple[Run, ...]  # a name, or a pattern for names
 
     T = TypeVar("T")
 
-MEMBERS = 4096  # in a class, so that its letters can be lower-cased one by one
+MEMBERS = 4096  # characters in a class at most: they are lower-cased one by one
 NO_NAMES = (".", "..")
 
 ANY: One = (True, frozenset())
@@ -34,7 +34,7 @@ DEPTH: Part = ()  # `**`
 
 
 class InvalidScope(Usage):
-    """A scope is a path or a pattern, of at most 4096 characters, none of them a control character."""
+    """A scope is a path or a pattern of at most 4096 characters, without control characters."""
 
     code = "INVALID_SCOPE"
     hint = "for example src/lib, 'src/*' or 'src/**/*.py'"
@@ -44,7 +44,7 @@ class InvalidScope(Usage):
 
 
 def part(text: str) -> Part:
-    """What TEXT, which stands between two slashes, is: a name, or a pattern."""
+    """TEXT, one path component, as a name or a pattern."""
     if not is_special(text):
         return text
     if not text.strip("*"):
@@ -56,7 +56,7 @@ def part(text: str) -> Part:
             one, place = _one(text, place)
             runs[-1].append(one)
             continue
-        if runs[-1] or len(runs) == 1:  # stars in a row are one
+        if runs[-1] or len(runs) == 1:  # consecutive stars are one
             runs.append([])
         place += 1
     return _plain(tuple(tuple(run) for run in runs))
@@ -68,10 +68,10 @@ def is_special(text: str) -> bool:
 
 
 def class_end(text: str, start: int) -> int:
-    """Where the class that opens at START closes; -1 when it does not, and its bracket is an ordinary character."""
+    """The end of the class that opens at START; -1 if it is not closed, then `[` is an ordinary character."""
     place = start + 1
     place += text.startswith(("!", "^"), place)
-    place += text.startswith("]", place)  # first of all it is a member
+    place += text.startswith("]", place)  # a leading `]` is a member
     end = text.find("]", place)
     return -1 if "/" in text[start:end] else end
 
@@ -89,7 +89,7 @@ def _class(body: str) -> One:
     body = body[is_negated:]
     for mark in ":.=":
         if body.endswith(mark) and 0 <= body.find("[" + mark) < len(body) - 2:
-            raise InvalidScope(f"[[{mark}...{mark}]] is not understood", hint="list the characters, such as [a-z]")
+            raise InvalidScope(f"[[{mark}...{mark}]] is not supported", hint="list the characters, such as [a-z]")
     members: list[str] = []
     place = 0
     while place < len(body):
@@ -99,10 +99,10 @@ def _class(body: str) -> One:
             place += 2
         place += 1
         if not 0 <= last - first < MEMBERS:
-            raise InvalidScope(f"[{chr(first)}-{chr(last)}] has its ends the wrong way round or is too wide")
+            raise InvalidScope(f"the range [{chr(first)}-{chr(last)}] is reversed or too wide")
         members += map(chr, range(first, last + 1))
         if len(members) > MEMBERS:
-            raise InvalidScope(f"a class may have {MEMBERS} characters at most")
+            raise InvalidScope(f"a character class may have at most {MEMBERS} characters")
     return is_negated, frozenset(members) - {"/"}
 
 
@@ -115,7 +115,7 @@ def _is_letter(one: One) -> bool:
 
 
 def _plain(runs: tuple[Run, ...]) -> Part:
-    """RUNS, or the only name they have."""
+    """RUNS, or a plain name if they match only one name."""
     if len(runs) == 1 and all(map(_is_letter, runs[0])):
         return "".join(character for _, members in runs[0] for character in members)
     return runs
@@ -125,7 +125,7 @@ def _plain(runs: tuple[Run, ...]) -> Part:
 
 
 def written(found: Part, special: str = "*?[") -> str:
-    """The one way to write a part. A SPECIAL character that stands for itself is a class of one."""
+    """The canonical text of a part. A literal SPECIAL character is written as a class of one character."""
     if isinstance(found, str):
         return f"[.]{found[1:]}" if found in NO_NAMES else _escaped(found, special)
     if found == DEPTH:
@@ -143,10 +143,10 @@ def _one_written(one: One, special: str) -> str:
         return "?"
     if _is_letter(one):
         return _escaped("".join(members), special)
-    # `]` is a member only in front, `-` only at an end, and `!` and `^` only further on
+    # In a class, `]` must come first, `-` first or last, and `!` and `^` must not come first.
     body = "]" * ("]" in members) + _ranges(sorted(members.difference("]-!^")))
     rest = "!^-" if body or is_negated else "-!^"
-    return f"[{'!' * is_negated}{body}{''.join(each for each in rest if each in members)}]"
+    return f"[{'!' * is_negated}{body}{''.join(character for character in rest if character in members)}]"
 
 
 def _ranges(members: list[str]) -> str:
@@ -160,7 +160,7 @@ def _ranges(members: list[str]) -> str:
 
 
 def wildcards(found: Part) -> int:
-    """How many wildcards a part has."""
+    """The number of wildcards in a part."""
     if isinstance(found, str):
         return 0
     if found == DEPTH:
@@ -169,13 +169,13 @@ def wildcards(found: Part) -> int:
 
 
 def listed(found: Part) -> int:
-    """How many characters the classes of a part list."""
+    """The number of characters that the classes of a part list."""
     ones = [] if isinstance(found, str) else [one for run in found for one in run]
     return sum(len(one[1]) for one in ones if not _is_letter(one))
 
 
 def first_letters(found: Part) -> str:
-    """What every name that FOUND matches begins with."""
+    """The literal prefix of all names that the part FOUND matches."""
     if isinstance(found, str):
         return found
     letters = ""
@@ -187,10 +187,10 @@ def first_letters(found: Part) -> str:
 
 
 def loosened(found: Part) -> str:
-    """FOUND with a star for whatever is not a letter."""
+    """The part FOUND with every wildcard replaced by a star."""
     if isinstance(found, str):
         return _escaped(found, "*?[")
-    return "*".join("".join(written(each) if (each := _name(one)) else "*" for one in run) for run in found)
+    return "*".join("".join(written(name) if (name := _name(one)) else "*" for one in run) for run in found)
 
 
 def _name(one: One) -> str:
@@ -201,9 +201,9 @@ def _name(one: One) -> str:
 
 
 def lower(text: str) -> str:
-    """TEXT in lower case, letter by letter, so that what is lower-cased in pieces fits together again.
+    """TEXT in lower case, letter by letter, so that lower-cased pieces can be joined.
 
-    `lower()` looks around for a sigma, and makes two characters of U+0130 alone, which is left as it is here.
+    `str.lower()` depends on context for a sigma, and makes two characters of U+0130, which is left unchanged here.
     """
     if text.isascii():
         return text.lower()
@@ -211,7 +211,7 @@ def lower(text: str) -> str:
 
 
 def folded(found: Part) -> Part:
-    """FOUND where case does not count. A class of all but `A` is one of all but `a`, then."""
+    """The part FOUND in lower case, for comparison without case. `[!A]` becomes `[!a]`."""
     if isinstance(found, str):
         return lower(found)
     return _plain(tuple(tuple((but, frozenset(map(lower, members))) for but, members in run) for run in found))
@@ -221,7 +221,7 @@ def composed(text: str) -> str:
     """TEXT in Unicode's normal form C."""
     if text.isascii():
         return text
-    import unicodedata  # noqa: PLC0415  (most scopes do without)
+    import unicodedata  # noqa: PLC0415  (rarely needed)
 
     return unicodedata.normalize("NFC", text)
 
@@ -230,7 +230,7 @@ def bare(text: str) -> str:
     """TEXT without accents, letter by letter."""
     if text.isascii():
         return text
-    import unicodedata  # noqa: PLC0415  (most scopes do without)
+    import unicodedata  # noqa: PLC0415  (rarely needed)
 
     letters = "".join(unicodedata.normalize("NFD", character) for character in text)
     return "".join(character for character in letters if not unicodedata.combining(character))
@@ -240,7 +240,7 @@ def bare(text: str) -> str:
 
 
 def same(one: Part, other: Part) -> bool:
-    """Whether two parts are the same. What is composed may no longer be so in lower case."""
+    """Whether two parts are equal. They are composed again, because lower-casing may have decomposed a character."""
     if one == other:
         return True
     if not isinstance(one, str) or not isinstance(other, str) or one.isascii() or other.isascii():
@@ -249,7 +249,7 @@ def same(one: Part, other: Part) -> bool:
 
 
 def meet(one: Part, other: Part) -> bool:
-    """Whether a name is matched by both. Neither is `**`."""
+    """Whether both parts match a common name. Neither part is `**`."""
     if isinstance(one, str) and isinstance(other, str):
         return same(one, other)
     ours, theirs = _runs(one), _runs(other)
@@ -261,7 +261,7 @@ def meet(one: Part, other: Part) -> bool:
 
 
 def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T], bool]) -> bool:
-    """Whether RUNS, with anything between them, make up the whole of what they are laid INTO."""
+    """Whether RUNS, with anything between them, match the whole sequence INTO."""
     head, *middle = runs
     if not middle:
         return len(head) == len(into) and all(map(fits, head, into))
@@ -282,7 +282,7 @@ def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T
 def _meets_fixed(fixed: Run, runs: tuple[Run, ...]) -> bool:
     if len(fixed) > 2:
         return is_laid(runs, fixed, _share)
-    # `.` and `..` are no names: one of so few characters must be another, if it can
+    # `.` and `..` are not names: one of these few characters must differ from `.`.
     others = [(place, _no_dot(one)) for place, one in enumerate(fixed) if one != _letter(".")]
     return any(is_laid(runs, (*fixed[:place], other, *fixed[place + 1 :]), _share) for place, other in others)
 
@@ -297,7 +297,7 @@ def _runs(found: Part) -> tuple[Run, ...]:
 
 
 def _share(one: One, other: One) -> bool:
-    """Whether a character is in both."""
+    """Whether both match a common character."""
     if one[0]:
         return other[0] or not other[1] <= one[1]
     return not one[1] <= other[1] if other[0] else not one[1].isdisjoint(other[1])

@@ -1,14 +1,14 @@
-"""Every reservation there ever was, as a fold; and what one is worth at a moment.
+"""All reservations, as a fold, and their expiry.
 
-A reservation is named by the event that made it. Who may end or renew it is judged when the state is read, not when a
-line is folded, because lines may arrive in any order: a release or a renewal counts if it is the holder's own, or a
-person's; the first end counts, and the latest renewal. A holder or the person may pass one on: then somebody else holds
-it from there on, and what its former holder says of it counts no more (`tenures`).
+A reservation's id is the id of the event that made it. Authorization is checked when the state is read, not when a line
+is folded, because lines may arrive in any order: a release or renewal counts if it is by the holder or a person. The
+first end and the latest renewal apply. The holder or a person may transfer a reservation; afterwards the former
+holder's facts no longer count (`tenures`).
 
-What the person holds is a freeze. It lasts until the person lifts it, or for as long as was said, whoever is at work.
+A reservation of the person is a freeze. It lasts until the person lifts it, or for a given time.
 
-Nothing is written when time passes. When a reservation ends by itself is computed from its holder's last sign of life
-(`expiry`): a lease neither lapses under an agent at work nor outlives a dead one.
+Nothing is recorded when time passes. The expiry is computed from the holder's last heartbeat (`expiry`), so a
+reservation does not expire while its holder works, and expires after its holder has stopped.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ FACTS = (Reserved, Renewed, Released, Transferred, Expired, TakenOver)
 
 ACTIVE, RELEASED, EXPIRED, TAKEN_OVER = "active", "released", "expired", "taken_over"
 ENDED = frozenset([RELEASED, EXPIRED, TAKEN_OVER])
-TRANSFERRED = "transferred"  # how it ended for who held it before
-PENDING, VOID = "pending", "void"  # a global one that is not published yet, or was not admitted
-CONTESTED = "contested"  # made in two clones at once, and another one's stands
+TRANSFERRED = "transferred"  # how it ended for its former holder
+PENDING, VOID = "pending", "void"  # a global reservation that is not published yet, or was not admitted
+CONTESTED = "contested"  # made in two clones at once, and the other reservation won
 
-LONGEST = 24 * clock.HOUR  # without a word from the holder, no lease lasts longer
+LONGEST = 24 * clock.HOUR  # a reservation lasts no longer than this without renewal
 FOREVER = (1 << 31) - 1  # minutes: a freeze without an end
 
 
 class Reservation(Record):
-    """One reservation, as the ledger has it."""
+    """One reservation according to the ledger."""
 
     id: str
     agent: str
@@ -57,22 +57,22 @@ class Reservation(Record):
     ended_by: str | None
     place: str  # in the total order; sorts
     ended_place: str | None
-    base: str | None = None  # the published commit that a global one was checked against
-    why: str | None = None  # of a freeze
-    given_by: str | None = None  # who passed it on to this holder
+    base: str | None = None  # the published commit that a global reservation was checked against
+    why: str | None = None  # the reason for a freeze
+    given_by: str | None = None  # the agent that transferred it to this holder
 
     @property
     def is_freeze(self) -> bool:
-        """Whether it is the person's, who holds nothing to work there, but to keep every agent out."""
+        """Whether it is a reservation of the person, which keeps all agents out."""
         return self.agent == ids.PERSON
 
     @property
     def has_no_end(self) -> bool:
-        """Whether it lasts until somebody says otherwise."""
+        """Whether it lasts until the person lifts it."""
         return self.is_freeze and self.ttl >= FOREVER
 
     def expiry(self, seen_at: int, now: int) -> int:
-        """When it ends by itself, its holder having been SEEN last then. A clock ahead of ours counts as just seen."""
+        """The time at which it expires if its holder's last heartbeat was at SEEN_AT. Future times count as NOW."""
         if self.is_freeze:
             return min(max(self.made_at, self.renewed_at) + self.ttl * clock.MINUTE, clock.LAST)
         since = min(max(self.made_at, self.renewed_at, seen_at), now)
@@ -80,7 +80,7 @@ class Reservation(Record):
 
 
 class _Word(Record):
-    """What somebody said of a reservation: that it ended, and how; or whom it is passed on to."""
+    """A fact about a reservation: it ended, or it was transferred."""
 
     place: list[Any]
     how: str
@@ -95,7 +95,7 @@ def keys(fact: HoldingFact, at: Place) -> list[str]:
 
 
 def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
-    """STATE after one more fact. Whose word counts depends on when it was said, so each end is kept."""
+    """STATE after one more fact. All ends are kept, because their validity depends on the order of facts."""
     after = dict(state or {})
     match fact:
         case Reserved(agent, scope, bead, ttl, shared, is_file, base, _, why):
@@ -114,12 +114,12 @@ def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
 
 
 def reservation(name: str, state: State | None) -> Reservation | None:
-    """The reservation that STATE describes, as its last holder has it; None until it is known here who made it."""
+    """The reservation that STATE describes, with its current holder; None if the event that made it is not here yet."""
     return next(iter([*tenures(name, state)][-1:]), None)
 
 
 def tenures(name: str, state: State | None) -> Iterator[Reservation]:
-    """The reservation as each of its holders had it, one after the other."""
+    """The reservation once for each holder, in order."""
     if state is None or "made" not in state:
         return
     *place, (ts, agent, scope, bead, ttl, shared, is_file, base, why) = state["made"]
@@ -145,42 +145,42 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:
-    """What the reservation is found by: (term, place within the term)."""
+    """The search terms of the reservation: (term, place within the term)."""
     if "made" not in state:
         return []
     *at, (_, _, text, bead, _, _, is_file, _, _) = state["made"]
     place = sortable(at)
     holders = list(dict.fromkeys((each.agent, each.state) for each in tenures(name, state)))
     agent, how = holders[-1]
-    always = [(f"of {each}", place) for each in dict.fromkeys(each for each, _ in holders)]
+    always = [(f"of {holder}", place) for holder in dict.fromkeys(holder for holder, _ in holders)]
     if agent != ids.PERSON:
         always.append((f"bead {bead}", place))
     if how != ACTIVE:
         return [*always, (how, place)]
     scope = scopes.stored(text)
-    if scope is None:  # nobody can tell what it is about, so it stands in nobody's way
+    if scope is None:  # a scope that cannot be parsed cannot conflict
         return always
     where = "file" if is_file else "at"
     return [*always, ("live", place), (f"live of {agent}", place), (where, scopes.lead(scope))]
 
 
 def _words(state: State) -> list[_Word]:
-    """What was said of how it ended, in order."""
+    """The facts about its ends and transfers, in order."""
     if len(state) == 1:
         return []
-    found = []
+    words = []
     for register, (*place, value) in state.items():
         how, _, rest = register.partition(" ")
         if how in ENDED or how == TRANSFERRED:
-            found.append(_Word(place, how, rest.partition(" ")[0], *value))
-    return sorted(found, key=lambda word: word.place)
+            words.append(_Word(place, how, rest.partition(" ")[0], *value))
+    return sorted(words, key=lambda word: word.place)
 
 
 def _end(holder: str, since: Place | None, words: list[_Word], *, is_global: bool) -> _Word | None:
-    """How it ended first for who has held it SINCE a place, or from the first, if it did.
+    """The fact that ended it first for the HOLDER that has held it SINCE a place, or from the start if SINCE is None.
 
-    What holds in every clone is not ended by what somebody in one of them says, nor passed on; an admitted take-over
-    ends it (`admission`). A freeze is nobody's to take.
+    A global reservation cannot be taken over or transferred in one clone; an admitted takeover ends it (`admission`). A
+    freeze cannot be taken over.
     """
     is_open = not is_global and holder != ids.PERSON
     for word in words:
@@ -197,12 +197,11 @@ def _end(holder: str, since: Place | None, words: list[_Word], *, is_global: boo
 
 
 def _renewal(state: State, holder: str, since: Place | None, upto: Place | None) -> Any:
-    """The latest renewal that counts, of somebody who has held it SINCE a place, or from the first, and UPTO another:
-    when, and for how many minutes."""
-    said = [state[register] for by in (holder, ids.PERSON) if (register := f"renewed {by}") in state]
+    """The time and minutes of the latest valid renewal between the places SINCE and UPTO; None is unlimited."""
+    registers = [state[register] for by in (holder, ids.PERSON) if (register := f"renewed {by}") in state]
     counting = [
         register
-        for register in said
+        for register in registers
         if (since is None or register[:3] > since) and (upto is None or register[:3] < upto)
     ]
     return max(counting)[3] if counting else None

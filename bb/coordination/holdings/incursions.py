@@ -1,8 +1,8 @@
-"""What was done in a place that another agent holds: who is told of it, and who settles it.
+"""Incursions: changes inside another agent's reservation, how they are recorded, and how they are resolved.
 
-A hook or CI can come upon the same thing many times. It is recorded once: for each owner, as touching the earliest of
-its reservations that were met. A commit is the same wherever it is found. Without one, the paths stand for what was
-done, and for a commit of it, until it is taken back: to touch them again then is new.
+A hook or CI may find the same change many times. It is recorded once for each owner, with the earliest reservation of
+that owner. A commit is identified by its id. An uncommitted change is identified by its paths, and so is the first
+commit of it, until the incursion is resolved as reverted: the next change of these paths is a new incursion.
 """
 
 from __future__ import annotations
@@ -24,52 +24,52 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.reservations import Held, Overlap
     from bb.coordination.protocol.notices import Incident
 
-MOST_PATHS = 20  # that are named; how many there are is said, too
+MOST_PATHS = 20  # listed by name; the number of all paths is recorded too
 NOTE_LENGTH = 500
-THAW = "`bb thaw` lifts it; or settle this with --as accepted"
-HINT = "{owner} says what becomes of it: `bb protocol incursions`, `bb protocol resolve ID`"
+THAW = "lift the freeze: `bb thaw`; or resolve this incursion with --as accepted"
+HINT = "{owner} resolves it: `bb protocol incursions`, `bb protocol resolve ID`"
 
 
 class NotAnIncursion(NotFound):
-    """There is no such incursion."""
+    """No incursion has that id."""
 
     code = "INCURSION_NOT_FOUND"
-    hint = "`bb protocol incursions` shows the ids"
+    hint = "list the ids: `bb protocol incursions`"
 
 
 class InvalidNote(Usage):
     """A note is one line of 1 to 500 characters."""
 
     code = "INVALID_NOTE"
-    hint = "leave it out when there is nothing to add"
+    hint = "shorten the note, or omit it"
 
 
 class ResolveForbidden(Forbidden):
-    """That is not yours to settle."""
+    """Another agent must resolve that incursion."""
 
     code = "RESOLVE_FORBIDDEN"
-    hint = "its owner settles it, or the person: `--agent user`"
+    hint = "the owner or the person resolves it (`--agent user`); you may resolve your own changes with --as reverted"
 
 
 class IncursionResolved(Conflict):
-    """Somebody has settled it already, in another way."""
+    """That incursion is already resolved in another way."""
 
     code = "INCURSION_RESOLVED"
-    hint = "`bb protocol show ID` tells who did; what has changed since is said by mail: `bb agent send`"
+    hint = "see the resolution: `bb protocol show ID`; report later changes by mail: `bb agent send`"
 
 
 class IncursionClosed(Refused):
-    """There is nothing left to settle."""
+    """That incursion needs no resolution."""
 
     code = "INCURSION_CLOSED"
-    hint = "`bb protocol incursions --state open` shows what there is"
+    hint = "list the open incursions: `bb protocol incursions --state open`"
 
 
 class NothingToTransfer(Refused):
-    """What was held there is held no more."""
+    """The reservation of that incursion has ended, so it cannot be transferred."""
 
     code = "NOTHING_TO_TRANSFER"
-    hint = "whoever goes on there reserves it: `bb agent reserve`; then settle this with --as accepted"
+    hint = "the agent that continues there reserves it: `bb agent reserve`; then resolve this with --as accepted"
 
 
 def report(
@@ -79,7 +79,7 @@ def report(
     commit: str,
     known: Callable[[str], Incident | None],
 ) -> list[Incurred]:
-    """That INCOMING has touched these paths, each with what is held there; what is on record already is left out.
+    """The incursions by INCOMING into the paths TOUCHED, each path with its reservation. Known incursions are omitted.
 
     KNOWN finds an incident by its name.
     """
@@ -87,8 +87,8 @@ def report(
     for path, held in touched:
         if held.reservation.agent != incoming:
             by_owner.setdefault(held.reservation.agent, []).append((path, held))
-    each = [_touched(incoming, found_by, meetings, commit) for meetings in by_owner.values()]
-    return [new for fact, paths in each if (new := _news(fact, paths, known))]
+    incursions = [_touched(incoming, found_by, meetings, commit) for meetings in by_owner.values()]
+    return [new for fact, paths in incursions if (new := _news(fact, paths, known))]
 
 
 def _touched(
@@ -116,7 +116,7 @@ def _touched(
 
 
 def _news(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident | None]) -> Incurred | None:
-    """FACT, unless it is on record, as this commit or from before there was one."""
+    """FACT, unless it is recorded already: for this commit, or for the change before it was committed."""
     if fact.commit and known(fact.incident):
         return None
     mark = digest("\n".join(paths).encode())
@@ -128,7 +128,7 @@ def _news(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident 
 
 
 def note(text: str | None) -> str | None:
-    """TEXT as a note to what becomes of something."""
+    """TEXT as a note on a resolution."""
     if text is None:
         return None
     if not 0 < len(text.strip()) <= NOTE_LENGTH or harmless(text) != text:
@@ -137,42 +137,43 @@ def note(text: str | None) -> str | None:
 
 
 def resolve(found: Incident, who: str, state: str, note: str | None) -> list[NoticeFact]:
-    """Decide whether WHO may say that this becomes of what was FOUND; nothing, when it has become of it already."""
+    """Decide whether WHO may resolve the incursion FOUND as STATE. No facts if it is resolved so already."""
     fact = found.fact
     if not notices.may_resolve(fact, who, state):
-        message = f"it is between {fact.owner}, who holds {fact.held}, and {fact.incoming}"
+        message = f"the incursion concerns {fact.owner}, the holder of {fact.held}, and {fact.incoming}"
         if who == fact.incoming:
-            message = f"{fact.owner} holds {fact.held}; you may say only that what you did there is {REVERTED}"
+            message = f"{fact.owner} holds {fact.held}; you may resolve this incursion only as {REVERTED}"
         raise ResolveForbidden(message, owner_agent=fact.owner, incoming_agent=fact.incoming)
-    if found.resolution is not None:
-        if found.resolution.state == state:
+    if resolution := found.resolution:
+        if resolution.state == state:
             return []
-        said = found.resolution
-        raise IncursionResolved(f"{said.by} has settled it: {said.state}", state=said.state, by=said.by, at=said.at)
+        message = f"{resolution.by} has already resolved it as {resolution.state}"
+        raise IncursionResolved(message, state=resolution.state, by=resolution.by, at=resolution.at)
     if not found.is_open:
-        raise IncursionClosed(f"there is nothing to settle: {_why_closed(fact)}", outcome=fact.outcome)
+        raise IncursionClosed(f"the incursion needs no resolution: {_why_closed(fact)}", outcome=fact.outcome)
     return [Resolved(who, found.id, state, note)]
 
 
 def transfer(
     found: Incident, who: str, held: Held | None, met: Sequence[Overlap], is_recorded: Callable[[str], bool]
 ) -> list[HoldingFact | NoticeFact]:
-    """Pass on what the owner has HELD, as it is, to who came in. A person holds nothing, and needs no reservation.
+    """Transfer the owner's reservation HELD to the incoming agent. A person needs no reservation.
 
-    MET is everything that meets it. Who works beside the owner stays there, beside another, and is told.
+    MET are the overlaps of that reservation. Agents that already overlap the owner keep their reservations and are
+    notified.
     """
     fact = found.fact
     if held is None or held.is_over:
         raise NothingToTransfer(f"{fact.owner} no longer holds {fact.held}")
     given = held.reservation
     if given.is_freeze:
-        raise NothingToTransfer(f"{fact.owner} has frozen {fact.held}, which is lifted and not passed on", hint=THAW)
-    given_back = Released(who, given.id)
+        raise NothingToTransfer(f"{fact.owner} has frozen {fact.held}; a freeze cannot be transferred", hint=THAW)
+    released = Released(who, given.id)
     if fact.incoming == ids.PERSON:
-        return [given_back]
-    others = [each for each in met if each.held.reservation.id != given.id and not each.held.reservation.is_freeze]
+        return [released]
+    others = [other for other in met if other.held.reservation.id != given.id and not other.held.reservation.is_freeze]
     wanted = Wanted(fact.incoming, (held.scope,), given.bead, given.ttl, given.shared, allow_overlap=True)
-    return [given_back, *reservations.reserve(wanted, others, is_recorded)]
+    return [released, *reservations.reserve(wanted, others, is_recorded)]
 
 
 def _why_closed(fact: Incurred) -> str:
@@ -180,4 +181,4 @@ def _why_closed(fact: Incurred) -> str:
         return f"{fact.incoming} was refused"
     if fact.outcome == TAKEN_OVER:
         return f"{fact.incoming} has taken over {fact.held}"
-    return f"{fact.owner} and {fact.incoming} are no longer in each other's way"
+    return f"the reservations of {fact.owner} and {fact.incoming} no longer overlap"

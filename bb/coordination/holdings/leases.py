@@ -1,7 +1,7 @@
-"""How long a reservation was held, seen from afar; and which of them a path lay in.
+"""Leases: the period for which a reservation was held, judged from the ledger alone, and the leases that cover a path.
 
-Where only the ledger is at hand nobody's heartbeats can be seen, and time stamps of different machines are compared.
-So a reservation counts as held until its time was over, by the last sign of life that is known, and two minutes longer.
+The ledger has no heartbeats, and its times come from several machines. So a reservation counts as held until it expired
+according to the holder's last known act, plus two minutes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
-MARGIN = 2 * clock.MINUTE  # what the clocks of two machines may differ by
+MARGIN = 2 * clock.MINUTE  # tolerated difference between the clocks of two machines
 
 
 class Lease(Record):
-    """A reservation and how long it was held."""
+    """A reservation and the period for which it was held."""
 
     reservation: Reservation
     scope: Scope
     until: int
     is_live: bool
-    token: int | None = None  # of a grant that every clone knows of; a later grant has a higher one
+    token: int | None = None  # the token of an admitted global reservation; a later grant has a higher token
 
     def held_at(self, moment: int) -> bool:
         return self.reservation.made_at <= moment <= self.until
 
 
 def lease(reservation: Reservation, scope: Scope, seen_at: int, now: int, token: int | None = None) -> Lease:
-    """How long RESERVATION was held, its holder having been SEEN last then. To give it back or pass it on is a sign of
-    life, too."""
+    """The lease of RESERVATION if its holder was last seen at SEEN_AT. A release or transfer counts as a heartbeat."""
     ended_at = reservation.ended_at
     if ended_at is not None and reservation.state == holdings.TAKEN_OVER:
         return Lease(reservation, scope, ended_at, False, token)
@@ -48,32 +47,32 @@ def lease(reservation: Reservation, scope: Scope, seen_at: int, now: int, token:
 
 
 def last_acts(reservations: Iterable[Reservation]) -> dict[str, int]:
-    """When each agent last reserved or renewed anything, which are signs of life that everybody can see."""
+    """The time of each agent's last reservation or renewal. They count as heartbeats that every clone can see."""
     acts: dict[str, int] = {}
-    for each in reservations:
-        acts[each.agent] = max(acts.get(each.agent, 0), each.made_at, each.renewed_at)
+    for held in reservations:
+        acts[held.agent] = max(acts.get(held.agent, 0), held.made_at, held.renewed_at)
     return acts
 
 
 class Near:
-    """Leases by the lead of their scope: a path can only lie in one whose lead its own begins with."""
+    """Leases indexed by the lead of their scope: if a scope covers a path, the path's lead begins with the scope's."""
 
     def __init__(self, leases: Iterable[Lease], *, ignore_case: bool) -> None:
         self._ignore_case = ignore_case
         self._by_lead: dict[str, list[Lease]] = {}
         self._known: dict[str, list[Lease]] = {}
-        for each in leases:
-            self._by_lead.setdefault(scopes.lead(each.scope), []).append(each)
+        for lease in leases:
+            self._by_lead.setdefault(scopes.lead(lease.scope), []).append(lease)
 
     def covering(self, path: str) -> list[Lease]:
-        """The leases, ended ones too, that PATH lies in."""
+        """The leases that cover PATH, including ended leases."""
         if path not in self._known:
-            lies = scopes.existing(path)
-            lead = scopes.lead(lies)
+            file = scopes.existing(path)
+            lead = scopes.lead(file)
             self._known[path] = [
-                each
+                lease
                 for end in range(1, len(lead) + 1)
-                for each in self._by_lead.get(lead[:end], ())
-                if scopes.covers(each.scope, lies, ignore_case=self._ignore_case)
+                for lease in self._by_lead.get(lead[:end], ())
+                if scopes.covers(lease.scope, file, ignore_case=self._ignore_case)
             ]
         return self._known[path]

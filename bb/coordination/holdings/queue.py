@@ -1,8 +1,7 @@
-"""Standing in line for a scope: first come, first served, and never in a circle.
+"""The queue of agents that wait for a scope: first come, first served, without deadlock.
 
-Who waits is served before whoever comes later and wants an overlapping scope. An agent waits for those who hold what it
-wants, and for those ahead of it in line. If that leads back to itself, nobody in the circle can ever go on, so the last
-one to close it is refused.
+A waiting agent goes before agents that ask later for an overlapping scope. An agent waits for the holders of the scope
+and for the agents ahead of it in the queue. A request that would close a cycle of waiting agents is refused.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class ReservationAwaited(Conflict):
-    """Another agent has been waiting for that scope for longer."""
+    """Another agent is waiting for that scope and comes first."""
 
     code = "RESERVATION_AWAITED"
-    hint = "stand in line behind it with --wait SECONDS"
+    hint = "join the queue with --wait SECONDS"
 
 
 class WaitDeadlock(Conflict):
-    """Those you would wait for are waiting for you."""
+    """Waiting would cause a deadlock: those agents are waiting for you."""
 
     code = "WAIT_DEADLOCK"
-    hint = "give back what one of them waits for, or hand your work over"
+    hint = "release the scope that one of them waits for, or hand over your work"
 
 
 class Waiter(Record):
-    """Somebody in line; the lower the NUMBER, the further ahead."""
+    """One waiting agent. Lower NUMBERs are served first."""
 
     number: int
     agent: str
@@ -45,7 +44,7 @@ class Waiter(Record):
 
 
 def ahead(me: Waiter, line: Iterable[Waiter], *, ignore_case: bool) -> list[Waiter]:
-    """Who in LINE is to be served before ME."""
+    """The waiters in LINE that are served before ME."""
     return [
         waiter
         for waiter in line
@@ -57,13 +56,13 @@ def ahead(me: Waiter, line: Iterable[Waiter], *, ignore_case: bool) -> list[Wait
 
 
 def _meet(me: Waiter, one: Scope, other: Scope, ignore_case: bool) -> bool:
-    """Whether OTHER stands in my way when I want ONE."""
+    """Whether the scope OTHER conflicts with ONE, which I want."""
     kind = scopes.compare(one, other, ignore_case=ignore_case)
     return kind == scopes.EXACT or (kind == scopes.PARTIAL and not me.allow_overlap)
 
 
 def is_stuck(waiter: Waiter, met: Iterable[Overlap], ignore_case: bool) -> bool:
-    """Whether WAITER, who may not take over, waits for what only somebody who may can free, given what was MET."""
+    """Whether WAITER, which does not take over, waits for a reservation in MET that can only be taken over."""
     return any(
         _meet(waiter, one, meeting.held.scope, ignore_case)
         for meeting in met
@@ -73,7 +72,7 @@ def is_stuck(waiter: Waiter, met: Iterable[Overlap], ignore_case: bool) -> bool:
 
 
 def holders(me: Waiter, met: Iterable[Overlap]) -> list[str]:
-    """Whose reservations are in my way, given all I have MET."""
+    """The holders of the reservations in MET that conflict with ME."""
     return [
         meeting.held.reservation.agent
         for meeting in met
@@ -85,7 +84,7 @@ def holders(me: Waiter, met: Iterable[Overlap]) -> list[str]:
 
 
 def circle(start: str, waits_for: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """The shortest way from START back to START along who WAITS_FOR whom; None when there is none."""
+    """The shortest cycle through START in the graph WAITS_FOR, or None."""
     ways = [[start]]
     seen: set[str] = set()
     for way in ways:

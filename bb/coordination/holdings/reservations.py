@@ -1,14 +1,14 @@
-"""Who may hold what (Operative Protocol §4.4).
+"""The rules for making, renewing and releasing reservations (Operative Protocol §4.4).
 
-    the holder is …                          without a flag            --takeover-stale
-    active, its time not over                RESERVATION_CONFLICT      RESERVATION_CONFLICT
+    holder of the overlapping reservation    without a flag            --takeover-stale
+    active, and it has not expired           RESERVATION_CONFLICT      RESERVATION_CONFLICT
     stale                                    RESERVATION_STALE_FOUND   taken over; the old one ends as taken_over
-    evicted, retired, or its time is over    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
+    evicted or retired, or it has expired    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
 
-Any overlap counts, exact or partial. `--allow-overlap` goes ahead where an overlap is partial; with `--takeover-stale`
-what a silent holder has is taken over all the same, and only living holders are gone beside. Shared reservations do not
-stand in each other's way. One thing in the way, and nothing of what was asked for is done. Every outcome that
-touches somebody else's active reservation, or ends one, is an INCURSION, recorded once.
+Exact and partial overlaps both count. `--allow-overlap` permits partial overlaps. Combined with `--takeover-stale`, it
+permits overlaps with active holders, and the reservations of stale holders are taken over. Shared reservations do not
+conflict with each other. If one scope of a request conflicts, nothing of the request is recorded. Each request that
+overlaps another agent's active reservation, or ends one, is an INCURSION, recorded once.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.scopes import Scope
 
 MINUTES_ALLOWED = range(5, 1441)
-SHOWN = 20  # of the reservations in the way; the refusal tells how many there are
-MOST_NAMED = 5  # of an agent's other reservations, in a sentence
+SHOWN = 20  # conflicts listed in a refusal; `count` has the number of all
+MOST_NAMED = 5  # further reservations named in a sentence
 
-TIME_OVER = "time_over"  # why something was taken over, where its holder had not fallen silent
+TIME_OVER = "time_over"  # taken over because it had expired, while its holder was active
 
 
 class InvalidArgs(Usage):
@@ -55,42 +55,42 @@ class InvalidArgs(Usage):
 
 
 class ReservationConflict(Conflict):
-    """Another agent holds that scope, or a part of it."""
+    """Another active agent holds that scope or a part of it."""
 
     code = "RESERVATION_CONFLICT"
     hint = "narrow the scope, wait for it with --wait SECONDS, or message the holder"
 
 
 class ReservationStaleFound(Conflict):
-    """An agent that has fallen silent holds that scope, or a part of it."""
+    """The reservation of that scope has expired, or its holder is no longer active."""
 
     code = "RESERVATION_STALE_FOUND"
-    hint = "take it over with --takeover-stale; its holder is told"
+    hint = "take it over with --takeover-stale; its holder is notified"
 
 
 class ReservationNotFound(NotFound):
-    """Nothing live is held there."""
+    """There is no live reservation for that scope."""
 
     code = "RESERVATION_NOT_FOUND"
-    hint = "`bb agent status` shows what is held"
+    hint = "list the reservations: `bb agent status`"
 
 
 class ReleaseForbidden(Forbidden):
-    """Another agent holds that scope."""
+    """Another agent holds that scope, so you cannot release it."""
 
     code = "RELEASE_FORBIDDEN"
-    hint = "only its holder may give it back; a silent holder's can be taken over: `bb agent reserve --takeover-stale`"
+    hint = "ask the holder to release it; if the holder is stale: `bb agent reserve --takeover-stale`"
 
 
 class RenewForbidden(Forbidden):
-    """Another agent holds that scope, so it is not yours to keep."""
+    """Another agent holds that scope, so you cannot renew it."""
 
     code = "RENEW_FORBIDDEN"
     hint = "reserve a scope of your own: `bb agent reserve`"
 
 
 class Held(Record):
-    """A reservation that has not ended, at one moment."""
+    """A reservation that has not ended, with its holder's liveness and its expiry at one moment."""
 
     reservation: Reservation
     scope: Scope
@@ -100,7 +100,7 @@ class Held(Record):
 
     @property
     def ends_at(self) -> str | None:
-        """When it ends by itself; None where it does not."""
+        """The time of expiry, or None if it does not expire."""
         return None if self.reservation.has_no_end else clock.text(self.expires_at)
 
     @property
@@ -109,12 +109,12 @@ class Held(Record):
 
     @property
     def archived(self) -> str:
-        """The state it ends in when it is taken over."""
+        """The state in which it ends if it is taken over."""
         is_stale = self.liveness == liveness.STALE and not self.is_over
         return holdings.TAKEN_OVER if is_stale else holdings.EXPIRED
 
     def shown(self) -> dict[str, Any]:
-        """What somebody in whose way it is needs to know."""
+        """The reservation as JSON, in a conflict."""
         return {
             "reservation_id": self.reservation.id,
             "agent_id": self.reservation.agent,
@@ -129,7 +129,7 @@ class Held(Record):
 
 
 class Overlap(Record):
-    """A wanted scope that meets one that is held."""
+    """A wanted scope that overlaps a reservation."""
 
     wanted: Scope
     held: Held
@@ -140,7 +140,7 @@ class Overlap(Record):
 
 
 class Wanted(Record):
-    """What a reservation is to be."""
+    """A request for a reservation."""
 
     agent: str
     scopes: tuple[Scope, ...]
@@ -149,10 +149,10 @@ class Wanted(Record):
     shared: bool = False
     takeover: bool = False
     allow_overlap: bool = False
-    base: str | None = None  # the published commit that a global one is checked against
+    base: str | None = None  # the published commit that a global reservation is checked against
 
     def facts(self) -> list[Reserved]:
-        """What is recorded when it is granted."""
+        """The facts to record if the request is granted."""
         return [
             Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared, scope.is_file, self.base)
             for scope in self.scopes
@@ -163,7 +163,7 @@ def minutes(text: str) -> int:
     """TEXT as a reservation's time to live."""
     is_number = text.isascii() and text.isdigit() and len(text) < 8
     if not (is_number and int(text) in MINUTES_ALLOWED):
-        raise InvalidArgs(f"--ttl must be a whole number of minutes from 5 to 1440, not {text[:40]!r}", path="$.ttl")
+        raise InvalidArgs(f"--ttl is {text[:40]!r}; it must be a whole number of minutes from 5 to 1440", path="$.ttl")
     return int(text)
 
 
@@ -178,9 +178,9 @@ def bead(text: str) -> str:
 def reserve(
     wanted: Wanted, met: Sequence[Overlap], is_recorded: Callable[[str], bool]
 ) -> list[HoldingFact | NoticeFact]:
-    """Decide whether what is WANTED may be held, given everything it has MET; the facts to record if so.
+    """Decide whether WANTED is granted, given all the overlaps MET, and return the facts to record.
 
-    IS_RECORDED tells whether an incident, by its name, has been recorded already.
+    IS_RECORDED tells whether an incident of that name is recorded already.
     """
     own: list[Overlap] = []
     admitted: list[Overlap] = []
@@ -199,7 +199,7 @@ def reserve(
         raise _conflict(wanted, protected, silent, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(in_way)
-    if wanted.base is None and (everywhere := [each for each in in_way if each.held.reservation.base]):
+    if wanted.base is None and (everywhere := [meeting for meeting in in_way if meeting.held.reservation.base]):
         raise _held_everywhere(everywhere)
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
     kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
@@ -207,75 +207,72 @@ def reserve(
     return [
         *(_taken_over(wanted.agent, held) for held in _each_once(in_way)),
         *_incursions(wanted, in_way, TAKEN_OVER),
-        *(_given_back(wanted.agent, held) for held in _each_once(same)),
+        *(_released(wanted.agent, held) for held in _each_once(same)),
         *wanted.facts(),
         *(fact for fact in beside if fact.scope not in kept or not is_recorded(fact.incident)),
     ]
 
 
 def _may_go_beside(wanted: Wanted, meeting: Overlap) -> bool:
-    """Whether what is WANTED goes ahead beside what it meets, and both are held from then on."""
+    """Whether WANTED is granted although it overlaps, so that both reservations are held."""
     held = meeting.held
     if not wanted.allow_overlap or meeting.kind != scopes.PARTIAL or held.reservation.is_freeze:
         return False
-    # What holds in every clone cannot be taken over in one of them.
+    # A global reservation cannot be taken over by a local one.
     may_be_taken = wanted.takeover and not held.is_protected and (wanted.base or not held.reservation.base)
     return not may_be_taken
 
 
 def release(agent: str, scope: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
-    """Decide whether AGENT may give back what is held on exactly this SCOPE, given all it has MET."""
+    """Decide whether AGENT may release the reservation of exactly this SCOPE, given the overlaps MET."""
     live = at_disposal(agent, scope, met, ReleaseForbidden)
     return [Released(agent, other.reservation.id) for other in live]
 
 
 def renew(agent: str, scope: Scope, met: Sequence[Overlap], ttl: int | None) -> list[HoldingFact]:
-    """Decide whether AGENT may keep what is held on exactly this SCOPE for longer, counted from now."""
+    """Decide whether AGENT may renew the reservation of exactly this SCOPE for TTL minutes from now."""
     live = at_disposal(agent, scope, met, RenewForbidden)
     return [Renewed(agent, other.reservation.id, ttl or other.reservation.ttl) for other in live]
 
 
 def release_all(agent: str, held: Sequence[Held]) -> list[HoldingFact]:
-    """Give back all that AGENT has HELD; what is over is archived as that. A freeze is lifted in a way of its own."""
-    return [_given_back(agent, each) for each in held if not each.reservation.is_freeze]
+    """Release all reservations in HELD. Expired ones end as expired. Freezes are lifted by `freezing`."""
+    return [_released(agent, one) for one in held if not one.reservation.is_freeze]
 
 
 def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[HoldingFact]:
-    """Keep all that AGENT has HELD and that is not over."""
+    """Renew all reservations in HELD that have not expired."""
     return [
-        Expired(agent, each.reservation.id)
-        if each.is_over
-        else Renewed(agent, each.reservation.id, ttl or each.reservation.ttl)
-        for each in held
-        if not each.reservation.is_freeze
+        Expired(agent, one.reservation.id)
+        if one.is_over
+        else Renewed(agent, one.reservation.id, ttl or one.reservation.ttl)
+        for one in held
+        if not one.reservation.is_freeze
     ]
 
 
 def at_disposal(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
-    """What AGENT may do as it likes with. A person may with anybody's. What is over is found no more, but archived.
+    """The live reservations of exactly SCOPE that AGENT may renew, release or transfer. The person may use any.
 
-    A freeze is lifted in a way of its own (`freezing`).
+    Expired reservations of AGENT are recorded as expired and refused. Freezes are lifted by `freezing`.
     """
-    held = [each.held for each in met if each.kind == scopes.EXACT and not each.held.reservation.is_freeze]
-    mine = [each for each in held if agent in (each.reservation.agent, ids.PERSON)]
-    if live := [each for each in mine if not each.is_over]:
+    held = [meeting.held for meeting in met if meeting.kind == scopes.EXACT and not meeting.held.reservation.is_freeze]
+    own = [one for one in held if agent in (one.reservation.agent, ids.PERSON)]
+    if live := [one for one in own if not one.is_over]:
         return live
-    if mine or all(each.is_over for each in held):
-        message = (
-            f"the reservation of {show.name(scope.text)} has expired"
-            if held
-            else f"nobody holds exactly {show.name(scope.text)}"
-        )
+    if own or all(one.is_over for one in held):
+        text = show.name(scope.text)
+        message = f"the reservation of {text} has expired" if held else f"there is no reservation for exactly {text}"
         near = [meeting.held for meeting in met if meeting.held.reservation.agent == agent]
-        hint = "to go on there, reserve it again: `bb agent reserve`" if mine else _what_is_near(near)
-        over = [Expired(agent, each.reservation.id) for each in mine]
-        raise ReservationNotFound(message, hint=hint, leaving=over, scope=scope.text)
+        hint = "to continue there, reserve it again: `bb agent reserve`" if own else _what_is_near(near)
+        expired = [Expired(agent, one.reservation.id) for one in own]
+        raise ReservationNotFound(message, hint=hint, leaving=expired, scope=scope.text)
     raise forbidden(f"{held[0].reservation.agent} holds {show.name(scope.text)}", **held[0].shown())
 
 
 def _what_is_near(held: Sequence[Held]) -> str | None:
-    """Which scopes were meant, perhaps."""
-    return f"what you hold there is {', '.join(show.name(each.scope.text) for each in held)}" if held else None
+    """A hint that lists the agent's own overlapping scopes."""
+    return f"name the scope that you reserved: {', '.join(show.name(one.scope.text) for one in held)}" if held else None
 
 
 def _each_once(met: Iterable[Overlap]) -> list[Held]:
@@ -286,12 +283,12 @@ def _taken_over(agent: str, held: Held) -> TakenOver:
     return TakenOver(agent, held.reservation.id, held.reservation.agent, held.liveness, held.archived)
 
 
-def _given_back(agent: str, held: Held) -> HoldingFact:
+def _released(agent: str, held: Held) -> HoldingFact:
     return (Expired if held.is_over else Released)(agent, held.reservation.id)
 
 
 def _incursions(wanted: Wanted, met: Iterable[Overlap], outcome: str) -> list[Incurred]:
-    """One INCURSION for each agent that was met, about the first of its reservations; the hint names the others."""
+    """One INCURSION for each holder in MET, about its first reservation. The hint names the others."""
     by_owner: dict[str, list[Overlap]] = {}
     for meeting in met:
         by_owner.setdefault(meeting.held.reservation.agent, []).append(meeting)
@@ -303,7 +300,7 @@ def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str)
     hint = HINTS[TIME_OVER if outcome == TAKEN_OVER and first.is_over else outcome]
     others = [held.scope.text for held in _each_once(met)[1:]]
     more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-    also = f"; so also {', '.join(others[:MOST_NAMED])}{more}" if others else ""
+    also = f"; the same applies to {', '.join(others[:MOST_NAMED])}{more}" if others else ""
     return Incurred(
         incoming=wanted.agent,
         owner=owner,
@@ -319,18 +316,18 @@ def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str)
 
 
 HINTS = {
-    REFUSED: "nothing to do for {owner}; {incoming} was refused and may wait or ask for a hand-off",
-    OVERLAPPING: "{owner} and {incoming} both work here: agree by mail on who changes what",
-    TAKEN_OVER: "{owner} had fallen silent; it must reserve again before it goes on here",
-    TIME_OVER: "the time of {owner} was over; it must reserve again before it goes on here",
+    REFUSED: "{owner} need not act; {incoming} was refused and may wait or ask for a handoff",
+    OVERLAPPING: "{owner} and {incoming} both work here; agree by mail on the files that each of them changes",
+    TAKEN_OVER: "{owner} had stopped sending heartbeats; it must reserve the scope again before it continues here",
+    TIME_OVER: "the reservation of {owner} had expired; it must reserve the scope again before it continues here",
 }
 
 
 def _conflict(
     wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap], facts: list[NoticeFact]
 ) -> ReservationConflict:
-    """The refusal by those who are MET and alive. Who is SILENT and in the way, too, is named with them: whoever waits
-    for the living must not be refused again because of the others."""
+    """The refusal because of the active holders MET. It also names the SILENT holders, so that an agent that waits for
+    the active holders is not refused again because of the others."""
     first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
     held = first.held.reservation
     message = f"{held.agent} holds {show.name(held.scope)} ({first.kind} overlap), active, until {first.held.ends_at}"
@@ -340,17 +337,17 @@ def _conflict(
     elif wanted.base:
         hint = "narrow the scope, or message the holder: `bb agent send`"
     elif all(meeting.kind == scopes.PARTIAL for meeting in met):
-        hint = f"{ReservationConflict.hint}; --allow-overlap goes ahead where the overlap is partial"
+        hint = f"{ReservationConflict.hint}; --allow-overlap permits partial overlaps"
     if silent and not wanted.takeover:
-        hint = f"{hint or ReservationConflict.hint}; pass --takeover-stale as well, for the holders that are silent"
-    message += _also([first, *(each for each in met if each is not first), *silent])
+        hint = f"{hint or ReservationConflict.hint}; pass --takeover-stale too, to take over from inactive holders"
+    message += _also([first, *(meeting for meeting in met if meeting is not first), *silent])
     return ReservationConflict(message, hint=hint, leaving=facts, **_listed([*met, *silent]))
 
 
 def _held_everywhere(met: Sequence[Overlap]) -> ReservationStaleFound:
-    """What holds in every clone is not ended by what one clone knows."""
+    """The refusal to take over a global reservation in one clone only."""
     held = met[0].held.reservation
-    message = f"{held.agent} holds {show.name(held.scope)} in every clone, and has fallen silent"
+    message = f"{held.agent} holds {show.name(held.scope)} in every clone, and is no longer active"
     hint = "take it over in every clone: --global --takeover-stale"
     return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
@@ -365,14 +362,14 @@ def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
 
 
 def _also(met: Sequence[Overlap]) -> str:
-    """The holders in the way beside the first, which the sentence before is about."""
+    """The other conflicting reservations, after the first one, as the end of a sentence."""
     others = _each_once(met)[1:]
     named = [
-        f"{each.reservation.agent} holds {show.name(each.scope.text)} ({_silence(each)})"
-        for each in others[:MOST_NAMED]
+        f"{held.reservation.agent} holds {show.name(held.scope.text)} ({_silence(held)})"
+        for held in others[:MOST_NAMED]
     ]
     more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
-    return f"; also in the way: {', '.join([*named, *more])}" if others else ""
+    return f"; also conflicting: {', '.join([*named, *more])}" if others else ""
 
 
 def _silence(held: Held) -> str:
@@ -380,6 +377,6 @@ def _silence(held: Held) -> str:
 
 
 def _listed(met: Sequence[Overlap]) -> dict[str, Any]:
-    """What is in the way, as the details of a refusal, which tells how many are left out."""
+    """The conflicts as details of a refusal, with the number of omitted ones."""
     left_out = {"omitted": len(met) - SHOWN} if len(met) > SHOWN else {}
     return {"conflicts": [meeting.shown() for meeting in met[:SHOWN]], "count": len(met), **left_out}

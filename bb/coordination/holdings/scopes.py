@@ -1,9 +1,8 @@
-"""What a scope covers, and whether two scopes overlap (Operative Protocol §5).
+"""Scopes: the paths that a scope covers, and whether two scopes overlap (Operative Protocol §5).
 
-A scope is kept as canonical text: relative to the repository's root, so that clones and worktrees agree, with `/`
-between names, in Unicode's form C; `.` is the root. It covers every path that it matches, and all beneath such a path.
-So a scope goes on in any way behind its last name, and two scopes share a path exactly if the names before the first
-`**` of either agree, one by one, as far as both go.
+A scope is stored as canonical text: relative to the repository's root, so that clones and worktrees agree, with `/`
+between names, in Unicode normal form C; `.` is the root. It covers every path that it matches and everything below such
+a path. Therefore two scopes share a path exactly if their names up to the first `**` match pairwise, as far as both go.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.globs import Part
 
-    Name = tuple[str, bool]  # what stands between two slashes, and whether every character of it means itself
+    Name = tuple[str, bool]  # a path component, and whether it is literal
 
 __all__ = ["DISJOINT", "EXACT", "PARTIAL", "AmbiguousScope", "InvalidScope", "Scope", "ScopeOutside"]
 
@@ -29,11 +28,11 @@ POSIX, WINDOWS = "posix", "windows"
 
 LAST = "\U0010ffff"
 LONGEST = 4096
-# What looks like a blank, and what nobody sees in a name. Joiners are needed by some scripts, and marks of direction
-# are seen.
+# Characters that look like a blank, and characters that are invisible. Joiners are not listed, because some scripts
+# need them; nor are direction marks, because they have a visible effect.
 BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 INVISIBLE = "\u00ad\u200b\u2060\ufeff"
-BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character means that very character
+BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character is that literal character
 WILDCARDS = 64
 
 
@@ -41,18 +40,18 @@ class ScopeOutside(Refused):
     """That path lies outside the repository."""
 
     code = "SCOPE_OUTSIDE"
-    hint = "name something beneath the repository's root"
+    hint = "name a path inside the repository"
 
 
 class AmbiguousScope(Usage):
-    """That text names another file than the one that is probably meant."""
+    """That scope probably does not name the intended file."""
 
     code = "AMBIGUOUS_SCOPE"
-    hint = "write the path with / between names, and without blanks at their ends"
+    hint = "write the path with / between names, without blanks at the ends of names"
 
 
 class Scope(Record):
-    """A scope, by its canonical text. What was a file when it was named has nothing beneath it to meet."""
+    """A scope, by its canonical text. IS_FILE: it was a file when it was reserved, so it covers nothing below it."""
 
     text: str
     is_file: bool = False
@@ -63,21 +62,21 @@ class Scope(Record):
 
     @property
     def is_literal(self) -> bool:
-        """Whether it has no wildcard, and so is one path and what lies beneath."""
+        """Whether it has no wildcard, so that it is one path and everything below."""
         return not globs.is_special(self.text) or self.path is not None
 
     @property
     def path(self) -> str | None:
-        """The path that a literal scope is, `app/[slug]` where the text has `app/[[]slug]`; None for a pattern."""
-        names = [each for each in self.parts if isinstance(each, str)]
+        """The path of a literal scope: `app/[slug]` if the text is `app/[[]slug]`. None for a pattern."""
+        names = [part for part in self.parts if isinstance(part, str)]
         return "/".join(names) or "." if len(names) == len(self.parts) else None
 
 
-# -- from what was written
+# -- from the user's text
 
 
 def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: bool = False) -> Scope:
-    """The scope that was WRITTEN, standing in CWD. With IS_PATH it is a path, and wildcards are part of its names."""
+    """The scope that the user has WRITTEN, relative to CWD. With IS_PATH, wildcards are literal characters."""
     if not written.strip():
         raise InvalidScope("a scope must not be blank")
     text = _slashed(globs.composed(_sound(written)), platform)
@@ -86,29 +85,29 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     anchor, names = _resolved(text, cwd, platform, is_path)
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
-        raise ScopeOutside(f"{_shown(written)} lies outside the repository at {root!r}")
+        raise ScopeOutside(f"{_shown(written)} is outside the repository at {root!r}")
     return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
 
 
 def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:
-    """Refuse what WRITTEN names where people who write so mean another path, and nobody can see the difference."""
+    """Refuse WRITTEN if it differs from the intended path in characters that are hard to see."""
     plain = meant(written, platform, is_path=is_path)
     if plain is None:
         return
     shown = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
-    message = f"{shown} names another file than {_shown(plain)}, which is probably meant"
+    message = f"{shown} does not name {_shown(plain)}, which is probably intended"
     hint = f"write {quoted(plain)}"
     if is_path:
-        hint += "; what is really called otherwise can be asked about once it exists"
+        hint += "; a file whose name really has these characters must exist before you ask about it"
     elif written.isascii():
-        hint += f"; if it is really called so, {quoted('/'.join(map(_by_word, written.split('/'))))}"
+        hint += f"; if the name really has these characters, {quoted('/'.join(map(_by_word, written.split('/'))))}"
     raise AmbiguousScope(message, hint=hint, scope=written[:LONGEST], intended=plain[:LONGEST])
 
 
 def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str | None:
-    """The path that people mean who write WRITTEN, where the system takes it for another: `src\\lib`, or ` src/lib`.
+    """The path that the user probably intends by WRITTEN, such as `src\\lib` or ` src/lib`; None if it is WRITTEN.
 
-    None where both are the same. A character that stands in a class by itself is meant as it is; a PATH has no classes.
+    A class of one character, such as `[ ]`, is intended. With IS_PATH there are no classes.
     """
     if written.isascii() and "\\" not in written and " " not in written:
         return None
@@ -118,33 +117,33 @@ def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str 
     before, text = _slashed(text, platform), text.replace("\\", "/")
     plain = "/".join(map(_plain, text.split("/")))
     if plain == before or not plain.strip():
-        return None  # a text of blanks is no path at all
+        return None  # blanks only: not a path
     for by_word, mark in classes:
         plain = plain.replace(mark, by_word)
     return plain
 
 
 def _plain(name: str) -> str:
-    """NAME without blanks at its ends and what nobody sees, and with ordinary blanks within."""
+    """NAME without invisible characters and blanks at its ends, and with ordinary blanks inside."""
     if not name.isascii():
-        name = "".join(" " if each in BLANKS else each for each in name if each not in INVISIBLE)
+        name = "".join(" " if character in BLANKS else character for character in name if character not in INVISIBLE)
     return name.strip(" ")
 
 
 def _by_word(name: str) -> str:
-    """NAME as it is written where it is really called so."""
+    """NAME with its unusual characters written as classes, to show that they are intended."""
     inner = name.strip(" ")
     start, end = name[: len(name) - len(name.lstrip(" "))], name[len(name.rstrip(" ")) :] if inner else ""
     return start.replace(" ", "[ ]") + inner.replace("[\\]", "\\").replace("\\", "[\\]") + end.replace(" ", "[ ]")
 
 
 def existing(path: str) -> Scope:
-    """What lies at PATH, as git writes it from the root: with whatever characters the file system allows."""
+    """The scope of an existing PATH, as git writes it from the root. It may have any character."""
     return Scope("/".join(map(globs.written, globs.composed(path).split("/"))))
 
 
 def stored(text: str) -> Scope | None:
-    """The scope that canonical TEXT from the ledger is; None when it is not canonical."""
+    """The scope for TEXT from the ledger; None if TEXT is not canonical."""
     found = Scope(text)
     try:
         is_canonical = _sound(text) == _canonical(found.parts) and "" not in text.split("/")
@@ -155,9 +154,9 @@ def stored(text: str) -> Scope | None:
 
 def _sound(text: str) -> str:
     if len(text) > LONGEST:
-        raise InvalidScope(f"a scope may have {LONGEST} characters at most, not {len(text)}")
+        raise InvalidScope(f"the scope has {len(text)} characters; at most {LONGEST} are allowed")
     if not (text.isprintable() if text.isascii() else not any(map(_is_control, text))):
-        raise InvalidScope(f"{_shown(text)} has a control character, or one that is no text")
+        raise InvalidScope(f"{_shown(text)} has a control character or an invalid Unicode character")
     return text
 
 
@@ -166,21 +165,25 @@ def _is_control(character: str) -> bool:
 
 
 def _is_no_text(character: str) -> bool:
-    """Also the last character of all, which stands for the end in the index."""
+    """Whether CHARACTER is a surrogate, or the last code point, which marks the end of a range in the index."""
     return "\ud800" <= character <= "\udfff" or character == LAST
 
 
 def _refuse_what_others_expand(text: str) -> None:
-    """A shell or an ignore file would take TEXT for more than one scope, or for the opposite of one."""
+    """Refuse TEXT if a shell would expand it, or an ignore file would take it for an exclusion."""
     if text.startswith("!"):
-        raise InvalidScope(f"{_shown(text)} begins with !", hint="a scope excludes nothing; ./!name is a name")
+        raise InvalidScope(
+            f"{_shown(text)} begins with !", hint="exclusions are not supported; for a file write ./!name"
+        )
     if _has_alternatives(text):
-        raise InvalidScope(f"{_shown(text)} has braces", hint="name each scope by its own --scope, or write [{] for {")
+        raise InvalidScope(
+            f"{_shown(text)} has braces", hint="pass each scope with its own --scope, or write [{] for {"
+        )
 
 
 def _has_alternatives(text: str) -> bool:
     """Whether TEXT has braces with a comma or two dots in them, which a shell expands."""
-    are_alternatives: list[bool] = []  # one for each brace that is open
+    are_alternatives: list[bool] = []  # one for each open brace
     place = 0 if "{" in text else len(text)
     while place < len(text):
         if text[place] == "[":
@@ -203,7 +206,7 @@ def _slashed(text: str, platform: str) -> str:
 
 
 def _resolved(text: str, cwd: str, platform: str, is_path: bool) -> tuple[str, list[Name]]:
-    """TEXT made absolute: drive or share, and names without dots."""
+    """TEXT as an absolute path: drive or share, and names without `.` and `..`."""
     anchor, names = _split(text, platform)
     here, above = _place(cwd, platform)
     found: list[Name] = [(name, True) for name in above] if anchor is None else []
@@ -216,17 +219,17 @@ def _resolved(text: str, cwd: str, platform: str, is_path: bool) -> tuple[str, l
 
 
 def _leave(names: list[Name]) -> None:
-    """Go up by one name. Above the root is the root."""
+    """Remove the last name. The parent of the root is the root."""
     name, is_literal = names.pop() if names else ("", True)
     if not is_literal and not isinstance(globs.part(name), str):
-        raise InvalidScope(f"what {_shown(name)}/.. is depends on links", hint="leave out the .. behind a wildcard")
+        raise InvalidScope(f"{_shown(name)}/.. depends on symbolic links", hint="remove the .. after the wildcard")
 
 
 def _place(path: str, platform: str) -> tuple[str, list[str]]:
-    """An absolute PATH of ours: drive or share, and names."""
+    """The drive or share of an absolute PATH, and its names."""
     anchor, names = _split(_slashed(globs.composed(path), platform), platform)
     if anchor is None:
-        raise InvalidScope(f"{_shown(path)} is not an absolute path", hint="give the root as an absolute path")
+        raise InvalidScope(f"{_shown(path)} is not an absolute path", hint="pass the root as an absolute path")
     found: list[Name] = []
     for name in names:
         if name == "..":
@@ -237,10 +240,10 @@ def _place(path: str, platform: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str, platform: str) -> tuple[str | None, list[str]]:
-    """The drive or share of TEXT, and what stands between its slashes. Without a drive it is ours; None is relative."""
+    """The drive or share of TEXT ("" for the current drive, None for a relative path), and its components."""
     if platform == WINDOWS and text[1:2] == ":" and text[0].isascii() and text[0].isalpha():
         if text[2:3] != "/":
-            raise InvalidScope(f"{_shown(text)} depends on where that drive stands", hint=r"write it as C:\path")
+            raise InvalidScope(f"{_shown(text)} is relative to the drive's current folder", hint=r"write it as C:\path")
         return text[:2], text[2:].split("/")
     if platform == WINDOWS and text.startswith("//"):
         server, share, *names = text[2:].split("/") + [""] * (text.count("/") == 2)
@@ -251,7 +254,7 @@ def _split(text: str, platform: str) -> tuple[str | None, list[str]]:
 
 
 def _beneath(anchor: str, names: Sequence[Name], root: str, platform: str) -> Sequence[Name] | None:
-    """NAMES relative to ROOT; None when they lie elsewhere."""
+    """NAMES relative to ROOT; None if they are outside ROOT."""
     start, top = _place(root, platform)
     above = [anchor, *(name for name, _ in names[: len(top)])]
     expected = [start, *top]
@@ -273,27 +276,28 @@ def absolute(scope: Scope, *, root: str, platform: str) -> str:
 
 
 def _settled(parts: list[Part]) -> tuple[Part, ...]:
-    """PARTS without `**` that say nothing more: in a row, and at the end, where anything beneath is covered anyway."""
+    """PARTS without redundant `**`: consecutive ones, and those at the end, because a scope covers all below anyway."""
     end = len(parts)
     while end and parts[end - 1] in (STAR, DEPTH):
         end -= 1
-    stars = parts[end:].count(STAR) + (parts[-1:] == [DEPTH])  # `src/**` is what lies beneath src, as `src/*` is
+    stars = parts[end:].count(STAR) + (parts[-1:] == [DEPTH])  # `src/**` covers the same as `src/*`
     kept = [each for place, each in enumerate(parts[:end]) if each != DEPTH or parts[place + 1] != DEPTH]
     return (*kept, *[STAR] * stars)
 
 
 def _canonical(parts: Sequence[Part]) -> str:
-    """The text for PARTS; the same scope has the same text however it was written."""
+    """The canonical text for PARTS. Different spellings of a scope have the same canonical text."""
     settled = _settled(list(parts))
     if sum(map(globs.wildcards, settled)) > WILDCARDS:
-        raise InvalidScope(f"a scope may have {WILDCARDS} wildcards at most")
+        raise InvalidScope(f"a scope may have at most {WILDCARDS} wildcards")
     if sum(map(globs.listed, settled)) > globs.MEMBERS:
-        raise InvalidScope(f"the classes of a scope may have {globs.MEMBERS} characters at most")
+        raise InvalidScope(f"the character classes of a scope may have at most {globs.MEMBERS} characters")
     text = "/".join(map(globs.written, settled)) or "."
-    if _has_alternatives(text):  # of a path that was given as one
-        text = "/".join(globs.written(each, "*?[{") for each in settled)
+    if _has_alternatives(text):  # a literal path with braces
+        text = "/".join(globs.written(part, "*?[{") for part in settled)
     if globs.composed(text) != text:
-        raise InvalidScope(f"{_shown(text)} has a combining mark in a class", hint="write the characters one by one")
+        message = f"{_shown(text)} has a combining mark in a character class"
+        raise InvalidScope(message, hint="list the composed characters")
     return _sound(text)
 
 
@@ -301,16 +305,16 @@ def _shown(text: str) -> str:
     return repr(text) if len(text) <= 200 else repr(text[:200]) + "…"
 
 
-# -- §5.2 the classes
+# -- §5.2 the overlap classes
 
 
 def compare(a: Scope, b: Scope, *, ignore_case: bool) -> str:
-    """How two scopes overlap: `exact`, `partial`, or `disjoint` when no path is covered by both."""
+    """How two scopes overlap: `exact`, `partial`, or `disjoint` if no path is covered by both."""
     return comparison(a, ignore_case=ignore_case)(b)
 
 
 def comparison(a: Scope, *, ignore_case: bool) -> Callable[[Scope], str]:
-    """`compare` with A, which is taken apart once for any number of others."""
+    """`compare` with A as first argument. A is parsed once for many comparisons."""
     ours, is_plain = _parts(a, ignore_case), a.text.isascii() and not globs.is_special(a.text)
     path = a.text.lower() if ignore_case else a.text
 
@@ -341,28 +345,28 @@ def _compare_parts(a: Scope, b: Scope, ours: tuple[Part, ...], theirs: tuple[Par
 
 
 def covers(scope: Scope, path: Scope, *, ignore_case: bool) -> bool:
-    """Whether PATH, a literal scope, lies within SCOPE."""
+    """Whether SCOPE covers PATH, a literal scope."""
     runs: list[list[Part]] = [[]]
-    for each in _parts(scope, ignore_case):
-        if each == DEPTH:
+    for part in _parts(scope, ignore_case):
+        if part == DEPTH:
             runs.append([])
         else:
-            runs[-1].append(each)
+            runs[-1].append(part)
     names = _parts(path, ignore_case)
     return path.is_literal and globs.is_laid([*runs, []], names, globs.meet)
 
 
 def lead(scope: Scope) -> str:
-    """What all paths that SCOPE covers begin with, with a slash around every name, as a key to look overlaps up by.
+    """The common prefix of all paths that SCOPE covers, with a slash around each name: the key for finding overlaps.
 
-    Of two scopes that overlap, whether or not case counts, one's lead begins with the other's. Accents are left out:
-    in lower case, letters and marks may be composed otherwise. It ends before what no scope from the ledger can have,
-    though the name of a file may.
+    If two scopes overlap, with or without case, one lead begins with the other. Accents are removed, because letters
+    and marks may be composed differently in lower case. The lead ends before a character that the name of a file may
+    have but no scope from the ledger.
     """
     text = "/"
-    for each in scope.parts:
-        text += globs.first_letters(each)
-        if not isinstance(each, str):
+    for part in scope.parts:
+        text += globs.first_letters(part)
+        if not isinstance(part, str):
             break
         text += "/"
     if not text.isascii():
@@ -371,10 +375,10 @@ def lead(scope: Scope) -> str:
 
 
 def sieve(scope: Scope) -> str:
-    """A pattern, in SQLite's GLOB language, that the lead of every file fits that SCOPE covers, and of some others."""
+    """A pattern for SQLite's GLOB. It matches the leads of all files that SCOPE covers, and of some others."""
     text = ""
-    for each in scope.parts:
-        text += "/*" if each == DEPTH else f"/{globs.loosened(each)}"
+    for part in scope.parts:
+        text += "/*" if part == DEPTH else f"/{globs.loosened(part)}"
     return globs.bare(globs.lower(text)).replace("/*/", "/*") + "/*"
 
 

@@ -1,7 +1,7 @@
-"""Passing a reservation on: somebody else holds it from there on, just as it is.
+"""Transfers: another agent becomes the holder of a reservation.
 
-Its holder may do so, and the person. It is one fact about the reservation, so there is no moment at which a third
-could come in between, and nothing is said in the name of who receives it.
+The holder or the person may transfer a reservation. A transfer is one fact about the reservation, so no other agent can
+reserve the scope in between, and nothing is recorded in the recipient's name.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ if TYPE_CHECKING:
 
 
 class TransferForbidden(Forbidden):
-    """Another agent holds that scope, so it is not yours to pass on."""
+    """Another agent holds that scope, so you cannot transfer it."""
 
     code = "TRANSFER_FORBIDDEN"
-    hint = "its holder passes it on, or the person does: `--agent user`"
+    hint = "ask the holder to transfer it; the person may do so with `--agent user`"
 
 
 class ManyHolders(Conflict):
     """Several agents share that scope."""
 
     code = "MANY_HOLDERS"
-    hint = "say whose reservation it is: --from ID"
+    hint = "name the holder: --from ID"
 
 
 class GlobalTransfer(Refused):
-    """What is held in every clone is not passed on in one of them."""
+    """A global reservation cannot be transferred."""
 
     code = "GLOBAL_TRANSFER"
-    hint = "give it back, and let the other one ask for it: `bb agent reserve --global`"
+    hint = "release it, and let the other agent reserve it: `bb agent reserve --global`"
 
 
 def given(who: str, scope: Scope, met: Sequence[Overlap], whose: str | None) -> Held:
-    """The reservation on exactly this SCOPE that WHO may pass on; WHOSE it is, where several share it."""
-    found = reservations.at_disposal(who, scope, met, TransferForbidden)
-    mine = [each for each in found if whose in (None, each.reservation.agent)]
-    if not mine:
+    """The reservation on exactly SCOPE that WHO may transfer. WHOSE names the holder if several agents share it."""
+    permitted = reservations.at_disposal(who, scope, met, TransferForbidden)
+    chosen = [held for held in permitted if whose in (None, held.reservation.agent)]
+    if not chosen:
         raise reservations.ReservationNotFound(
-            f"{whose} does not hold exactly {show.name(scope.text)}", scope=scope.text
+            f"{whose} has no reservation for exactly {show.name(scope.text)}", scope=scope.text
         )
-    if len(mine) > 1:
-        holders = [each.reservation.agent for each in mine]
+    if len(chosen) > 1:
+        holders = [held.reservation.agent for held in chosen]
         raise ManyHolders(f"{', '.join(holders)} share {show.name(scope.text)}", holders=holders)
-    if mine[0].reservation.base is not None:
-        raise GlobalTransfer(f"{mine[0].reservation.agent} holds {show.name(scope.text)} in every clone")
-    return mine[0]
+    if chosen[0].reservation.base is not None:
+        raise GlobalTransfer(f"{chosen[0].reservation.agent} holds {show.name(scope.text)} in every clone")
+    return chosen[0]
 
 
 def transfer(who: str, given: Held, to: str, met: Sequence[Overlap]) -> list[HoldingFact]:
-    """What is recorded so that TO holds what is GIVEN; nothing where it does. Who shares it keeps its own."""
+    """The facts that make TO the holder of GIVEN. If TO shares the scope, GIVEN is only released."""
     name = given.reservation.id
     if given.reservation.agent == to:
         return []
-    on_it = (each.held for each in met if each.kind == scopes.EXACT and not each.held.is_over)
-    if any(each.reservation.agent == to for each in on_it):
+    same_scope = (overlap.held for overlap in met if overlap.kind == scopes.EXACT and not overlap.held.is_over)
+    if any(held.reservation.agent == to for held in same_scope):
         return [Released(who, name)]
     return [Transferred(who, name, to)]

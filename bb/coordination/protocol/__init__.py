@@ -1,2 +1,1 @@
-"""Protocol events HANDOFF, BLOCKED, INCURSION and RESUME: what each must carry. How they travel as mail is in
-`messaging`."""
+"""Protocol events HANDOFF, BLOCKED, INCURSION and RESUME: their payloads. `messaging` delivers them as mail."""

@@ -1,6 +1,6 @@
-"""Protocol events (Operative Protocol §6): the envelope they all share, and what each type must carry.
+"""Protocol events (Operative Protocol §6): the common envelope, and the payload of each type.
 
-Strict on writing: a payload with a field too many, too few or of the wrong kind is refused and nothing is recorded.
+Writing is strict: a payload with an unknown, missing or invalid field is refused, and nothing is recorded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 VERSION = "v1"
 HANDOFF, BLOCKED, INCURSION, RESUME = "HANDOFF", "BLOCKED", "INCURSION", "RESUME"
-NO_BEAD = ""  # `bead_id` must be there; of a RESUME it is empty where no bead is known
-ONCE_NO_BEAD = "unknown"  # what earlier versions wrote there
+NO_BEAD = ""  # `bead_id` is mandatory; in a RESUME it is empty if no bead is known
+ONCE_NO_BEAD = "unknown"  # earlier versions wrote this instead
 
 TEXT, FLAG = "text", "flag"
-Field = str | tuple[str | bool, ...]  # TEXT, FLAG, or the values there are
+Field = str | tuple[str | bool, ...]  # TEXT, FLAG, or the allowed values
 
 PAYLOADS: dict[str, dict[str, Field]] = {
     HANDOFF: {"subject": TEXT, "summary": TEXT, "next_action": TEXT, "requires_ack": FLAG},
@@ -48,20 +48,20 @@ PAYLOADS: dict[str, dict[str, Field]] = {
 EVENT_TYPES = tuple(PAYLOADS)
 SYSTEM_MAY_SEND = (INCURSION, RESUME)
 
-# What people are shown (§6.3).
+# Labels shown to people (§6.3).
 LABELS = {HANDOFF: "Passed to", BLOCKED: "Needs input", INCURSION: "Incursion", RESUME: "Resumed"}
 SEEN, ACCEPTED = "Seen", "Accepted"
 
 
 class InvalidProtocolEvent(Usage):
-    """That is no valid protocol event."""
+    """That protocol event is not valid."""
 
     code = "INVALID_PROTOCOL_EVENT"
-    hint = "docs/protocol.md lists the fields of every type"
+    hint = "see the fields of each type in docs/protocol.md"
 
 
 def validated(event: Mapping[str, Any]) -> dict[str, Any]:
-    """EVENT, an envelope without what the ledger itself supplies, when every field is as §6 wants it."""
+    """EVENT, an envelope without the members that the ledger adds, if all fields conform to §6."""
     event_type = event.get("event_type")
     check_payload(event_type, event.get("payload"))
     for name in ("bead_id", "from_agent", "to_agent"):
@@ -77,28 +77,28 @@ def validated(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_payload(event_type: object, payload: object) -> None:
-    """Refuse a payload that is not what its type must carry."""
+    """Refuse a payload that does not conform to its type."""
     fields = PAYLOADS.get(event_type) if isinstance(event_type, str) else None
     if fields is None:
-        raise InvalidProtocolEvent(f"there is no protocol event {str(event_type)[:40]!r}", path="$.event_type")
+        raise InvalidProtocolEvent(f"unknown protocol event type {str(event_type)[:40]!r}", path="$.event_type")
     if not isinstance(payload, dict):
         raise InvalidProtocolEvent("payload must be an object", path="$.payload")
     for name in payload.keys() - fields.keys():
         raise InvalidProtocolEvent(f"{event_type} has no field {name[:40]!r}", path=f"$.payload.{name[:40]}")
     for name, wanted in fields.items():
         if not _fits(wanted, payload.get(name)):
-            what = {TEXT: "text, not blank", FLAG: "true or false"}.get(str(wanted)) or " or ".join(map(_said, wanted))
+            what = {TEXT: "non-blank text", FLAG: "true or false"}.get(str(wanted)) or " or ".join(map(_text, wanted))
             raise InvalidProtocolEvent(f"{event_type} needs {name}: {what}", path=f"$.payload.{name}")
 
 
 def may_be_read(event_type: str, payload: dict[str, Any] | None) -> bool:
-    """Whether PAYLOAD, as it was found, is that of a message of this type. Fields we do not know are let be."""
+    """Whether PAYLOAD, as read from the ledger, fits a message of this type. Unknown fields are ignored."""
     if payload is None or event_type not in (HANDOFF, BLOCKED):
         return False
     return all(_fits(wanted, payload.get(name)) for name, wanted in PAYLOADS[event_type].items())
 
 
-def _said(value: str | bool) -> str:
+def _text(value: str | bool) -> str:
     return str(value).lower()
 
 
@@ -107,7 +107,7 @@ def _fits(wanted: Field, value: object) -> bool:
         return isinstance(value, str) and bool(value.strip())
     if wanted == FLAG:
         return isinstance(value, bool)
-    return value in wanted and isinstance(value, type(wanted[0]))  # 1 is in (True,), but is no yes
+    return value in wanted and isinstance(value, type(wanted[0]))  # 1 is in (True,), but is not a boolean
 
 
 def incursion(*, kind: str, owner: str, incoming: str, liveness: str, hint: str) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def incursion(*, kind: str, owner: str, incoming: str, liveness: str, hint: str)
 
 
 def met(event: Mapping[str, Any]) -> str:
-    """Who did what where, in an INCURSION as it is read back."""
-    verb = {CONTESTED: "reserved elsewhere", TOUCHED: "changed", REFUSED: "wanted", TAKEN_OVER: "took"}.get(
+    """A short sentence about an INCURSION: agent, verb, paths."""
+    verb = {CONTESTED: "also reserved", TOUCHED: "changed", REFUSED: "requested", TAKEN_OVER: "took over"}.get(
         event["outcome"], "works in"
     )
     doubt = ", unverified," if "signature" in event else ""
@@ -146,7 +146,7 @@ def envelope(
     project_root: str,
     event: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole envelope of §6.1, in its order, from what was recorded and what only the reader knows."""
+    """The envelope of §6.1, in its order. The reader adds id, time and project root."""
     return {
         "id": event_id,
         "version": event.get("version", VERSION),

@@ -1,10 +1,11 @@
-"""INCURSION and RESUME as they were recorded, each an entry of its own; and what becomes of an INCURSION.
+"""INCURSION and RESUME events, as a fold with one entry for each, and the resolutions of INCURSIONs.
 
-Who may settle one is judged when the state is read, because lines may arrive in any order: its owner and the person may
-say anything, who came in may say that it has taken everything back. The first of them in the total order counts.
+Authorization is checked when the state is read, because lines may arrive in any order. The owner and the person may
+resolve an incursion in any way; the incoming agent may resolve it as reverted. The first valid resolution in the total
+order applies.
 
-Two clones may come upon the same thing without knowing of each other. Each then has recorded an entry, and they are
-one incident: the earliest is shown, and what is said of either is said of both. The owner has a letter from each.
+Two clones may record the same incursion independently. Both entries are then one incident: the earliest entry is shown,
+and a resolution of one applies to both. The owner gets a notification from each.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 NAME = "notice"
 FACTS = (Incurred, Resumed, Resolved)
 
-SAID = "said"  # the register of the notice itself; any other is what somebody says of it
+SAID = "said"  # the register of the notice itself; the other registers are resolutions
 MAY_BE_OPEN = (OVERLAPPING, CONTESTED, TOUCHED)
-UNSETTLED = "unsettled"  # the term of those that nobody has settled
+UNSETTLED = "unsettled"  # the search term of unresolved incursions
 OPEN, CLOSED = "open", "closed"
 
 
 class Resolution(Record):
-    """What became of an INCURSION."""
+    """The resolution of an INCURSION."""
 
     state: str
     by: str
@@ -41,7 +42,7 @@ class Resolution(Record):
 
 
 class Incident(Record):
-    """An INCURSION as it stands."""
+    """An INCURSION with its current state."""
 
     id: str
     at: str
@@ -57,7 +58,7 @@ class Incident(Record):
 
 
 def keys(fact: NoticeFact, at: Place) -> list[str]:
-    """A notice is an entry of its own; what becomes of it belongs there."""
+    """The entry of FACT. A resolution belongs to the entry of its notice."""
     return [fact.event if isinstance(fact, Resolved) else event(at)]
 
 
@@ -72,20 +73,20 @@ def step(state: State | None, fact: NoticeFact, at: Place, ts: str) -> State:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """What a notice is found by."""
+    """The search terms of a notice."""
     if not is_known(state):
         return []
     place, fact = sortable(state[SAID][:3]), notice(state)
     if isinstance(fact, Incurred):
-        found = [("protocol", place), (INCURSION, place), (f"bead {fact.bead}", place), (fact.incident, place)]
+        always = [("protocol", place), (INCURSION, place), (f"bead {fact.bead}", place), (fact.incident, place)]
         is_unsettled = fact.outcome in MAY_BE_OPEN and resolution(fact, [state]) is None
-        return [*found, (UNSETTLED, place)] if is_unsettled else found
+        return [*always, (UNSETTLED, place)] if is_unsettled else always
     beads = dict.fromkeys(bead for bead in (fact.bead, *fact.beads) if bead)
     return [("protocol", place), (RESUME, place), *((f"bead {bead}", place) for bead in beads)]
 
 
 def is_known(state: State | None) -> bool:
-    """Whether the notice itself has arrived here, and not only what became of it."""
+    """Whether the notice itself has arrived in this clone, and not only its resolution."""
     return state is not None and SAID in state
 
 
@@ -96,26 +97,26 @@ def notice(state: State) -> Incurred | Resumed:
 
 
 def noticed_at(state: State) -> str:
-    """When it was recorded, by its writer's clock."""
+    """The time at which it was recorded, by its writer's clock."""
     return str(state[SAID][3][0])
 
 
 def may_resolve(fact: Incurred, who: str, state: str) -> bool:
-    """Whether WHO may say that this is what becomes of an INCURSION."""
+    """Whether WHO may resolve the INCURSION as STATE."""
     return who in (fact.owner, ids.PERSON) or (who == fact.incoming and state == REVERTED)
 
 
 def resolution(fact: Incurred, states: Sequence[State]) -> Resolution | None:
-    """What became of an INCURSION, given every entry that records it."""
+    """The resolution of an INCURSION, given all entries that record it."""
     if fact.outcome not in MAY_BE_OPEN:
         return None
-    said = []
+    resolutions = []
     for entry in states:
         for register, (*place, value) in entry.items():
             state, _, who = register.partition(" ")
             if who and may_resolve(fact, who, state):
-                said.append((place, state, who, *value))
-    if not said:
+                resolutions.append((place, state, who, *value))
+    if not resolutions:
         return None
-    _, state, who, ts, note = min(said, key=lambda each: each[0])
+    _, state, who, ts, note = min(resolutions, key=lambda entry: entry[0])
     return Resolution(state, who, ts, note)

@@ -1,1 +1,1 @@
-"""Which ledger lines count: listed signers, how far a signature vouches, redactions. Files and keys are in `ledger`."""
+"""Which ledger lines count: listed signers, the range of a signature, redactions. Files and keys are in `ledger`."""

@@ -1,10 +1,10 @@
-"""What was taken back: events whose payload nobody is to read any more.
+"""Redactions: events whose payload is removed.
 
-An event may be redacted by whoever recorded it, or by the person. That is judged when a line is read, so it does not
-matter which of the two lines arrives first. What says how things stand (a release, a take-over, a retirement) cannot be
-redacted: it carries no secret, and without it the past would come back. Nor can the person's orders be: a freeze is
-ended by a thaw, which shows, and not by a line that says nothing any more. Nor can the reason alone be taken out of
-one: the line's head has one digest of all that the line says, so the scope could not be told from a forged one.
+An event may be redacted by its author or by the person. That is checked when a line is read, so the two lines may
+arrive in any order. Events that change state, such as a release, takeover or retirement, cannot be redacted: they have
+no secrets, and without them an earlier state would return. The person's orders cannot be redacted either: a freeze is
+ended by a thaw, which is visible. The reason of an order cannot be redacted alone, because the line's head has one
+digest of the whole payload, and a changed payload could not be distinguished from a forged one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bb.kernel.order import Place, State
 
-    Hidden = Mapping[str, frozenset[str]]  # by event: who wants it hidden
+    Hidden = Mapping[str, frozenset[str]]  # by event: the agents that redacted it
 
 NAME = "redaction"
 FACTS = (Redacted,)
@@ -35,34 +35,34 @@ LASTING = frozenset(
 
 
 class NotRedactable(Refused):
-    """That event says how things stand, and holds nothing that could be taken back."""
+    """Events of that kind cannot be redacted."""
 
     code = "NOT_REDACTABLE"
     hint = (
-        "messages, notices, registrations and agents' reservations can be redacted; an order is undone by another one, "
-        "such as `bb thaw` or `bb agent unpause`"
+        "only messages, notices, registrations and agents' reservations can be redacted; to undo an order, give the "
+        "opposite order, such as `bb thaw` or `bb agent unpause`"
     )
 
 
 ORDER = (
-    "another order undoes it, such as `bb thaw` or `bb agent unpause`. If its reason holds a secret, change that "
+    "undo it with the opposite order, such as `bb thaw` or `bb agent unpause`. If its reason has a secret, change the "
     "secret, give the order again with another --why, and redact the messages that repeat the reason (docs/sync.md)"
 )
 
 
 class RedactForbidden(Forbidden):
-    """Somebody else recorded that event."""
+    """Another agent recorded that event, so you cannot redact it."""
 
     code = "REDACT_FORBIDDEN"
-    hint = "whoever recorded it may redact it, and so may the person: --agent user"
+    hint = "its author or the person may redact it: --agent user"
 
 
 def redact(event: str, kind: str, by: str, who: str, reason: str) -> Redacted:
-    """Decide whether WHO may redact an EVENT of a KIND that was recorded BY somebody."""
+    """Decide whether WHO may redact an EVENT of a KIND, which was recorded BY an agent."""
     if kind in LASTING:
-        raise NotRedactable(f"{event} is a {kind}, which holds nothing that could be taken back", event_id=event)
+        raise NotRedactable(f"{event} is a {kind} event; events of that kind cannot be redacted", event_id=event)
     if _is_order(kind, by):
-        message = f"{event} is an order of the person's ({kind}), which stays on record"
+        message = f"{event} is an order of the person ({kind}); orders cannot be redacted"
         raise NotRedactable(message, hint=ORDER, event_id=event)
     if who not in (by, ids.PERSON):
         raise RedactForbidden(f"{by} recorded {event}", event_id=event, by=by)
@@ -70,7 +70,7 @@ def redact(event: str, kind: str, by: str, who: str, reason: str) -> Redacted:
 
 
 def keys(fact: Redacted, at: Place) -> list[str]:  # noqa: ARG001
-    """The event that is taken back."""
+    """The redacted event."""
     return [fact.event]
 
 
@@ -82,12 +82,12 @@ def step(state: State | None, fact: Redacted, at: Place, ts: str) -> State:
 
 
 def hidden(states: Iterable[tuple[str, State]]) -> dict[str, frozenset[str]]:
-    """What is to be hidden, and by whose wish."""
+    """The events to hide, each with the agents that redacted it."""
     return {event: frozenset(register.removeprefix("by ") for register in state) for event, state in states}
 
 
 def is_hidden(event: str, by: str, kind: str, known: Hidden) -> bool:
-    """Whether an event of a KIND, recorded BY somebody, was rightly taken back."""
+    """Whether an event of a KIND, recorded BY an agent, has a valid redaction."""
     wishes = known.get(event)
     if wishes is None or kind in LASTING or wishes.isdisjoint((by, ids.PERSON)):
         return False
@@ -97,6 +97,6 @@ def is_hidden(event: str, by: str, kind: str, known: Hidden) -> bool:
 def _is_order(kind: str, by: str) -> bool:
     if by != ids.PERSON:
         return False
-    from bb.coordination.records import vouching  # noqa: PLC0415  (hardly ever is anything of the person's taken back)
+    from bb.coordination.records import vouching  # noqa: PLC0415  (rarely needed)
 
     return vouching.is_order(kind, by)

@@ -1,4 +1,4 @@
-"""Who may write the ledger: `.bb/allowed_signers`, a reviewed file in OpenSSH's format.
+"""The keys that may sign ledger lines: `.bb/allowed_signers`, a reviewed file in OpenSSH's format.
 
     laptop,ada@example.org namespaces="bb-ledger,git" ssh-ed25519 AAAA… ada's laptop
     user namespaces="bb-ledger,git" ssh-ed25519 AAAA… the person's own key
@@ -6,9 +6,9 @@
     #bb repo 0a3250eccf47
     #bb revoked SHA256:… k7q2mzp4x3ab:399
 
-A key that is listed for the principal `user` may give the person's orders; any other listed key may record lines. What
-OpenSSH takes for a comment and begins with `#bb` is for us. A key's line that cannot be used is passed over and named,
-so that a mistake in it does not lock everybody out. A line for us that cannot be read means what lets in the least.
+A key listed for the principal `user` may sign the person's orders; every other listed key may sign lines. Comments that
+begin with `#bb` are directives for bb. A key line that cannot be used is skipped and reported, so that one mistake does
+not lock out all writers. A directive that cannot be read gets its most restrictive meaning.
 """
 
 from __future__ import annotations
@@ -39,58 +39,58 @@ LARGEST, MOST_LINES, LONGEST = 1 << 20, 20_000, 8192
 
 
 class Unusable(Exception):
-    """This line of the file counts for nothing; the message says why."""
+    """This line of the file is ignored; the message has the reason."""
 
 
 class Unread(Unusable):
-    """This line is for us and cannot be read; the message says what it is taken to mean."""
+    """This directive cannot be read; the message has the meaning that is assumed."""
 
 
 class Signer(Record):
-    """One line of the file: a key, and for whom it signs."""
+    """One line of the file: a key and its principals."""
 
     principals: str
-    key: str  # in base64, as it stands there
+    key: str  # in base64, as in the file
     namespaces: str | None = None
-    after: int | None = None  # a signature before that moment counts for nothing
-    before: int | None = None  # nor does one from that moment on
+    after: int | None = None  # signatures before that time do not count
+    before: int | None = None  # signatures from that time on do not count
     line: int = 0
 
     def may_sign(self, at: int) -> bool:
-        """Whether the key is listed for the ledger, and was at that moment."""
+        """Whether the key is listed for the ledger AT that time."""
         is_for_us = self.namespaces is None or matches(NAMESPACE, self.namespaces)
         return is_for_us and (self.after is None or at >= self.after) and (self.before is None or at < self.before)
 
     @property
     def is_persons(self) -> bool:
-        """Whether what the key signs counts as the person's word."""
+        """Whether the key may sign the person's orders."""
         return matches(ids.PERSON, self.principals)
 
 
 class Policy(Record):
-    """What the file says. `mode` is None where it does not say."""
+    """The content of the file."""
 
     mode: str | None = None
     signers: tuple[Signer, ...] = ()
-    revoked: Mapping[str, Mapping[str, int]] = {}  # by fingerprint: up to which line of which writer it still counts
+    revoked: Mapping[str, Mapping[str, int]] = {}  # by fingerprint: the last line of each writer that still counts
     problems: tuple[str, ...] = ()
-    repo: str | None = None  # which ledger is that of this repository; None where it does not say
-    is_unread: bool = False  # some line revokes a key, and nobody can tell which
+    repo: str | None = None  # the id of this repository's ledger
+    is_unread: bool = False  # a line revokes a key, but the key cannot be read
 
     def listed(self, key: str, at: int) -> tuple[Signer, ...]:
-        """The lines that let a KEY sign at that moment."""
-        return tuple(each for each in self.signers if each.key == key and each.may_sign(at))
+        """The lines that permit KEY to sign AT that time."""
+        return tuple(signer for signer in self.signers if signer.key == key and signer.may_sign(at))
 
     @property
     def names_the_person(self) -> bool:
-        """Whether any key is listed for the person, so that orders are to be signed by one."""
-        return any(each.is_persons for each in self.signers)
+        """Whether a key of the person is listed. Then orders must be signed with such a key."""
+        return any(signer.is_persons for signer in self.signers)
 
 
 def read(text: str) -> Policy:
-    """The policy that a file says."""
-    found: list[Signer] = []
-    said = _Said()
+    """The policy in a file."""
+    signers: list[Signer] = []
+    directives = _Directives()
     problems: list[str] = []
     rows = text.split("\n")
     if len(text) > LARGEST or len(rows) > MOST_LINES:
@@ -99,19 +99,20 @@ def read(text: str) -> Policy:
         line = row.strip()
         try:
             if (words := _ours(line)) is not None:
-                said.take(words)
+                directives.take(words)
             elif line and not line.startswith("#"):
-                found.append(_signer(line, number))
+                signers.append(_signer(line, number))
         except Unread as why:
             problems.append(f"line {number} of {PATH} cannot be read: {why}")
         except Unusable as why:
-            problems.append(f"line {number} of {PATH} counts for nothing: {why}")
-    said.revoke_what_may_be_meant(found)
-    return Policy(said.mode, tuple(found), said.revoked, tuple(problems), said.repo, said.is_unread)
+            problems.append(f"line {number} of {PATH} is ignored: {why}")
+    directives.revoke_possible_matches(signers)
+    revoked, repo = directives.revoked, directives.repo
+    return Policy(directives.mode, tuple(signers), revoked, tuple(problems), repo, directives.is_unread)
 
 
 def _ours(line: str) -> list[str] | None:
-    """The words of a line that is for us, as `#bb mode require` and `# BB: mode require` are; None where it is not."""
+    """The words of a directive, such as `#bb mode require` or `# BB: mode require`; None for other lines."""
     rest = line[1:].lstrip()
     if line[:1] != "#" or rest[:2].casefold() != "bb" or rest[2:3].isalnum() or rest[2:3] in ("_", "-"):
         return None
@@ -120,15 +121,15 @@ def _ours(line: str) -> list[str] | None:
     return words[:comment]
 
 
-class _Said:
-    """What the lines say that are for us. Where one cannot be read, whatever lets in the least is taken to be meant."""
+class _Directives:
+    """The directives of the file. One that cannot be read gets its most restrictive meaning."""
 
     def __init__(self) -> None:
         self.mode: str | None = None
         self.repo: str | None = None
         self.revoked: dict[str, dict[str, int]] = {}
         self.is_unread = False
-        self._parts: list[str] = []  # of fingerprints that are too short or too long
+        self._parts: list[str] = []  # fingerprints that are too short or too long
 
     def take(self, words: list[str]) -> None:
         what, values = (words[0].casefold(), words[1:]) if words else ("", [])
@@ -140,45 +141,45 @@ class _Said:
             self._revoke(values)
         else:
             for word in filter(None, map(_fingerprint, words)):
-                self.revoked[word] = {}  # whoever names a key there cannot have meant to let it in
+                self.revoked[word] = {}  # a key named in an unknown directive is not trusted
             self.is_unread = self.is_unread or what.startswith(REVOKED[:4])
-            raise Unread(f"it is none of `{DIRECTIVE} {MODE}`, `{DIRECTIVE} {REVOKED}` and `{DIRECTIVE} {REPO}`")
+            raise Unread(f"write `{DIRECTIVE} {MODE}`, `{DIRECTIVE} {REVOKED}` or `{DIRECTIVE} {REPO}`")
 
     def _take_mode(self, values: list[str]) -> None:
         word = values[0].casefold() if len(values) == 1 else ""
         self.mode = word if word in MODES else REQUIRE
         if word not in MODES:
-            raise Unread(f"the mode is one of {', '.join(MODES)}; until the line is mended, it is {REQUIRE}")
+            raise Unread(f"the mode must be one of {', '.join(MODES)}; until the line is corrected, it is {REQUIRE}")
 
     def _take_repo(self, values: list[str]) -> None:
         is_right = len(values) == 1 and values[0].isascii() and values[0].isalnum() and len(values[0]) <= LONGEST_REPO
         is_other = self.repo is not None and self.repo not in values
         self.repo = values[0] if is_right and not is_other else NO_LEDGER
         if is_other or not is_right:
-            raise Unread("it does not name one ledger; until the line is mended, no ledger is that of this repository")
+            raise Unread("it must name one ledger; until the line is corrected, no ledger belongs to this repository")
 
     def _revoke(self, values: list[str]) -> None:
         name = _fingerprint(values[0]) if values else None
         if name is None:
             self.is_unread = True
             self._parts += values[:1]
-            raise Unread(f"`{DIRECTIVE} {REVOKED}` is followed by a fingerprint: SHA256: and 43 characters")
+            raise Unread(f"`{DIRECTIVE} {REVOKED}` must be followed by a fingerprint: SHA256: and 43 characters")
         known, still = self.revoked.get(name), _still(values[1:])
         if known is None:
             self.revoked[name] = still
         else:
             known |= {writer: min(n, known.get(writer, n)) for writer, n in still.items()}
 
-    def revoke_what_may_be_meant(self, found: Sequence[Signer]) -> None:
-        """Revoke the keys that a fingerprint may be of that is cut short, or has something behind it."""
+    def revoke_possible_matches(self, signers: Sequence[Signer]) -> None:
+        """Revoke each key whose fingerprint matches a fingerprint that is truncated or has additional text."""
         for part in self._parts:
-            for name in {fingerprint(each.key) for each in found}:
+            for name in {fingerprint(signer.key) for signer in signers}:
                 if len(part) > SHORTEST_PART and (name.startswith(part) or part.startswith(name)):
                     self.revoked[name] = {}
 
 
 def _fingerprint(word: str) -> str | None:
-    """A fingerprint as `ssh-keygen -l` prints it, also where it is padded; None where WORD is none."""
+    """WORD as a fingerprint in the form of `ssh-keygen -l`, with or without padding; None if it is not one."""
     kind, _, rest = word.partition(":")
     rest = rest.rstrip("=")
     is_right = kind.casefold() == "sha256" and len(rest) == DIGITS_OF_PRINT and rest.isascii()
@@ -186,20 +187,19 @@ def _fingerprint(word: str) -> str | None:
 
 
 def _still(words: list[str]) -> dict[str, int]:
-    """Up to which line of which writer the signatures of a revoked key still count."""
+    """The last line of each writer up to which signatures of a revoked key still count."""
     still: dict[str, int] = {}
     for word in words:
         writer, colon, n = word.partition(":")
         if not (colon and ids.is_writer_id(writer) and n.isascii() and n.isdigit() and len(n) < 16):
-            # A key that is to be revoked is revoked, whatever else is wrong with the line.
-            return {}
+            return {}  # the key is revoked completely if the exceptions cannot be read
         still[writer] = int(n)
     return still
 
 
 def _signer(line: str, number: int) -> Signer:
     if len(line) > LONGEST or not line.isprintable():
-        raise Unusable("it is too long, or not printable")
+        raise Unusable("it is too long or not printable")
     principals, rest = _word(line)
     namespaces: str | None = None
     moments: dict[str, int] = {}
@@ -213,20 +213,20 @@ def _signer(line: str, number: int) -> Signer:
             elif name in TIMED and value:
                 moments[name] = _moment(value)
             else:
-                raise Unusable(f"{name[:40]!r} is no option that bb knows")
+                raise Unusable(f"the option {name[:40]!r} is unknown")
         word, after = _word(after)
     if word != KIND:
-        raise Unusable(f"only keys of the kind {KIND} sign a ledger, not {word[:40]!r}")
+        raise Unusable(f"the key type is {word[:40]!r}; only {KIND} keys may sign a ledger")
     key = after.split(None, 1)[0] if after.strip() else ""
     if not _is_key(key):
-        raise Unusable(f"there is no {KIND} key in it")
+        raise Unusable(f"it has no {KIND} key")
     if not principals:
-        raise Unusable("it names nobody")
+        raise Unusable("it has no principal")
     return Signer(principals, key, namespaces, moments.get(TIMED[0]), moments.get(TIMED[1]), number)
 
 
 def _word(text: str) -> tuple[str, str]:
-    """The first word, in which quotes hold together what stands between them; and the rest."""
+    """The first word, which may be quoted, and the rest."""
     text = text.lstrip()
     is_quoted, place = False, 0
     while place < len(text) and (is_quoted or not text[place].isspace()):
@@ -257,24 +257,24 @@ def _options(text: str) -> list[tuple[str, str | None]]:
     for part in parts:
         name, equals, value = part.partition("=")
         if equals and not (len(value) > 1 and value[0] == value[-1] == '"'):
-            raise Unusable(f"the value of {name[:40]!r} must stand in quotes")
+            raise Unusable(f"the value of {name[:40]!r} must be quoted")
         found.append((name.lower(), value[1:-1] if equals else None))
     return found
 
 
 def _moment(text: str) -> int:
-    """A time as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in UTC, with or without the Z that says so.
+    """A time in OpenSSH's form YYYYMMDD[HHMM[SS]], in UTC, with or without a Z.
 
-    Without it OpenSSH means the local time of whoever checks; then two clones could judge the same file differently.
+    Without Z, OpenSSH uses the local time of the machine. bb uses UTC, so that all clones judge a file equally.
     """
     digits = text.removesuffix("Z")
     if not (digits.isascii() and digits.isdigit() and len(digits) in (8, 12, 14)):
-        raise Unusable(f"{text[:40]!r} is no time of the form YYYYMMDD[HHMM[SS]]Z")
+        raise Unusable(f"{text[:40]!r} is not a time of the form YYYYMMDD[HHMM[SS]]Z")
     full = digits.ljust(14, "0")
     written = f"{full[:4]}-{full[4:6]}-{full[6:8]}T{full[8:10]}:{full[10:12]}:{full[12:14]}Z"
     moment = clock.parse_or(written, -1)
     if moment < 0:
-        raise Unusable(f"{text[:40]!r} is no time")
+        raise Unusable(f"{text[:40]!r} is not a valid time")
     return moment
 
 
@@ -288,12 +288,12 @@ def _is_key(text: str) -> bool:
 
 
 def fingerprint(key: str) -> str:
-    """The name of a key that is written in base64, as `ssh-keygen -l` prints it."""
+    """The fingerprint of a key in base64, as `ssh-keygen -l` prints it."""
     return "SHA256:" + b2a_base64(bytes.fromhex(whole_digest(a2b_base64(key))), newline=False).decode().rstrip("=")
 
 
 def matches(name: str, patterns: str) -> bool:
-    """Whether NAME is meant by a list of patterns with * and ?, as OpenSSH reads it: one with ! in front takes away."""
+    """Whether NAME matches a list of patterns with * and ?, as in OpenSSH. A pattern that begins with ! excludes."""
     is_meant = False
     for pattern in patterns.split(","):
         if _fits(name, pattern.removeprefix("!")):
@@ -304,7 +304,7 @@ def matches(name: str, patterns: str) -> bool:
 
 
 def _fits(text: str, pattern: str) -> bool:
-    reached = {0}  # the places in the pattern that may come next
+    reached = {0}  # possible positions in the pattern
     for character in (*text, None):
         for place in sorted(reached):
             while pattern[place : place + 1] == "*":
@@ -321,12 +321,12 @@ def _fits(text: str, pattern: str) -> bool:
 
 
 def line(principals: str, key: str, comment: str) -> str:
-    """The line that lists a KEY. It is for the ledger's commits, too."""
+    """The line that lists a KEY, for ledger lines and for the ledger's commits."""
     return f'{principals} namespaces="{NAMESPACE},git" {KIND} {key} {comment}'.strip()
 
 
 def with_mode(text: str, mode: str, repo: str | None = None) -> str:
-    """The file's TEXT with another mode in it; and with REPO, the ledger that is meant, where it does not say so."""
+    """The file's TEXT with MODE, and with REPO, the id of the ledger, if the file names none."""
     rows = [row for row in text.split("\n") if (_ours(row.strip()) or [""])[0].casefold() != MODE]
     while rows and not rows[-1].strip():
         rows.pop()
@@ -335,5 +335,5 @@ def with_mode(text: str, mode: str, repo: str | None = None) -> str:
 
 
 def names(found: Sequence[Signer]) -> str:
-    """For whom some lines are, for people."""
-    return ", ".join(dict.fromkeys(each.principals for each in found))
+    """The principals of some lines, as a list for people."""
+    return ", ".join(dict.fromkeys(signer.principals for signer in found))

@@ -1,2 +1,1 @@
-"""The configuration texts of editors and MCP hosts, changed in place. The files themselves are read and written by
-`ledger`."""
+"""Edits to the configuration texts of editors and MCP hosts. `ledger` reads and writes the files."""

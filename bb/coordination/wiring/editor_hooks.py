@@ -1,6 +1,6 @@
-"""What the settings of an editor say so that it calls our hooks: for which moments, and in which form.
+"""The hook entries for bb in an editor's settings.
 
-Ours is every command that calls `hook` with one of our moments, whatever the program before it is called.
+A command counts as bb's if it calls `hook` with one of bb's moments, whatever the program's name.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILES = {CLAUDE: ".claude/settings.json", CODEX: ".codex/hooks.json", GEMINI: ".gemini/settings.json"}
-LOCAL_FILES = {CLAUDE: ".claude/settings.local.json"}  # of an editor that has settings for one person alone
+LOCAL_FILES = {CLAUDE: ".claude/settings.local.json"}  # settings that are not shared with other users
 
-# The tools that the guard is asked about. What MCP servers offer may edit files too.
+# The tools that the guard checks. Tools of MCP servers may edit files too.
 GUARDED = {
     CLAUDE: "Bash|Edit|MultiEdit|NotebookEdit|Write|mcp__.*",
     CODEX: "Bash|apply_patch|mcp__.*",
     GEMINI: "run_shell_command|replace|write_file|mcp_.*",
 }
-SECONDS = 10  # that an editor waits for a hook
+SECONDS = 10  # the editor's timeout for a hook
 
 
 class Wiring(Record):
-    """How the hooks are to be called."""
+    """The options for the hook commands."""
 
     editor: str
     program: str = "bb"
@@ -42,7 +42,7 @@ class Wiring(Record):
 
 
 def wired(text: str, wiring: Wiring) -> str:
-    """TEXT, the settings of an editor, with our hooks in it once, as WIRING has them."""
+    """TEXT, the settings of an editor, with exactly the hooks that WIRING describes."""
     _refuse_what_is_odd(text)
     if _groups(text) == _wanted(wiring):
         return text
@@ -54,19 +54,19 @@ def wired(text: str, wiring: Wiring) -> str:
         hooks = _hooks(text)
         if member(text, hooks, moment) is None:
             text = put(text, hooks, 1, [], moment)
-        found = member(text, _hooks(text), moment)
-        text = put(text, found.value if found else 0, 2, group)
+        groups = member(text, _hooks(text), moment)
+        text = put(text, groups.value if groups else 0, 2, group)
     return text
 
 
 def _refuse_what_is_odd(text: str) -> None:
     hooks = json_text.loads(text[root(text) :]).get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise NotJson("its hooks are no object of lists")
+        raise NotJson("its hooks are not an object of lists")
 
 
 def unwired(text: str) -> str:
-    """TEXT without our hooks, and without the lists and objects that are empty then."""
+    """TEXT without our hooks, and without the lists and objects that become empty."""
     while (place := _first_of_ours(text)) is not None:
         text = without(text, *place)
     found = member(text, root(text), "hooks")
@@ -76,12 +76,12 @@ def unwired(text: str) -> str:
 
 
 def moments(text: str) -> list[str]:
-    """The moments for which our hooks are called, as the editor names them."""
+    """The moments at which the editor calls our hooks, in the editor's names."""
     return list(dict.fromkeys(moment for moment, _ in _groups(text)))
 
 
 def _wanted(wiring: Wiring) -> list[tuple[str, Any]]:
-    """A group of one hook for each moment."""
+    """The groups for all moments, each with one hook."""
     return [(names[wiring.editor], _group(wiring, moment)) for moment, names in MOMENTS.items()]
 
 
@@ -94,7 +94,7 @@ def _group(wiring: Wiring, moment: str) -> dict[str, Any]:
 
 
 def command(wiring: Wiring, moment: str) -> str:
-    """The command that an editor runs at that moment."""
+    """The command for an editor to run at MOMENT."""
     words = [wiring.program, "hook", moment, "--host", wiring.editor]
     words += ["--agent", wiring.agent] if wiring.agent else []
     if moment == PRE_TOOL and wiring.auto_reserve:
@@ -105,14 +105,14 @@ def command(wiring: Wiring, moment: str) -> str:
 
 
 def is_ours(hook: object) -> bool:
-    """Whether a hook in an editor's settings calls us."""
-    said = hook.get("command") if isinstance(hook, dict) else None
-    words = said.split() if isinstance(said, str) else []
+    """Whether a hook in an editor's settings calls bb."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    words = command.split() if isinstance(command, str) else []
     return any(word == "hook" and following in MOMENTS for word, following in itertools.pairwise(words))
 
 
 def _groups(text: str) -> list[tuple[str, Any]]:
-    """The groups in which there is a hook of ours, by moment."""
+    """The groups that contain one of our hooks, by moment."""
     hooks = json_text.loads(text[root(text) :]).get("hooks")
     return [
         (moment, group)
@@ -123,7 +123,7 @@ def _groups(text: str) -> list[tuple[str, Any]]:
 
 
 def _first_of_ours(text: str) -> tuple[int, int] | None:
-    """What is to go first: the container's place in TEXT, and the number of the member in it."""
+    """The first member to remove: the place of its container in TEXT, and its number in the container."""
     found = member(text, root(text), "hooks")
     if found is None or text[found.value] != "{":
         return None
@@ -139,12 +139,12 @@ def _first_of_ours(text: str) -> tuple[int, int] | None:
 
 
 def _ours_in(text: str, group: Member) -> tuple[int, int] | None:
-    """The list of a group's hooks, and the number of the first that is ours."""
+    """The place of the group's list of hooks, and the number of our first hook in it."""
     found = member(text, group.value, "hooks") if text[group.value] == "{" else None
     if found is None or text[found.value] != "[":
         return None
-    for number, each in enumerate(members(text, found.value)[0]):
-        if is_ours(json_text.scan(text, each.value)[0]):
+    for number, hook in enumerate(members(text, found.value)[0]):
+        if is_ours(json_text.scan(text, hook.value)[0]):
             return found.value, number
     return None
 
@@ -155,5 +155,5 @@ def _hooks(text: str) -> int:
 
 
 def _without(text: str, at: int, name: str) -> str:
-    number = next(number for number, each in enumerate(members(text, at)[0]) if each.name == name)
+    number = next(number for number, child in enumerate(members(text, at)[0]) if child.name == name)
     return without(text, at, number)

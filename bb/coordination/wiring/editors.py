@@ -1,10 +1,10 @@
-"""What editors tell their hooks, and what they understand in return: Claude Code, Codex CLI, Gemini CLI.
+"""The hook payloads of editors and the answers to them: Claude Code, Codex CLI, Gemini CLI.
 
-Each runs a command at certain moments, writes one JSON object to its stdin and reads one from its stdout, or nothing.
-Claude Code and Codex share a vocabulary and Gemini has its own; docs/editor-hooks.md says which versions were looked
-at. Answers use only what all versions of a host take, because Codex refuses members it does not know.
+At certain moments an editor runs a command, writes one JSON object to its stdin, and reads one object or nothing from
+its stdout. Claude Code and Codex share a vocabulary; Gemini has its own. docs/editor-hooks.md lists the examined
+versions. Answers use only members that all versions of a host accept, because Codex refuses unknown members.
 
-A payload is untrusted. What is not understood is said so, and never guessed.
+Payloads are untrusted. A payload that is not understood is reported as such; bb does not guess.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 CLAUDE, CODEX, GEMINI = "claude", "codex", "gemini"
 HOSTS = (CLAUDE, CODEX, GEMINI)
-OTHER = "other"  # nobody we know; that exit status 2 refuses a tool is understood by everybody
+OTHER = "other"  # an unknown host; all hosts accept exit status 2 as refusal of a tool
 
 PRE_TOOL, POST_TOOL, SESSION_START, PROMPT, STOP = "pre-tool", "post-tool", "session-start", "prompt", "stop"
 
-# Our moments, as the hosts call them.
+# The hosts' names for our moments.
 MOMENTS = {
     PRE_TOOL: {CLAUDE: "PreToolUse", CODEX: "PreToolUse", GEMINI: "BeforeTool"},
     POST_TOOL: {CLAUDE: "PostToolUse", CODEX: "PostToolUse", GEMINI: "AfterTool"},
@@ -34,7 +34,7 @@ MOMENTS = {
     STOP: {CLAUDE: "Stop", CODEX: "Stop", GEMINI: "AfterAgent"},
 }
 
-# Tools that change files, and where in their input the path stands. Of an MCP tool only the last part counts.
+# Tools that change files, and the members of their input that hold paths. For an MCP tool only the last part counts.
 EDITS = {
     **dict.fromkeys(["Edit", "MultiEdit", "Write", "Update", "edit", "replace", "write_file"], ("file_path",)),
     "NotebookEdit": ("notebook_path", "file_path"),
@@ -52,45 +52,45 @@ MOST_PATHS = 2000
 
 
 class NotUnderstood(ValueError):
-    """A payload is not what any editor we know sends."""
+    """The payload is not in the form of any known editor."""
 
 
 class Heard(Record):
-    """What an editor said, as far as it matters here."""
+    """The relevant content of an editor's payload."""
 
     host: str
     moment: str
-    named: str  # the moment as the host called it
+    named: str  # the host's name for the moment
     session: str
     cwd: str
     tool: str
-    paths: tuple[str, ...]  # of the files that the tool would change
-    command: str  # what the tool would hand to a shell
-    written: tuple[Write, ...]  # what that would write
-    is_going_on: bool  # this stop comes of our having asked to go on
-    source: str  # how a session starts
+    paths: tuple[str, ...]  # the files that the tool would change
+    command: str  # the shell command of the tool
+    written: tuple[Write, ...]  # the files that the command would write
+    is_going_on: bool  # whether the agent stops after a hook has already made it continue
+    source: str  # how the session started
 
 
 # -- from the host
 
 
 def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
-    """What PAYLOAD says at one of our moments, from HOST where that is known."""
+    """The content of PAYLOAD at one of our moments. HOST is guessed from the payload if it is None."""
     if not isinstance(payload, dict):
-        raise NotUnderstood("it is no JSON object")
-    said = _text(payload, "hook_event_name")
+        raise NotUnderstood("it is not a JSON object")
+    event_name = _text(payload, "hook_event_name")
     names = MOMENTS[moment]
-    if said and said not in names.values():
-        raise NotUnderstood(f"it is about {said[:40]!r}, which is no {moment}")
-    speaks = host or _host(payload, said)
+    if event_name and event_name not in names.values():
+        raise NotUnderstood(f"its event {event_name[:40]!r} is not a {moment} event")
+    sender = host or _host(payload, event_name)
     tool, given = _text(payload, "tool_name"), payload.get("tool_input")
     given = given if isinstance(given, dict) else {}
     name = tool.rpartition("__")[2] if tool.startswith("mcp__") else tool
     command = _command(name, given)
     return Heard(
-        host=speaks,
+        host=sender,
         moment=moment,
-        named=said or names.get(speaks, names[CLAUDE]),
+        named=event_name or names.get(sender, names[CLAUDE]),
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
         tool=tool,
@@ -103,43 +103,42 @@ def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
 
 
 def is_edit(heard: Heard) -> bool:
-    """Whether the tool changes files, understood or not."""
+    """Whether the tool changes files, even if its input was not understood."""
     name = heard.tool.rpartition("__")[2]
     return name in EDITS or name in PATCHES
 
 
-def _host(payload: dict[str, Any], said: str) -> str:
-    """Who speaks. Codex names a turn or at least a model; Gemini has words of its own, and the time of day."""
+def _host(payload: dict[str, Any], event_name: str) -> str:
+    """The host. Codex sends a turn or at least a model; Gemini has its own event names and sends a timestamp."""
     gemini = {names[GEMINI] for names in MOMENTS.values()} - {"SessionStart"}
-    if said in gemini or (said == "SessionStart" and "timestamp" in payload):
+    if event_name in gemini or (event_name == "SessionStart" and "timestamp" in payload):
         return GEMINI
-    if not said:
+    if not event_name:
         return OTHER
     is_codex = "turn_id" in payload or ("model" in payload and "permission_mode" in payload)
     return CODEX if is_codex or payload.get("tool_name") == "apply_patch" else CLAUDE
 
 
 def _paths(name: str, given: dict[str, Any]) -> tuple[str, ...]:
-    """The files that a tool would change, each once."""
-    found = [path for member in EDITS.get(name, ()) if (path := _text(given, member))]
+    """The files that a tool would change, without duplicates."""
+    paths = [path for member in EDITS.get(name, ()) if (path := _text(given, member))]
     for member in PATCHES.get(name, ()):
-        found += patched(_text(given, member))
+        paths += patched(_text(given, member))
     if name in SHELLS and BEGIN_PATCH in (command := _command(name, given)):
-        found += patched(command)  # Codex takes a patch from a shell's command line as well
-    return tuple(dict.fromkeys(found))
+        paths += patched(command)  # Codex also accepts a patch in a shell command
+    return tuple(dict.fromkeys(paths))
 
 
 def patched(patch: str) -> Iterator[str]:
-    """The files that a patch in Codex's format names in its headers, which may be indented as far as Codex cares."""
-    for line in patch.split("\n"):
-        found = line.strip()
-        header = next((each for each in PATCH_HEADERS if found.startswith(each)), None)
-        if header and (path := found[len(header) :].strip()):
+    """The files in the headers of a patch in Codex's format. Codex accepts indented headers."""
+    for line in map(str.strip, patch.split("\n")):
+        header = next((prefix for prefix in PATCH_HEADERS if line.startswith(prefix)), None)
+        if header and (path := line[len(header) :].strip()):
             yield path
 
 
 def _command(name: str, given: dict[str, Any]) -> str:
-    """The command line of a shell tool; one given word by word is joined, whatever was quoted quoted again."""
+    """The command line of a shell tool. A list of words is joined, with each word quoted."""
     for member in SHELLS.get(name, ()):
         value = given.get(member)
         if isinstance(value, str):
@@ -150,7 +149,7 @@ def _command(name: str, given: dict[str, Any]) -> str:
 
 
 def _written(command: str) -> tuple[Write, ...]:
-    from bb.coordination.guards import writes  # noqa: PLC0415  (an edit is no shell command)
+    from bb.coordination.guards import writes  # noqa: PLC0415  (only needed for shell commands)
 
     return tuple(writes.found(command))
 
@@ -163,12 +162,12 @@ def _text(given: dict[str, Any], member: str) -> str:
 # -- to the host
 
 
-# What comes in here is put together by bb: in it, each value of somebody else's is a name or a quotation
-# (`kernel/show`). This is the last gate. It lets no control character through, and from a sentence no line end.
+# bb composes these texts, with foreign values as names or quotations (`kernel/show`). As a last check, control
+# characters are removed here, and line endings from single sentences.
 
 
 def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
-    """The tool must not run, and why. None where the host only understands an exit status."""
+    """The answer that refuses the tool for REASON. None if the host only understands an exit status."""
     if heard.host == OTHER:
         return None
     reason = show.sentence(reason)
@@ -179,17 +178,17 @@ def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
 
 
 def told(heard: Heard, text: str) -> dict[str, Any]:
-    """TEXT for the agent to know."""
+    """The answer that gives TEXT to the agent."""
     return {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": _lines(text)}}
 
 
 def shown(text: str) -> dict[str, Any]:
-    """TEXT for the person at the editor to see."""
+    """The answer that shows TEXT to the person at the editor."""
     return {"systemMessage": show.sentence(text)}
 
 
 def go_on(heard: Heard, reason: str) -> dict[str, Any]:
-    """The agent is to go on, with REASON as what to see to."""
+    """The answer that makes the agent continue because of REASON."""
     return {"decision": "deny" if heard.host == GEMINI else "block", "reason": _lines(reason)}
 
 

@@ -1,8 +1,8 @@
-"""A stretch of ours in a text that is somebody else's: put in, replaced, taken out; no other character is touched.
+"""A section written by bb in a user's text file: insert, replace and remove it without changing any other character.
 
-It lies between two marker lines. What is put in keeps the text's own line ends, and a text that ended without one
-still does, so that taking it out gives back exactly what was there. Whole files of ours, and the stretch, end with a
-seal: a digest of what comes before. By that one can tell whether somebody has changed it since, whichever version
+The section lies between two marker lines. It uses the file's line endings, and a file without a final line ending stays
+so: removing the section restores the original text exactly. The section, and files written entirely by bb, end with a
+seal: a digest of the text before it. The seal shows whether a user has changed the text since, whichever version of bb
 wrote it.
 """
 
@@ -17,30 +17,30 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 class Unclear(ValueError):
-    """The markers in a text do not belong together."""
+    """The markers in a text are not one pair."""
 
 
 def put(text: str | None, ours: str) -> str:
-    """TEXT with OURS in it, in place of what was between the markers or else at the end; None is no text at all."""
-    found = _find(text or "")
-    line_end = _line_end(text or "", found[0] if found else 0)
-    stretch = f"{BEGIN}\n{sealed(ours)}{END}".replace("\n", line_end)
+    """TEXT with the section OURS, instead of the old section or else at the end. None means that there is no file."""
+    place = _find(text or "")
+    line_end = _line_end(text or "", place[0] if place else 0)
+    section = f"{BEGIN}\n{sealed(ours)}{END}".replace("\n", line_end)
     if text is None:
-        return stretch + line_end
-    if found:
-        return text[: found[0]] + stretch + text[found[1] :]
+        return section + line_end
+    if place:
+        return text[: place[0]] + section + text[place[1] :]
     if not text:
-        return stretch
-    return text + line_end + stretch + line_end if text.endswith("\n") else text + line_end * 2 + stretch
+        return section
+    return text + line_end + section + line_end if text.endswith("\n") else text + line_end * 2 + section
 
 
 def without(text: str) -> str:
-    """TEXT without the stretch, and without the empty line that was put before it."""
-    found = _find(text)
-    if found is None:
+    """TEXT without the section, and without the empty line that was inserted before it."""
+    place = _find(text)
+    if place is None:
         return text
-    before, after = text[: found[0]], text[found[1] :]
-    line_end = _line_end(text, found[0])
+    before, after = text[: place[0]], text[place[1] :]
+    line_end = _line_end(text, place[0])
     shorter = before.removesuffix(line_end)
     if shorter != before and (not after or shorter.endswith("\n")):
         before = shorter if after else shorter.removesuffix(line_end)
@@ -48,11 +48,11 @@ def without(text: str) -> str:
 
 
 def inside(text: str) -> str | None:
-    """What lies between the markers, with plain line ends; None where there are none."""
-    found = _find(text)
-    if found is None:
+    """The text between the markers, with `\\n` line endings; None if there are no markers."""
+    place = _find(text)
+    if place is None:
         return None
-    lines = text[found[0] : found[1]].replace("\r\n", "\n").split("\n")
+    lines = text[place[0] : place[1]].replace("\r\n", "\n").split("\n")
     return "".join(f"{line}\n" for line in lines[1:-1])
 
 
@@ -62,7 +62,7 @@ def sealed(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Whether TEXT is as it was sealed; other line ends, which git gives a file now and then, are no change."""
+    """Whether TEXT is unchanged since it was sealed. Other line endings, which git may introduce, are no change."""
     plain = text.replace("\r\n", "\n")
     start = plain.rfind(SEAL)
     return start >= 0 and plain[start:] == f"{_seal(plain[:start])}\n"
@@ -73,13 +73,13 @@ def _seal(text: str) -> str:
 
 
 def _line_end(text: str, start: int) -> str:
-    """The line end that comes first in TEXT from START on."""
+    """The first line ending in TEXT from START on."""
     first = text.find("\n", start)
     return "\r\n" if first > start and text[first - 1] == "\r" else "\n"
 
 
 def _find(text: str) -> tuple[int, int] | None:
-    """Where the stretch begins and ends; markers count where they stand alone on a line."""
+    """The start and end of the section. A marker must be alone on its line."""
     begins, ends = [], []
     at = 0
     for line in text.split("\n"):
@@ -92,5 +92,5 @@ def _find(text: str) -> tuple[int, int] | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
-        raise Unclear(f"it has {len(begins)} lines {BEGIN} and {len(ends)} lines {END}, not one pair")
+        raise Unclear(f"it must have one line {BEGIN} and then one line {END}, but has {len(begins)} and {len(ends)}")
     return begins[0], ends[0]

@@ -1,7 +1,7 @@
-"""What the configuration of an MCP host says so that it starts `bb mcp`, and how that gets into it and out again.
+"""The entry for `bb mcp` in the configuration of an MCP host: insert and remove it.
 
-The file belongs to whoever wrote it: what is put in or taken out is our entry, and not one character of the rest. It is
-often committed, so it has no secret in it and no path of one machine: the program is found by its name.
+The file belongs to the user: only our entry is changed, and no other character. The file is often committed, so the
+entry has no secrets and no machine-specific paths; the program is found by its name.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 NAME = "bb"
 CLAUDE, CURSOR, VSCODE, GEMINI, CODEX, OPENCODE = "claude", "cursor", "vscode", "gemini", "codex", "opencode"
-FOLDER = "${workspaceFolder}"  # how some hosts name the directory that they have open, which they start nothing in
-PASSED_ON = ["BB_AGENT"]  # which Codex keeps from what it starts, unless it is told otherwise
+FOLDER = "${workspaceFolder}"  # the open directory, for hosts that start servers in another directory
+PASSED_ON = ["BB_AGENT"]  # Codex passes an environment variable to a server only if it is listed
 EMPTY = "{}\n"
 
 
 class NameTaken(Conflict):
-    """The configuration has another server of that name."""
+    """The configuration already has another server with that name."""
 
     code = "MCP_NAME_TAKEN"
-    hint = "rename that one in the file, or add ours by hand under another name: docs/mcp.md shows how"
+    hint = "rename that server in the file, or add the entry for bb by hand under another name: see docs/mcp.md"
 
 
 class Host(Record):
-    """Where a host's configuration of a project is, and under what it keeps its servers."""
+    """The file of a host's project configuration, and the member that lists its servers."""
 
     file: str
     servers: str
@@ -50,16 +50,16 @@ HOSTS = {
     CLAUDE: Host(
         ".mcp.json", "mcpServers", "Claude Code asks whether to trust it in its next session; Copilot CLI reads it too"
     ),
-    CURSOR: Host(".cursor/mcp.json", "mcpServers", "switch it on in Cursor's settings, under MCP", is_told_where=True),
+    CURSOR: Host(".cursor/mcp.json", "mcpServers", "enable it in Cursor's settings, under MCP", is_told_where=True),
     VSCODE: Host(".vscode/mcp.json", "servers", "VS Code asks whether to trust it, then starts it", is_told_where=True),
-    GEMINI: Host(".gemini/settings.json", "mcpServers", "Gemini CLI takes it up in its next session; /mcp shows it"),
-    CODEX: Host(".codex/config.toml", "mcp_servers", "Codex takes it up once the project is trusted", is_toml=True),
-    OPENCODE: Host("opencode.json", "mcp", "opencode takes it up in its next session", is_one_list=True),
+    GEMINI: Host(".gemini/settings.json", "mcpServers", "Gemini CLI uses it from its next session on; check with /mcp"),
+    CODEX: Host(".codex/config.toml", "mcp_servers", "Codex uses it once the project is trusted", is_toml=True),
+    OPENCODE: Host("opencode.json", "mcp", "opencode uses it from its next session on", is_one_list=True),
 }
 
 
 class Wanted(Record):
-    """How a host is to start us."""
+    """The options of our entry."""
 
     host: str
     program: str = "bb"
@@ -78,30 +78,30 @@ def entry(wanted: Wanted) -> dict[str, Any]:
 
 
 def by_hand(wanted: Wanted) -> str:
-    """Our entry as somebody is told it, on one line, who writes it into the configuration of a host."""
+    """Our entry on one line, as an instruction for a user who edits the configuration by hand."""
     host, ours = HOSTS[wanted.host], entry(wanted)
     if host.is_toml:
         header, *lines = _toml_lines(ours)
         return f"the table {header} with {', '.join(lines)}"
-    return f"{json_text.dumps(NAME)}: {json_text.dumps(ours)}, in its {host.servers}"
+    return f"{json_text.dumps(NAME)}: {json_text.dumps(ours)} in {host.servers}"
 
 
 def is_ours(found: object) -> bool:
-    """Whether an entry starts us, by whatever name."""
+    """Whether an entry starts `bb mcp`, whatever the program's name."""
     if not isinstance(found, dict):
         return False
     command, args = found.get("command"), found.get("args", [])
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
-    own = words[1:3] if words[1:2] != ["-m"] else words[3:]  # behind `python -m bb`, say
+    own = words[1:3] if words[1:2] != ["-m"] else words[3:]  # after `python -m bb`
     return own[:1] == ["mcp"] and set(own[1:2]) <= {"--directory", "--agent"}
 
 
 def wired(text: str, wanted: Wanted) -> str:
-    """TEXT, the configuration of a host, with our entry in it once. What somebody has added to that entry stays."""
+    """TEXT, the configuration of a host, with our entry in it once. Members that a user added to it are kept."""
     host = HOSTS[wanted.host]
     found = _found(text, host)
     if found is not None and not is_ours(found):
-        raise NameTaken(f"{host.file} has a server {NAME!r} already, which is not ours", file=host.file)
+        raise NameTaken(f"{host.file} already has a server {NAME!r} that was not added by bb", file=host.file)
     whole = (found or {}) | entry(wanted)
     if found == whole:
         return text
@@ -109,7 +109,7 @@ def wired(text: str, wanted: Wanted) -> str:
 
 
 def unwired(text: str, name: str) -> str:
-    """TEXT without our entry, and without what is empty then."""
+    """TEXT without our entry, and without members that become empty."""
     host = HOSTS[name]
     if not is_ours(_found(text, host)):
         return text
@@ -117,10 +117,10 @@ def unwired(text: str, name: str) -> str:
 
 
 def _found(text: str, host: Host) -> Any:
-    """The entry of our name; None where there is none."""
+    """The entry with our name, or None."""
     servers = _read(text, host).get(host.servers)
     if servers is not None and not isinstance(servers, dict):
-        raise NotJson(f"its {host.servers} are no object")
+        raise NotJson(f"its {host.servers} is not an object")
     return servers.get(NAME) if servers else None
 
 
@@ -138,13 +138,13 @@ def _read(text: str, host: Host) -> dict[str, Any]:
 
 # -- JSON
 
-# JSON as people write it for VS Code: what is no text in quotes and is a comment, or a comma before what closes.
+# JSON with comments and trailing commas, as VS Code allows it. The first group skips quoted texts.
 COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 
 
 def _is_relaxed(text: str) -> bool:
-    """Whether TEXT, which is no JSON, is an object in JSON once comments and needless commas are taken out of it."""
+    """Whether TEXT, which is not JSON, becomes a JSON object without its comments and trailing commas."""
     plain = LAST_COMMA.sub(lambda found: found[1] or "", COMMENT.sub(lambda found: found[1] or " ", text))
     with suppress(NotJson):
         return isinstance(json_text.loads(plain), dict)
@@ -173,11 +173,11 @@ def _without_entry(text: str, host: Host) -> str:
 
 
 def _without_member(text: str, at: int, name: str) -> str:
-    place = next((number for number, each in enumerate(members(text, at)[0]) if each.name == name), None)
+    place = next((number for number, child in enumerate(members(text, at)[0]) if child.name == name), None)
     return text if place is None else without(text, at, place)
 
 
-# -- TOML, which nothing here can write: ours are lines at the end, and what comes of them is read again
+# -- TOML. There is no TOML writer: our lines are appended as text, and the result is parsed to verify it.
 
 HEADER = re.compile(rf"^[ \t]*\[mcp_servers\.{NAME}(\.[^\]]*)?\][ \t]*(#.*)?$")
 ANY_HEADER = re.compile(r"^[ \t]*\[")
@@ -192,7 +192,7 @@ def _read_toml(text: str) -> dict[str, Any]:
 
 def _with_toml(text: str, wanted: dict[str, Any]) -> str:
     if any(isinstance(value, dict) for value in wanted.values()):
-        raise NotJson(f"somebody has added a table to mcp_servers.{NAME}, which is not ours to write")
+        raise NotJson(f"mcp_servers.{NAME} has a nested table, which bb cannot write")
     line_end = "\r\n" if "\r\n" in text else "\n"
     lines = [*_toml_lines(wanted), ""]
     before = text if not text or text.endswith("\n") else text + line_end
@@ -205,8 +205,8 @@ def _toml_lines(ours: dict[str, Any]) -> list[str]:
 
 
 def _without_toml(text: str) -> str:
-    """TEXT without our table, and those within it. A line that looks like its header may stand in a text: so each is
-    tried, the last one first, until what is left says what it should."""
+    """TEXT without our table and its nested tables. A line in a multi-line string may look like our header, so the
+    candidates are tried, the last one first, until the result is correct."""
     lines = text.splitlines(keepends=True)
     headers = [place for place, line in enumerate(lines) if HEADER.match(line.rstrip("\r\n"))]
     for chosen in ({place} for place in reversed(headers)):
@@ -216,14 +216,14 @@ def _without_toml(text: str) -> str:
 
 
 def _without_tables(lines: Sequence[str], headers: set[int]) -> str:
-    """LINES without the tables that begin at HEADERS. What is said above the next one belongs to that."""
+    """LINES without the tables that begin at HEADERS. Comments before the next table belong to that table."""
     kept: list[str] = []
-    loose: list[str] = []  # what is ours only if more of ours follows
+    loose: list[str] = []  # comments and blank lines that are ours only if more lines of ours follow
     is_within = False
     for place, line in enumerate(lines):
         if place in headers:
             if not is_within and kept and not kept[-1].strip():
-                kept.pop()  # the line that was left free before ours
+                kept.pop()  # the empty line that was inserted before our table
             is_within = True
         elif ANY_HEADER.match(line):
             is_within = False
@@ -238,10 +238,10 @@ def _without_tables(lines: Sequence[str], headers: set[int]) -> str:
 
 
 def _proven(before: str, after: str, wanted: dict[str, Any] | None) -> str:
-    """AFTER, if it says what BEFORE did, but for our entry."""
+    """AFTER, if it differs from BEFORE only in our entry."""
     expected = _read_toml(before)
     servers = {name: value for name, value in expected.pop("mcp_servers", {}).items() if name != NAME}
     servers |= {} if wanted is None else {NAME: wanted}
     if _read_toml(after) != expected | ({"mcp_servers": servers} if servers else {}):
-        raise NotJson("its servers are written in a form that is not ours to change")
+        raise NotJson("its servers are written in a form that bb cannot change")
     return after

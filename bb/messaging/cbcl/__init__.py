@@ -1,2 +1,2 @@
-"""CBCL messages as mail: how they look in an inbox, and what an agent has said and heard. The language is in
+"""CBCL messages as mail: their form in an inbox, and the state of each agent's conversations. The language is in
 `bb.cbcl`."""

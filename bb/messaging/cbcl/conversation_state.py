@@ -1,8 +1,8 @@
-"""What agents have said and heard in CBCL, and where each of them stands because of it. A fold.
+"""The state of each agent's CBCL conversations, as a fold.
 
-An entry is about one agent and one thing: a message it has not heard yet, an answer it waits for or owes, somebody it
-has met, something it believes. Whatever opens and closes is decided by which of the two stands later in the ledger, so
-lines may arrive in any order.
+An entry is about one agent and one subject: a message it has not heard yet, an answer that it waits for or owes, a peer
+it has met, a belief. Whether an entry is open or closed depends on which event is later in the ledger, so lines may
+arrive in any order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bb.kernel.order import Place, State
 
-    Part = tuple[str, str, Any]  # which register keeps it, how, and the value
+    Part = tuple[str, str, Any]  # the register, FIRST or LAST, and the value
 
 NAME = "cbcl"
 FACTS = (Sent, Heard)
@@ -35,7 +35,7 @@ def keys(fact: Sent | Heard, at: Place) -> list[str]:
 
 
 def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
-    """What FACT says, entry by entry. A message that is not in CBCL says nothing here."""
+    """The parts of FACT, entry by entry. A message that is not in CBCL has none."""
     if isinstance(fact, Heard):
         about = [fact.outcome, str(fact.about.get("code", "")), str(fact.about.get("why", "")), *_proved(fact)]
         yield f"{MESSAGE} {fact.by} {fact.event_id}", ("heard", FIRST, about)
@@ -49,22 +49,22 @@ def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
 
 
 def _proved(fact: Heard) -> list[str]:
-    """What was proved of who has said the message, as it was written down when it was heard; nothing of old lines."""
-    found = fact.about.get("verified")
-    if not isinstance(found, dict) or not isinstance(found.get("state"), str):
+    """The verification of the message's author, as recorded when the message was heard. Old lines have none."""
+    verified = fact.about.get("verified")
+    if not isinstance(verified, dict) or not isinstance(verified.get("state"), str):
         return []
-    return [found["state"], *(str(found.get(name) or "") for name in ("key", "why"))]
+    return [verified["state"], *(str(verified.get(name) or "") for name in ("key", "why"))]
 
 
 def proof_in(state: Mapping[str, Any]) -> list[str] | None:
-    """What was proved when a message was heard: a state, the key, and why no more; None where nobody wrote that."""
+    """The recorded verification of a message: state, key and reason; None if there is none."""
     proved: list[str] = state["heard"][3][1][3:] if "heard" in state else []
     return proved or None
 
 
 def _happened(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
     if written:
-        from bb.messaging.cbcl import effects  # noqa: PLC0415  (most of what is read has nothing of it)
+        from bb.messaging.cbcl import effects  # noqa: PLC0415  (rarely needed)
 
         yield from effects.parts(agent, message, written)
 
@@ -78,12 +78,12 @@ def step(state: State | None, part: Part, at: Place, ts: str) -> State:
 
 
 def is_open(state: Mapping[str, Any]) -> bool:
-    """Whether what was opened has not been closed since."""
+    """Whether the entry was opened and not closed afterwards."""
     return "open" in state and not ("closed" in state and state["open"][:3] < state["closed"][:3])
 
 
 def terms(key: str, state: State) -> list[tuple[str, str]]:
-    """What an entry is found by: what it is, and whose."""
+    """The search terms of an entry: its type and its agent."""
     what, _, rest = key.partition(" ")
     agent = rest.partition(" ")[0]
     if what == MESSAGE:
@@ -96,7 +96,7 @@ def terms(key: str, state: State) -> list[tuple[str, str]]:
     if what in (BELIEF, CONVERSATION):
         (register,) = state.values()
         return [(f"{what} {agent}", sortable(register[:3]))]
-    return []  # whom an agent has met, and which signed messages it has taken, is looked up by name
+    return []  # PEER and TAKEN entries are looked up by key
 
 
 def _terms_of_message(agent: str, state: State) -> list[tuple[str, str]]:
@@ -104,26 +104,26 @@ def _terms_of_message(agent: str, state: State) -> list[tuple[str, str]]:
         return []
     *at, (_, (sender, known, _, thread, _)) = state["sent"]
     place = sortable(at)
-    found = [(f"{NAMED} {agent} {sender} {known}", place), (f"{SENT_IN} {agent} {sender} {thread}", place)]
-    return found if "heard" in state else [(f"{UNHEARD} {agent}", place), *found]
+    always = [(f"{NAMED} {agent} {sender} {known}", place), (f"{SENT_IN} {agent} {sender} {thread}", place)]
+    return always if "heard" in state else [(f"{UNHEARD} {agent}", place), *always]
 
 
 def sender_of(state: State) -> str | None:
-    """Who has sent a message, as far as that is known."""
+    """The sender of a message, or None if the message has not arrived in this clone."""
     return state["sent"][3][1][0] if "sent" in state else None
 
 
 def heard_in(state: State) -> str | None:
-    """The line, by its event, on which a message was heard."""
+    """The id of the event that records that the message was heard."""
     return event(state["heard"][:3]) if "heard" in state else None
 
 
 def opener(state: State) -> str | None:
-    """The message by which an answer is owed, or waited for."""
+    """The message that requires the answer."""
     return state["open"][3][1][-1] if "open" in state else None
 
 
 def is_met(state: Mapping[str, Any] | None, how: str) -> bool:
-    """Whether somebody was met, or greeted, and no session has ended since."""
-    found = state or {}
-    return how in found and not ("parted" in found and found[how][:3] < found["parted"][:3])
+    """Whether a peer was met or greeted (HOW), and the session has not ended since."""
+    registers = state or {}
+    return how in registers and not ("parted" in registers and registers[how][:3] < registers["parted"][:3])

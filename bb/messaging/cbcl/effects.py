@@ -1,4 +1,4 @@
-"""What a message in CBCL did to an agent, entry by entry of the fold `spoken`."""
+"""The effects of a CBCL message on an agent, as entries of the fold in `conversation_state`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def parts(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
-    """What the effects WRITTEN on a line say about AGENT."""
+    """The parts for AGENT of the effects WRITTEN on a line."""
     for place, effect in enumerate(effects.read(written)):
         yield from _parts_of(effect, agent, message, place)
 
@@ -59,6 +59,6 @@ def _parts_of(effect: Effect, agent: str, message: str, place: int) -> Iterator[
         case Believed(who=who, text=text):
             yield f"{BELIEF} {agent} {message} {place}", ("said", FIRST, [who, text, message])
         case Entered(thread=thread, sender=sender, performative=performative, id=known, text=text):
-            said = [thread, sender, performative, known, text, message]
-            yield f"{ENTRY} {agent} {message} {place}", ("said", FIRST, said)
+            entry = [thread, sender, performative, known, text, message]
+            yield f"{ENTRY} {agent} {message} {place}", ("said", FIRST, entry)
             yield f"{CONVERSATION} {agent} {thread}", ("last", LAST, thread)

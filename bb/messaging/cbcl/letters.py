@@ -1,7 +1,7 @@
-"""A message in CBCL as mail: what any inbox shows of it, and what a reader of CBCL finds on its line.
+"""CBCL messages as mail: category, subject and body for any inbox, and additional data for readers of CBCL.
 
-tell, reply, error, hello, bye, ok, cancel, and what is about dialects     INFO
-ask, also by way of a dialect                                              DECISION, to be accepted
+tell, reply, error, hello, bye, ok, cancel, and messages about dialects     INFO
+ask, also by a call of a dialect                                            DECISION, requires acknowledgement
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bb.cbcl.read.message import Message
     from bb.cbcl.speak.effects import Effect
 
-ANSWERS = (REPLY, ERROR, OK)  # what accepts the message it answers
+ANSWERS = (REPLY, ERROR, OK)  # performatives that acknowledge the message they answer
 TO_SOMETHING = (*ANSWERS, CANCEL)
 
 
@@ -40,12 +40,13 @@ def letter(
     thread: str | None = None,
     ledger: str = "",
 ) -> Sent:
-    """MESSAGE as SENDER's mail TO these. It ANSWERS a message of that id, whose THREAD it goes on with unless it names
-    one of its own. Beside a signature stands in which LEDGER it was made, for whoever wonders why it does not fit."""
+    """MESSAGE as mail from SENDER to TO. ANSWERED is the id of the message that it answers; THREAD is that message's
+    thread, used if MESSAGE names none. LEDGER is recorded with a signature, to explain why it may not verify elsewhere.
+    """
     text, core, known = text_of(message.node), core_of(message), names.id_of(message)
     if len(text) > mail.BODY_LENGTH:
-        why = f"a message has {len(text):,} characters, and mail at most {mail.BODY_LENGTH:,}"
-        raise ResourceLimit(why, hint="say it in several messages, or hand over a file", limit="size")
+        why = f"the message has {len(text):,} characters; mail may have at most {mail.BODY_LENGTH:,}"
+        raise ResourceLimit(why, hint="split it into several messages, or refer to a file", limit="size")
     performative = core.performative if isinstance(core, Simple) else type(core).__name__.lower()
     named = names.thread_of(message)
     about = {
@@ -56,26 +57,26 @@ def letter(
         **({"ledger": ledger} if ledger and signature_in(message) else {}),
         "effects": effects.written(happened, own_texts(message)),
     }
-    is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(each, Expected) for each in happened))
+    is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(one, Expected) for one in happened))
     category = mail.DECISION if is_ask else mail.INFO
     where = _thread(named or thread or f"cbcl:{known}")
     return Sent(sender, tuple(to), category, headline(message), text, _bead(message), where, is_ask, cbcl=about)
 
 
 def own_texts(message: Message) -> frozenset[str]:
-    """What a message says itself: all of it, and its content."""
+    """The texts of a message: the whole message, its core, and its content."""
     core = core_of(message)
     content = core.content if isinstance(core, Simple) else None
     return frozenset(map(text_of, [message.node, core.node, *([] if content is None else [content])]))
 
 
 def _thread(name: str) -> str:
-    """A thread as mail has it: one line of no great length."""
+    """NAME as a thread of mail, which is one short line; otherwise a digest of it."""
     return name if is_thread(name) and name.isprintable() else f"cbcl:{digest(name.encode())[:16]}"
 
 
 def _bead(message: Message) -> str:
-    """The bead that a message says it is about."""
+    """The bead that a message names."""
     core = core_of(message)
     bead = core.text("bead") if isinstance(core, Simple) else None
     return bead if bead and is_bead(bead) and bead.isprintable() else ""

@@ -1,10 +1,10 @@
-"""Who may acknowledge what, and who may say what was read (CCCS §6.2, §6.3, §7; IPC §8.5, §8.6, §8.9).
+"""The rules for acknowledging messages and marking them as read (CCCS §6.2, §6.3, §7; IPC §8.5, §8.6, §8.9).
 
-An acknowledgement is a word given: nobody gives it for another, not even the person. A read mark is a place in a list:
-who looks after an actor may move it. Neither stands in for the other.
+Only the recipient may acknowledge a message; not even the person may do it for an agent. A read mark is a position in
+an inbox; the person and the foreman may move it too. Acknowledging and marking as read are independent.
 
-Rules are asked in a fixed order, so that a request with several mistakes is always refused for the same one: who asks,
-for whom, about which event, of which kind, and whether it is theirs.
+Rules are checked in a fixed order, so that a request with several mistakes is always refused for the same one: caller,
+actor, event, kind of event, recipient.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
 
 
 class UnknownActor(NotFound):
-    """No such actor is in the group."""
+    """The group has no such actor."""
 
     code = "UNKNOWN_ACTOR"
-    hint = "`bb actor list` shows who is"
+    hint = "list the actors: `bb actor list`"
 
 
 class EventNotFound(NotFound):
-    """There is no such event in the group."""
+    """The group has no such event."""
 
     code = "EVENT_NOT_FOUND"
-    hint = "`bb chat inbox` shows what there is to read, `bb events` everything"
+    hint = "list the messages: `bb chat inbox`; list all events: `bb events`"
 
 
 class InvalidEventKind(Refused):
-    """That cannot be done with an event of that kind."""
+    """The event is of the wrong kind for that operation."""
 
     code = "INVALID_EVENT_KIND"
-    hint = "messages are acknowledged with chat_ack, notifications with notify_ack"
+    hint = "acknowledge messages with chat_ack, notifications with notify_ack"
 
 
 class CannotAckOwnMessage(Refused):
-    """Nobody acknowledges their own message."""
+    """A sender cannot acknowledge its own message."""
 
     code = "CANNOT_ACK_OWN_MESSAGE"
-    hint = "its recipients do"
+    hint = "the recipients acknowledge it"
 
 
 class NotAnAttentionMessage(Refused):
-    """The message does not ask to be acknowledged."""
+    """The message does not require acknowledgement."""
 
     code = "NOT_AN_ATTENTION_MESSAGE"
     hint = "mark it as read instead"
@@ -61,13 +61,13 @@ class EventNotForActor(Forbidden):
     """The event is not addressed to that actor."""
 
     code = "EVENT_NOT_FOR_ACTOR"
-    hint = "`bb chat inbox` shows what is"
+    hint = "list the messages for that actor: `bb chat inbox`"
 
 
 def may_ack(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, joined: bool, roles: Mapping[str, str]) -> None:
-    """Refuse, unless BY may acknowledge the message as ACTOR_ID.
+    """Refuse unless BY may acknowledge the message as ACTOR_ID.
 
-    ROLES are those of the actors there are; JOINED says whether this one was there when the message was sent.
+    ROLES are the roles of the group's actors. JOINED: the actor was in the group when the message was sent.
     """
     _refuse_for_another(by, actor_id)
     _refuse_unknown(actor_id, roles)
@@ -81,7 +81,7 @@ def may_ack(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, joined: 
 
 
 def may_ack_notice(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, roles: Mapping[str, str]) -> None:
-    """Refuse, unless BY may acknowledge the notification as ACTOR_ID. One that does not ask for it may be, too."""
+    """Refuse unless BY may acknowledge the notification as ACTOR_ID. It need not require acknowledgement."""
     _refuse_for_another(by, actor_id)
     _refuse_unknown(actor_id, roles)
     if not is_for(actor_id, notifications.NOTIFY, _data(event, (notifications.NOTIFY,)), roles):
@@ -89,16 +89,17 @@ def may_ack_notice(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, r
 
 
 def may_see_inbox(*, by: Any, by_role: str, actor_id: Any, roles: Mapping[str, str]) -> None:
-    """Refuse, unless BY may look into ACTOR_ID's inbox: its owner, the person, the foreman."""
+    """Refuse unless BY may read ACTOR_ID's inbox: the actor itself, the person, the foreman."""
     if by not in (actor_id, USER) and by_role != FOREMAN:
-        raise PermissionDenied("an inbox is its owner's, the person's and the foreman's", path="$.actor_id")
+        message = "only the actor itself, the person and the foreman may read an actor's inbox"
+        raise PermissionDenied(message, path="$.actor_id")
     _refuse_unknown(actor_id, roles)
 
 
 def may_mark_read(
     *, by: Any, by_role: str, actor_id: Any, event: Mapping[str, Any] | None, roles: Mapping[str, str]
 ) -> None:
-    """Refuse, unless BY may say that ACTOR_ID has read as far as the event."""
+    """Refuse unless BY may mark ACTOR_ID's inbox as read up to the event."""
     may_see_inbox(by=by, by_role=by_role, actor_id=actor_id, roles=roles)
     data = _data(event, (MESSAGE, notifications.NOTIFY))
     if not event or not is_for(actor_id, event["kind"], data, roles):
@@ -106,7 +107,7 @@ def may_mark_read(
 
 
 def owed_by(event: Mapping[str, Any], members: Sequence[recipients.Member]) -> tuple[str, ...]:
-    """Who is asked to acknowledge a message: its actors, and the person when named, but never its sender."""
+    """The recipients that must acknowledge a message: actors, and the person if named, but never the sender."""
     data = event.get("data")
     if event.get("kind") != MESSAGE or not is_attention(data) or is_record_of_crossing(data):
         return ()
@@ -114,40 +115,42 @@ def owed_by(event: Mapping[str, Any], members: Sequence[recipients.Member]) -> t
 
 
 def is_for(who: str, kind: str, data: Any, roles: Mapping[str, str]) -> bool:
-    """Whether an event that may be addressed is addressed to WHO."""
+    """Whether a message or notification is addressed to WHO."""
     if kind == notifications.NOTIFY:
         return notifications.is_for(who, data)
     return recipients.is_addressed(who, recipients.stored(data), roles)
 
 
 def is_record_of_crossing(data: Any) -> bool:
-    """Whether a message is what its group keeps of one that went to another."""
+    """Whether a message is its group's copy of a message that was relayed to another group."""
     return isinstance(data, dict) and bool(data.get("dst_group_id"))
 
 
 def gesture(actor_id: str, event_id: str) -> dict[str, str]:
-    """What a `chat.ack` says, and a `chat.read`, and a `mail.read`."""
+    """The data of a `chat.ack`, a `chat.read` and a `mail.read`."""
     return {"actor_id": actor_id, "event_id": event_id}
 
 
 def notice_gesture(actor_id: str, notify_event_id: str) -> dict[str, str]:
-    """What a `system.notify_ack` says."""
+    """The data of a `system.notify_ack`."""
     return {"notify_event_id": notify_event_id, "actor_id": actor_id}
 
 
 def _refuse_for_another(by: Any, actor_id: Any) -> None:
     if by != actor_id:
-        raise PermissionDenied("nobody acknowledges for another", path="$.by", hint="`by` is the same as `actor_id`")
+        message = "an actor cannot acknowledge for another actor"
+        raise PermissionDenied(message, path="$.by", hint="`by` must be the same as `actor_id`")
 
 
 def _refuse_unknown(actor_id: Any, roles: Mapping[str, str]) -> None:
     if not isinstance(actor_id, str) or (actor_id != USER and actor_id not in roles):
-        raise UnknownActor(f"no actor {str(actor_id)[:60]!r} is in the group", path="$.actor_id")
+        raise UnknownActor(f"the group has no actor {str(actor_id)[:60]!r}", path="$.actor_id")
 
 
 def _data(event: Mapping[str, Any] | None, kinds: tuple[str, ...]) -> Any:
     if event is None:
         raise EventNotFound(path="$.event_id")
     if event.get("kind") not in kinds:
-        raise InvalidEventKind(f"{' and '.join(kinds)} can be, not {str(event.get('kind'))[:60]!r}", path="$.event_id")
+        message = f"the event must be a {' or '.join(kinds)}, not a {str(event.get('kind'))[:60]!r}"
+        raise InvalidEventKind(message, path="$.event_id")
     return event.get("data")

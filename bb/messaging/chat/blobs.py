@@ -1,7 +1,7 @@
-"""What a blob is called: `state/blobs/<sha256>_<name>`, within its group. Every such path has been through here.
+"""Paths of blobs: `state/blobs/<sha256>_<name>`, within their group. All such paths are built or checked here.
 
-A name comes from whoever sent the file. Of it is kept what any file system takes: no folder, no hidden file, no
-control character, nothing too long.
+The name comes from the sender of the file. It is reduced to a form that every file system accepts: no folder, no hidden
+file, no control character, not too long.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ UNNAMED = "file"
 
 
 def blob_path(sha256: str, name: str) -> str:
-    """Where the bytes with that hash lie when their sender called them NAME."""
+    """The path of the blob with that hash, whose sender named it NAME."""
     return FOLDER + blob_name(sha256, name)
 
 
 def blob_name(sha256: str, name: str) -> str:
-    """What the file is called in the group's folder of blobs."""
+    """The name of the file in the group's folder of blobs."""
     return f"{sha256.lower()}_{safe_name(name)}"
 
 
 def safe_name(name: str) -> str:
-    """NAME without its folders, in plain characters, cut in its stem rather than its ending."""
+    """NAME without folders and special characters. If it is too long, the stem is shortened, not the extension."""
     last = name.replace("\\", "/").rpartition("/")[2].strip()
     plain = "".join(character if character in IN_NAME else "_" for character in last).strip(".") or UNNAMED
     stem, dot, ending = plain.rpartition(".")
@@ -38,7 +38,7 @@ def safe_name(name: str) -> str:
 
 
 def is_blob_path(path: Any) -> bool:
-    """Whether PATH is where a blob may lie, and nowhere else."""
+    """Whether PATH is a valid path of a blob."""
     if not isinstance(path, str) or not path.startswith(FOLDER):
         return False
     sha256, underscore, name = path.removeprefix(FOLDER).partition("_")
@@ -50,5 +50,5 @@ def is_safe_name(name: str) -> bool:
 
 
 def hash_in(path: str) -> str:
-    """The hash that a blob's path names."""
+    """The hash in a blob's path."""
     return path.removeprefix(FOLDER)[:HASH_LENGTH]

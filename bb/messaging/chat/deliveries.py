@@ -1,10 +1,10 @@
-"""What was typed to whom: a message's way into the program of an actor, as far as the daemon can tell.
+"""Deliveries: messages typed into the program of an actor, as far as the daemon can tell.
 
-    waits ──(asked for: claimed)──typed, and submitted──> accepted
-                                  └──typed in part, before the program ended──> failed
+    waiting ──(requested: claimed)──typed and submitted──> accepted
+                                    └──typed in part, before the program ended──> failed
 
-Accepted says that the program was given it, and not that anybody understood it: to acknowledge is the actor's. The kind
-is that of the later clients of CCCC. Only the daemon says it, and one that is accepted is typed no second time.
+Accepted means that the program received the message. Whether the actor understood it is shown by its acknowledgement.
+The event kind is that of later CCCC clients. Only the daemon records it, and it never types an accepted message again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 KIND = "runtime.delivery"
 ACCEPTED, FAILED = "accepted", "failed"
-CLAIMED = "claimed"  # somebody has asked for it
+CLAIMED = "claimed"  # a client has requested it
 
 
 class MissingActorIds(Usage):
-    """The request names nobody to deliver to."""
+    """The request names no actor to deliver to."""
 
     code = "MISSING_ACTOR_IDS"
-    hint = "pass actor_ids, one or more of those the message is for"
+    hint = "pass actor_ids: one or more recipients of the message"
 
 
 def delivery(actor_id: str, event_id: str, state: str, failure: str | None = None) -> dict[str, Any]:
-    """What a `runtime.delivery` says; one message to one actor has one id of delivery, however often it is tried."""
+    """The data of a `runtime.delivery`. All attempts to deliver a message to an actor have the same delivery id."""
     return {
         "actor_id": actor_id,
         "source_event_id": event_id,
@@ -47,16 +47,16 @@ def delivery(actor_id: str, event_id: str, state: str, failure: str | None = Non
 
 
 def may_deliver(*, by: str, event: Event, actor_ids: Any, roles: Mapping[str, str]) -> list[str]:
-    """To which actors BY wants a message to be typed; refused unless it is BY's message, or BY is the person, and the
-    message is for each of them."""
+    """The actors to which BY may have the message delivered. Refused unless BY is the sender or the person, and each
+    actor is a recipient."""
     if event.kind != MESSAGE:
-        raise InvalidEventKind(f"only a {MESSAGE} is delivered", path="$.source_event_id")
+        raise InvalidEventKind(f"only a {MESSAGE} can be delivered", path="$.source_event_id")
     if by not in (event.by, USER):
-        raise PermissionDenied("a message is delivered by who sent it, or by the person", path="$.by")
+        raise PermissionDenied("only the sender or the person may request a delivery", path="$.by")
     if not isinstance(actor_ids, list) or not actor_ids:
         raise MissingActorIds(path="$.actor_ids")
     for actor in actor_ids:
         is_theirs = isinstance(actor, str) and actor in roles and actor != event.by
         if not is_theirs or not is_for(actor, MESSAGE, event.data, roles):
-            raise EventNotForActor(f"the message is not for {str(actor)[:60]!r}", path="$.actor_ids")
+            raise EventNotForActor(f"the message is not addressed to {str(actor)[:60]!r}", path="$.actor_ids")
     return list(dict.fromkeys(actor_ids))

@@ -1,7 +1,7 @@
-"""What a message says (CCCS §6.1): the `data` of a `chat.message`, in the order of the specification.
+"""The `data` of a `chat.message` (CCCS §6.1), in the order of the specification.
 
-What is absent is left out, so a reader finds the specification's defaults, never a null. No text is cut: the length of
-a message is bounded by the line that carries it. Members of a request that are not known here are ignored.
+Absent members are omitted, so that readers use the specification's defaults and never find a null. Texts are not
+truncated; the length of a message is limited by the length of a ledger line. Unknown members of a request are ignored.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ CLIENT_TIME_LENGTH = 64
 
 
 class MissingText(Usage):
-    """A message says something, or has attachments that do."""
+    """A message needs a text or attachments."""
 
     code = "MISSING_TEXT"
     hint = "pass a text that is not blank"
 
 
 class InvalidFormat(Usage):
-    """A format is plain or markdown."""
+    """The format must be plain or markdown."""
 
     code = "INVALID_FORMAT"
-    hint = "leave it out for plain"
+    hint = "omit it for plain"
 
 
 class InvalidPriority(Usage):
-    """A priority is normal or attention."""
+    """The priority must be normal or attention."""
 
     code = "INVALID_PRIORITY"
-    hint = "leave it out for normal"
+    hint = "omit it for normal"
 
 
 class InvalidMessageMode(Usage):
-    """A message's mode is send, request_reply or mail."""
+    """The message mode must be send, request_reply or mail."""
 
     code = "INVALID_MESSAGE_MODE"
-    hint = "leave it out to send"
+    hint = "omit it for send"
 
 
 class IncompleteSource(Usage):
-    """Where a relayed message comes from is a group and an event in it, both or neither."""
+    """The source of a relayed message needs both a group and an event."""
 
     code = "INCOMPLETE_SOURCE"
     hint = "pass src_group_id and src_event_id together"
@@ -88,10 +88,10 @@ def compose(
     suggested_user_message: Any = None,
     **_unknown: Any,
 ) -> dict[str, Any]:
-    """What a message says, if it may be sent TO these, already resolved; all else is as a client sent it."""
+    """The data of a message, if it may be sent. TO is resolved; the other arguments are as the client sent them."""
     sender = principal(by, [member.id for member in members])
     attached = references.attachments(attachments)
-    said = {
+    data = {
         "text": _text(text, is_alone=not attached),
         "format": fields.one_of(format, "$.format", InvalidFormat, FORMATS),
         "priority": fields.one_of(priority, "$.priority", InvalidPriority, PRIORITIES),
@@ -102,7 +102,7 @@ def compose(
         **_destination(dst_group_id, dst_to),
         "attachments": attached or None,
         "refs": references.references(refs) or None,
-        "thread": fields.text(thread, "$.thread"),  # CCCS reserves it: it is kept, and means nothing
+        "thread": fields.text(thread, "$.thread"),  # reserved by CCCS: stored without meaning
         "client_id": fields.name(client_id, "$.client_id"),
         "client_ts": fields.name(client_ts, "$.client_ts", longest=CLIENT_TIME_LENGTH),
         "message_mode": fields.one_of(mode, "$.message_mode", InvalidMessageMode, MODES),
@@ -111,31 +111,32 @@ def compose(
         "suggested_user_message": fields.text(suggested_user_message, "$.suggested_user_message"),
     }
     recipients.must_reach(to, members, sender)
-    return fields.present(said)
+    return fields.present(data)
 
 
 def _text(value: Any, *, is_alone: bool) -> str:
-    """A text may be blank if, and only if, attachments convey the message."""
-    said = fields.text(value, "$.text") or ""
-    if is_alone and not said.strip():
+    """VALUE as the text, which may be blank only if there are attachments."""
+    text = fields.text(value, "$.text") or ""
+    if is_alone and not text.strip():
         raise MissingText(path="$.text")
-    return said
+    return text
 
 
 def _source(group: Any, event: Any) -> dict[str, str | None]:
-    """Where it was relayed from."""
+    """The source of a relayed message."""
     source = {
         "src_group_id": fields.name(group, "$.src_group_id"),
         "src_event_id": fields.name(event, "$.src_event_id"),
     }
     lacking = [member for member, value in source.items() if value is None]
     if len(lacking) == 1:
-        raise IncompleteSource(f"{lacking[0]} is missing: {IncompleteSource.__doc__}", path=f"$.{lacking[0]}")
+        message = f"{lacking[0]} is missing: the source of a relayed message needs both a group and an event"
+        raise IncompleteSource(message, path=f"$.{lacking[0]}")
     return source
 
 
 def _destination(group: Any, to: Any) -> dict[str, Any]:
-    """Where it was sent on to: a group, and whom there."""
+    """The destination of a relayed message: a group, and recipients in it."""
     named = [fields.name(token, f"$.dst_to[{at}]") for at, token in enumerate(fields.items(to, "$.dst_to"))]
     if None in named:
         raise fields.InvalidRequest("$.dst_to has a recipient without a name", path=f"$.dst_to[{named.index(None)}]")
@@ -146,29 +147,29 @@ def _destination(group: Any, to: Any) -> dict[str, Any]:
 
 
 def quote_of(text: Any) -> str:
-    """What a reply shows of the message it answers."""
+    """The beginning of a message, as quoted in a reply."""
     if not isinstance(text, str):
         return ""
     return text if len(text) <= QUOTE_LENGTH else text[:QUOTE_LENGTH] + "..."
 
 
 def reply_recipients(original_by: str, original_to: Sequence[str], by: str) -> tuple[str, ...]:
-    """To whom BY's reply goes when it does not say: to who wrote; from oneself, to whom one wrote before."""
+    """The default recipients of BY's reply: the author of the original, or its recipients if BY is the author."""
     if original_by == by:
         return tuple(original_to)
     if original_by == SYSTEM or original_by.startswith(SERVICE):
-        # Nobody can write to those: the reply goes to who was told, and when that is nobody else, to the person.
+        # These cannot receive messages. The reply goes to the other recipients; without any, to the person.
         others = tuple(token for token in original_to if token != by)
         return others if others or not original_to else (USER,)
     return (original_by,) if original_by else ()
 
 
 def is_attention(data: Any) -> bool:
-    """Whether a message on a line of history asks to be acknowledged."""
+    """Whether a recorded message requires acknowledgement."""
     return isinstance(data, dict) and data.get("priority") == ATTENTION
 
 
 def mode_of(data: Any) -> str:
-    """How a message on a line of history is to be delivered; `send`, unless it says otherwise."""
+    """The delivery mode of a recorded message; `send` by default."""
     mode = data.get("message_mode") if isinstance(data, dict) else None
     return mode if isinstance(mode, str) and mode in MODES else SEND

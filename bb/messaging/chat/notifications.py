@@ -1,6 +1,6 @@
-"""What a notification says (CCCS §7; IPC §8.9): the `data` of a `system.notify`.
+"""The `data` of a `system.notify` (CCCS §7; IPC §8.9).
 
-Its kind is an open word, kept as it was given. A notification goes to one recipient, or without a target to everybody.
+The kind of a notification is any word. A notification has one recipient, or without a target it is for all.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ IN_KIND = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
 
 
 class InvalidNotifyKind(Usage):
-    """A notification's kind is one word of at most 64 letters, digits and marks."""
+    """A notification's kind is one word of at most 64 letters, digits and the characters . _ : / -."""
 
     code = "INVALID_NOTIFY_KIND"
-    hint = "for example nudge, error or status_change, its marks among . _ : / -; leave it out for info"
+    hint = "for example nudge, error or status_change; omit it for info"
 
 
 class InvalidPriority(Usage):
-    """A notification's priority is low, normal, high or urgent."""
+    """A notification's priority must be low, normal, high or urgent."""
 
     code = "INVALID_PRIORITY"
-    hint = "leave it out for normal"
+    hint = "omit it for normal"
 
 
 class EmptyNotification(Usage):
-    """A notification has a title or a message."""
+    """A notification needs a title or a message."""
 
     code = "EMPTY_NOTIFICATION"
-    hint = "pass one that is not blank"
+    hint = "pass a title or message that is not blank"
 
 
 def compose(
@@ -59,9 +59,9 @@ def compose(
     related_event_id: Any = None,
     **_unknown: Any,
 ) -> dict[str, Any]:
-    """What a notification says, if it may be sent; every argument but MEMBERS is as a client sent it."""
+    """The data of a notification, if it may be sent. All arguments but MEMBERS are as the client sent them."""
     principal(by, [member.id for member in members], SYSTEM)
-    said: dict[str, Any] = {
+    data: dict[str, Any] = {
         "kind": _kind(kind),
         "priority": fields.one_of(priority, "$.priority", InvalidPriority, PRIORITIES),
         "title": fields.text(title, "$.title", longest=TITLE_LENGTH),
@@ -71,9 +71,9 @@ def compose(
         "requires_ack": fields.flag(requires_ack, "$.requires_ack"),
         "related_event_id": fields.name(related_event_id, "$.related_event_id"),
     }
-    if not (said["title"] or "").strip() and not (said["message"] or "").strip():
+    if not (data["title"] or "").strip() and not (data["message"] or "").strip():
         raise EmptyNotification(path="$.message")
-    return fields.present(said)
+    return fields.present(data)
 
 
 def _kind(value: Any) -> str:
@@ -84,7 +84,7 @@ def _kind(value: Any) -> str:
 
 
 def _target(value: Any, members: Sequence[Member]) -> str | None:
-    """The one whom it is for; None for everybody."""
+    """The recipient; None for all."""
     path = "$.target_actor_id"
     if value is None or value == "":
         return None
@@ -92,11 +92,11 @@ def _target(value: Any, members: Sequence[Member]) -> str | None:
     if target == ALL:
         return None
     if target != USER and target not in {member.id for member in members}:
-        raise InvalidRecipient("a notification goes to one actor, to user, or to everybody", path=path, to=target)
+        raise InvalidRecipient("a notification goes to one actor, to user, or to @all", path=path, to=target)
     return target
 
 
 def is_for(who: str, data: Any) -> bool:
-    """Whether a notification on a line of history is for WHO."""
+    """Whether a recorded notification is for WHO."""
     target = data.get("target_actor_id") if isinstance(data, dict) else None
     return target in (None, "", who)

@@ -1,11 +1,10 @@
-"""To whom a message goes (CCCS §5): what may stand in `to`, and whom it reaches.
+"""Recipients of a message (CCCS §5): the tokens in `to`, and the members that they select.
 
-Stored are an actor's id, `user`, and the selectors @all, @peers and @foreman; nothing is a broadcast, and the same as
-@all. Whoever the selectors mean is decided when somebody looks, not when the message is sent, so that a message to
-@foreman waits for whoever is the foreman then.
+The ledger stores an actor's id, `user`, and the selectors @all, @peers and @foreman. An empty `to` is a broadcast, the
+same as @all. Selectors are resolved when a message is read, not when it is sent, so a message to @foreman is for the
+actor that is foreman at that time.
 
-The person is no actor, and yet finds what goes to everybody: a broadcast is said to the room, and the person is in it.
-@peers and @foreman are roles of actors alone.
+The person is not an actor but receives broadcasts. @peers and @foreman select actors only.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ if TYPE_CHECKING:
 
 ALL, PEERS, PEER, FOREMAN = "@all", "@peers", "peer", "foreman"
 SELECTORS = {FOREMAN: "@foreman", PEER: PEERS}  # by role
-EVERYBODY = ("", ALL)  # "" stands for a broadcast, where there is no token at all
+EVERYBODY = ("", ALL)  # "" stands for a broadcast without any token
 OF_EVERY_GROUP = {token: token for token in (ALL, *SELECTORS.values(), USER)} | {"@user": USER}
 NOBODY = ("@nobody",)
 
 
 class InvalidRecipient(NotFound):
-    """There is nobody to send that to."""
+    """The group has no such recipient."""
 
     code = "INVALID_RECIPIENT"
-    hint = "an actor's id or title, user, @all, @peers or @foreman; leave `to` out to tell everybody"
+    hint = "pass an actor's id or title, user, @all, @peers or @foreman; omit `to` to send to all"
 
 
 class NoEnabledRecipients(Refused):
-    """Nobody whom that is meant for is enabled."""
+    """None of the recipients is enabled."""
 
     code = "NO_ENABLED_RECIPIENTS"
-    hint = "start one of them with `bb actor start`, or send to @all or user"
+    hint = "start a recipient with `bb actor start`, or send to @all or user"
 
 
 class Member(Record):
-    """An actor of the group, as far as messages are concerned."""
+    """The attributes of an actor that matter for messages."""
 
     id: str
     title: str = ""
@@ -50,11 +49,11 @@ class Member(Record):
 
 
 def resolve(tokens: Any, members: Sequence[Member], path: str = "$.to") -> tuple[str, ...]:
-    """The recipients that TOKENS name, each once, in the order given. Nothing is a broadcast."""
+    """The recipients that TOKENS name, without duplicates, in the given order. No tokens mean a broadcast."""
     if tokens is None:
         return ()
     if not isinstance(tokens, list | tuple):
-        raise InvalidRecipient(f"{path} is a list of recipients", path=path)
+        raise InvalidRecipient(f"{path} must be a list of recipients", path=path)
     exact = _exact(members)
     return tuple(dict.fromkeys(_one(token, exact, members, f"{path}[{at}]") for at, token in enumerate(tokens)))
 
@@ -65,7 +64,7 @@ def recipient(token: Any, members: Sequence[Member], path: str) -> str:
 
 
 def _exact(members: Sequence[Member]) -> dict[str, str]:
-    """What means exactly one recipient, whatever others are called."""
+    """The tokens that name exactly one recipient: selectors and ids. They take precedence over titles."""
     exact = {**OF_EVERY_GROUP}
     for member in members:
         exact[member.id] = exact["@" + member.id] = member.id
@@ -73,39 +72,39 @@ def _exact(members: Sequence[Member]) -> dict[str, str]:
 
 
 def _one(token: Any, exact: Mapping[str, str], members: Sequence[Member], path: str) -> str:
-    # A blank is refused: were it dropped, a message meant for somebody would become a broadcast.
+    # A blank token is refused: if it were dropped, a message to one recipient could become a broadcast.
     if not isinstance(token, str) or not (name := token.strip().removeprefix("@")):
-        raise InvalidRecipient(f"{path} names nobody", path=path)
+        raise InvalidRecipient(f"{path} names no recipient", path=path)
     if found := exact.get(token.strip()):
         return found
     called = {member.id for member in members if name.casefold() in _names(member)}
     if len(called) == 1:
         return next(iter(called))
-    reason = f"{', '.join(sorted(called))} are all called" if called else "there is nobody called"
-    raise InvalidRecipient(f"{reason} {token[:60]!r}", path=path, to=token[:60])
+    reason = f"is ambiguous: {', '.join(sorted(called))}" if called else "is not in the group"
+    raise InvalidRecipient(f"the recipient {token[:60]!r} {reason}", path=path, to=token[:60])
 
 
 def _names(member: Member) -> tuple[str, str]:
-    """What a member is called, in any case of letters."""
+    """The names of a member, for comparison without case."""
     return member.id.casefold(), member.title.strip().casefold()
 
 
 def must_reach(to: Sequence[str], members: Sequence[Member], by: str = "") -> None:
-    """Refuse what is meant for actors and finds none enabled but its own sender.
+    """Refuse a message to actors if none of them, except the sender, is enabled.
 
-    What is said to everybody, or to the person too, is never refused: it stands in the ledger for whoever comes.
+    A message to all, or to the person, is never refused: it stays in the ledger for later readers.
     """
     if not to or ALL in to or USER in to:
         return
     awake = {member.id for member in members if member.enabled}
     if awake.isdisjoint(concrete(to, members, by)):
-        raise NoEnabledRecipients(f"no actor that {' '.join(to)[:200]} means is enabled", path="$.to", to=list(to))
+        raise NoEnabledRecipients(f"no actor in {' '.join(to)[:200]} is enabled", path="$.to", to=list(to))
 
 
 def concrete(to: Sequence[str], members: Sequence[Member], by: str = "") -> tuple[str, ...]:
-    """Who of those whom TO means is to do something about the message: acknowledge it, or answer.
+    """The recipients in TO that must act on the message: acknowledge it, or answer.
 
-    Never its sender; the person only when named; who is disabled only when named.
+    The sender is excluded. The person and disabled actors are included only if named.
     """
     named = [member.id for member in members if member.id in to or (member.enabled and _is_meant(member, to))]
     return tuple(who for who in (*named, *([USER] if USER in to else [])) if who != by)
@@ -116,19 +115,19 @@ def _is_meant(member: Member, to: Sequence[str]) -> bool:
 
 
 def is_addressed(who: str, to: Sequence[str], roles: Mapping[str, str]) -> bool:
-    """Whether what goes TO these stands in WHO's inbox, given everybody's role."""
+    """Whether a message to TO is in WHO's inbox, given the actors' ROLES."""
     return not to or not set(tokens_for(who, roles.get(who, ""))).isdisjoint(to)
 
 
 def tokens_for(who: str, role: str) -> tuple[str, ...]:
-    """Under which tokens an index finds what is addressed to WHO; "" stands for a broadcast."""
+    """The tokens that address WHO, for lookups in an index; "" stands for a broadcast."""
     if who == USER:
         return (*EVERYBODY, USER, "@user")
     return (*EVERYBODY, who, *([SELECTORS[role]] if role in SELECTORS else []))
 
 
 def stored(data: Any) -> tuple[str, ...]:
-    """The recipients on a line of history. What cannot be read goes to nobody rather than to everybody."""
+    """The recipients of a recorded message. If they cannot be read, the message is for nobody rather than for all."""
     to = data.get("to") if isinstance(data, dict) else None
     if to is None or to == []:
         return ()

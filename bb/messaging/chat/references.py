@@ -1,8 +1,8 @@
-"""What a message points at (CCCS §8): attachments in the group's own store, and references to anything else.
+"""Attachments in the group's own store, and references to anything else (CCCS §8).
 
-Known members are checked for their form and everything else is kept as it came, so that what a newer client adds
-survives. Whether a blob exists, and whether a hash is true, is for those to say who have the bytes. On reading, kinds
-from the future are as good as any.
+The form of known members is checked. Other members are kept, so that additions of newer clients survive. This module
+does not check whether a blob exists or a hash is correct, because it has no access to the bytes. Readers accept unknown
+kinds.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ IN_MIME_TYPE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#
 
 
 class InvalidAttachments(Usage):
-    """An attachment is a blob of the group: state/blobs/<sha256>_<name>."""
+    """An attachment must be a blob of the group: state/blobs/<sha256>_<name>."""
 
     code = "INVALID_ATTACHMENTS"
-    hint = "put the file into the group's blobs first, under its hash and a plain name"
+    hint = "first store the file in the group's blobs, under its hash and a plain name"
 
 
 class InvalidRefs(Usage):
-    """A reference points at something, in one of the forms of CCCS."""
+    """A reference must have one of the forms of CCCS."""
 
     code = "INVALID_REFS"
-    hint = f"its kind is {', '.join(REFERENCE_KINDS)}"
+    hint = f"pass one of these kinds: {', '.join(REFERENCE_KINDS)}"
 
 
 def attachments(value: Any, path: str = "$.attachments") -> list[dict[str, Any]]:
-    """Attachments that may be written; none is an empty list."""
+    """The checked attachments."""
     return [_attachment(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidAttachments))]
 
 
 def references(value: Any, path: str = "$.refs") -> list[dict[str, Any]]:
-    """References that may be written; none is an empty list."""
+    """The checked references."""
     return [_reference(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidRefs))]
 
 
 def readable(value: Any) -> list[dict[str, Any]]:
-    """Attachments or references on a line of history: all that are objects, whatever their kind."""
+    """Recorded attachments or references: all items that are objects, whatever their kind."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -66,14 +66,14 @@ def _attachment(item: Any, path: str) -> dict[str, Any]:
 def _reference(item: Any, path: str) -> dict[str, Any]:
     kind = item.get("kind") or LINK if isinstance(item, dict) else LINK
     if not isinstance(kind, str) or kind not in REFERENCE_KINDS:
-        raise InvalidRefs(f"{str(kind)[:60]!r} is no kind of reference", path=f"{path}.kind")
+        raise InvalidRefs(f"{str(kind)[:60]!r} is not a kind of reference", path=f"{path}.kind")
     return _checked(item, {PRESENTATION: PRESENTATION_REF, TASK: TASK_REF}.get(kind, LINK_REF), path, InvalidRefs)
 
 
 def _checked(item: Any, members: dict[str, Check], path: str, refusal: type[BbError]) -> dict[str, Any]:
-    """ITEM with its known MEMBERS first, in their order, those that are null left out, and all others as they are."""
+    """ITEM with its known MEMBERS first, in order and without nulls, then all other members unchanged."""
     if not isinstance(item, dict):
-        raise refusal(f"{path} is an object", path=path)
+        raise refusal(f"{path} must be an object", path=path)
     known = {member: check(item.get(member), f"{path}.{member}", refusal) for member, check in members.items()}
     others = {member: value for member, value in item.items() if member not in members}
     return fields.present(known) | (fields.record(others, path, refusal) or {})
@@ -81,7 +81,7 @@ def _checked(item: Any, members: dict[str, Check], path: str, refusal: type[BbEr
 
 def _blob(value: Any, path: str, refusal: type[BbError]) -> str:
     if not blobs.is_blob_path(value):
-        raise refusal(f"{path} is no {blobs.FOLDER}<sha256>_<name>", path=path)
+        raise refusal(f"{path} must have the form {blobs.FOLDER}<sha256>_<name>", path=path)
     return str(value)
 
 
@@ -99,23 +99,23 @@ def _one_of(*among: str) -> Check:
 def _sha256(value: Any, path: str, refusal: type[BbError]) -> str | None:
     found = fields.text(value, path, refusal)
     if found is not None and (len(found) != blobs.HASH_LENGTH or found.strip(IN_SHA256)):
-        raise refusal(f"{path} is no SHA-256: 64 hexadecimal digits", path=path)
+        raise refusal(f"{path} must be a SHA-256: 64 hexadecimal digits", path=path)
     return found and found.lower()
 
 
 def _mime_type(value: Any, path: str, refusal: type[BbError]) -> str | None:
-    """`type/subtype`, and after a semicolon whatever parameters it has."""
+    """VALUE as `type/subtype`, optionally with parameters after a semicolon."""
     found = fields.name(value, path, refusal)
     kind, slash, rest = (found or "").partition("/")
     subtype = rest.partition(";")[0].rstrip()
     if found is not None and not (kind and slash and subtype and not (kind + subtype).strip(IN_MIME_TYPE)):
-        raise refusal(f"{path} is no MIME type such as text/plain", path=path)
+        raise refusal(f"{path} must be a MIME type such as text/plain", path=path)
     return found
 
 
 def _version(value: Any, path: str, refusal: type[BbError]) -> int | None:
     if value is not None and (type(value) is not int or value != 1):
-        raise refusal(f"{path} is 1", path=path)
+        raise refusal(f"{path} must be 1", path=path)
     return value
 
 
@@ -128,7 +128,7 @@ def _snapshot(value: Any, path: str, refusal: type[BbError]) -> dict[str, Any] |
 
 
 def _refuse_another_hash(checked: dict[str, Any], path: str, refusal: type[BbError]) -> None:
-    """A blob's path has its hash; one told beside it is the same."""
+    """Refuse a `sha256` that differs from the hash in the blob's path."""
     if checked.get("sha256", blobs.hash_in(checked["path"])) != blobs.hash_in(checked["path"]):
         raise refusal(f"{path}.sha256 is not the hash in its path", path=f"{path}.sha256")
 

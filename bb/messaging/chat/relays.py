@@ -1,7 +1,7 @@
-"""A message that crosses from one group into another (CCCS §9; IPC §8.5 `send_cross_group`).
+"""Messages relayed from one group to another (CCCS §9; IPC §8.5 `send_cross_group`).
 
-The destination's message says where it comes from. It carries the original's words, or as many as there is room for and
-a mark that says so. The origin keeps a copy for the record, addressed to the person, that nobody need acknowledge.
+The message in the destination names its source. It has the original text, truncated with a mark if it is too long. The
+source group keeps a copy, addressed to the person, that needs no acknowledgement.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ TRUNCATED = "[Truncated] "
 
 
 class MissingDstGroupId(Usage):
-    """A message that crosses needs a group to go to."""
+    """A relayed message needs a destination group."""
 
     code = "MISSING_DST_GROUP_ID"
     hint = "pass dst_group_id"
 
 
 class InvalidDstGroupId(Usage):
-    """A message crosses from one group into another."""
+    """The destination of a relayed message must be another group."""
 
     code = "INVALID_DST_GROUP_ID"
-    hint = "within one group, `send` is enough"
+    hint = "within one group, use `send`"
 
 
 class AttachmentsNotSupported(Refused):
-    """Attachments stay in their group."""
+    """Attachments cannot be relayed to another group."""
 
     code = "ATTACHMENTS_NOT_SUPPORTED"
     hint = "send them again in the other group"
 
 
 def crossing(group_id: str, dst_group_id: Any, attachments: Any = None) -> str:
-    """The group that a message from GROUP_ID goes to, if it may."""
+    """The destination group of a message from GROUP_ID, if it may be relayed."""
     where = fields.name(dst_group_id, "$.dst_group_id", InvalidDstGroupId)
     if where is None:
         raise MissingDstGroupId(path="$.dst_group_id")
@@ -56,7 +56,7 @@ def crossing(group_id: str, dst_group_id: Any, attachments: Any = None) -> str:
 def source_copy(
     *, by: Any, members: Sequence[Member], dst_group_id: str, dst_to: Sequence[str], **said: Any
 ) -> dict[str, Any]:
-    """What the origin keeps of a message that went to another group: where it went, and to whom there."""
+    """The source group's copy of a message relayed to another group, with its destination and recipients."""
     kept = {name: value for name, value in said.items() if name not in ("src_group_id", "src_event_id")}
     return message.compose(**kept, by=by, to=(USER,), members=members, dst_group_id=dst_group_id, dst_to=list(dst_to))
 
@@ -72,7 +72,7 @@ def relayed(
     longest: int | None = None,
     **said: Any,
 ) -> dict[str, Any]:
-    """What the destination is told: the original's words, at most LONGEST characters, and where they are from."""
+    """The message for the destination: its source, and at most LONGEST characters of the original text."""
     kept = {name: value for name, value in said.items() if name not in ("dst_group_id", "dst_to")}
     source = {"src_group_id": src_group_id, "src_event_id": src_event_id}
     if missing := [name for name, value in source.items() if not value]:
@@ -81,7 +81,7 @@ def relayed(
 
 
 def carried(text: Any, longest: int | None) -> Any:
-    """TEXT as it stands, or its beginning behind a mark that says so: LONGEST characters, the mark included."""
+    """TEXT, or its beginning after a mark if it is longer than LONGEST characters; the mark counts too."""
     if not isinstance(text, str) or longest is None or len(text) <= longest:
         return text
     return (TRUNCATED + text)[: max(longest, len(TRUNCATED))]

@@ -1,2 +1,1 @@
-"""Mail between agents (Operative Protocol): sending, each copy's state, and the notices that a person's command
-sends."""
+"""Mail between agents (Operative Protocol): sending, the state of each copy, and notifications of a person's orders."""

@@ -1,7 +1,7 @@
-"""Who may send, read and accept what (Operative Protocol §6.2; mail of the original command line).
+"""The rules for sending, reading and accepting mail (Operative Protocol §6.2; mail of the original command line).
 
-Rules are asked in a fixed order, so that a request with several mistakes is always refused for the same one: sender,
-recipient, bead, category, subject and body, the event's fields, fan-out, scope.
+Rules are checked in a fixed order, so that a request with several mistakes is always refused for the same one: sender,
+recipient, bead, category, subject and body, payload, fan-out, scope.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bb.coordination.facts import Resolved
 
 DECISION, INFO, CATEGORIES = facts.DECISION, facts.INFO, facts.CATEGORIES
-LABELS = {**events.LABELS, DECISION: "Deciding"}  # any other: "Update"
+LABELS = {**events.LABELS, DECISION: "Deciding"}  # for other categories: "Update"
 BROADCAST, ROLE = "broadcast", "role:"
 
 SUBJECT_LENGTH, BODY_LENGTH = validity.SUBJECT_LENGTH, 262_144
@@ -43,77 +43,77 @@ class UnknownSender(NotFound):
     """The sender is not registered."""
 
     code = "UNKNOWN_SENDER"
-    hint = "`bb agent register --name NAME --role ROLE` adds an agent"
+    hint = "register the agent: `bb agent register --name NAME --role ROLE`"
 
 
 class UnknownRecipient(NotFound):
-    """There is nobody to send that to."""
+    """The recipient is not registered, or no agent matches it."""
 
     code = "UNKNOWN_RECIPIENT"
-    hint = "`bb agent list` shows who is here; `role:ROLE`, `broadcast` and `user` (the person) work too"
+    hint = "list the agents: `bb agent list`; other recipients: `role:ROLE`, `broadcast`, `user` (the person)"
 
 
 class MissingBeadId(Usage):
-    """A message is about a bead."""
+    """A message needs the id of a bead."""
 
     code = "MISSING_BEAD_ID"
     hint = "pass --bead ID"
 
 
 class InvalidCategory(Usage):
-    """A category is HANDOFF, BLOCKED, DECISION or INFO."""
+    """The category must be HANDOFF, BLOCKED, DECISION or INFO."""
 
     code = "INVALID_CATEGORY"
-    hint = "HANDOFF and BLOCKED ask to be accepted; DECISION and INFO do not"
+    hint = "HANDOFF and BLOCKED require acknowledgement; DECISION and INFO do not"
 
 
 class InvalidMessage(Usage):
     """A message needs a subject of one line and a body."""
 
     code = "INVALID_MESSAGE"
-    hint = "`--help` behind the command names its texts; `-` for the main one reads it from stdin"
+    hint = "see the options with `--help`; pass `-` as the main text to read it from stdin"
 
 
 class InvalidState(Usage):
-    """A message is unread, read or acked."""
+    """The state of a message is unread, read or acked."""
 
     code = "INVALID_STATE"
     hint = "for example --state unread"
 
 
 class InvalidLimit(Usage):
-    """A limit is a whole number from 1 to 500."""
+    """The limit must be a whole number from 1 to 500."""
 
     code = "INVALID_LIMIT"
     hint = "for example --limit 50"
 
 
 class InvalidMessageId(Usage):
-    """That cannot be the id of a message."""
+    """That is not a valid message id."""
 
     code = "INVALID_MESSAGE_ID"
-    hint = "`bb agent inbox` shows the ids"
+    hint = "list the ids: `bb agent inbox`"
 
 
 class MessageNotFound(NotFound):
-    """There is no such message."""
+    """No message has that id."""
 
     code = "MESSAGE_NOT_FOUND"
-    hint = "`bb agent inbox` shows the ids"
+    hint = "list the ids: `bb agent inbox`"
 
 
 class ReadForbidden(Forbidden):
-    """The message went to somebody else, who alone may mark it as seen."""
+    """Only a recipient may mark that message as read."""
 
     code = "READ_FORBIDDEN"
-    hint = "`bb agent inbox` shows your own messages"
+    hint = "list your own messages: `bb agent inbox`"
 
 
 class AckForbidden(Forbidden):
-    """The message went to somebody else, who alone may accept it."""
+    """Only a recipient may acknowledge that message."""
 
     code = "ACK_FORBIDDEN"
-    hint = "`bb agent inbox` shows your own messages"
+    hint = "list your own messages: `bb agent inbox`"
 
 
 def compose(
@@ -130,20 +130,21 @@ def compose(
     everybody: Callable[[], Sequence[tuple[str, str]]],
     is_known: Callable[[str], bool],
 ) -> Sent:
-    """The message, if it may be sent. EVERYBODY are the agents in service, each with its role; SCOPE refuses last."""
+    """The message, if it may be sent. EVERYBODY returns the agents in service with their roles. SCOPE is called last,
+    because it may refuse."""
     if not (sender == ids.PERSON or (ids.is_actor_id(sender) and is_known(sender))):
         raise UnknownSender(f"no agent {sender[:60]!r} is registered", agent_id=sender[:60])
     is_group = to == BROADCAST or to.startswith(ROLE)
     if not (is_group or to == ids.PERSON or (ids.is_actor_id(to) and is_known(to))):
-        raise UnknownRecipient(f"no agent {to[:60]!r} is in service here", to=to[:60])
+        raise UnknownRecipient(f"no agent {to[:60]!r} is registered", to=to[:60])
     bead = _bead(bead)
     if category not in CATEGORIES:
-        raise InvalidCategory(f"{category[:40]!r} is no category; {InvalidCategory.__doc__}")
+        raise InvalidCategory(f"{category[:40]!r} is not a category; use HANDOFF, BLOCKED, DECISION or INFO")
     subject = subject.strip()
     if not is_subject(subject) or has_control(subject):
-        raise InvalidMessage(f"a subject is one line of 1 to {SUBJECT_LENGTH} characters", path="$.subject")
+        raise InvalidMessage(f"the subject must be one line of 1 to {SUBJECT_LENGTH} characters", path="$.subject")
     if not body.strip() or len(body) > BODY_LENGTH:
-        raise InvalidMessage(f"a body has 1 to {BODY_LENGTH:,} characters", path="$.body")
+        raise InvalidMessage(f"the body must have 1 to {BODY_LENGTH:,} characters", path="$.body")
     if payload is None and category in (events.HANDOFF, events.BLOCKED):
         payload = _payload(category, subject, body)
     if payload is not None:
@@ -158,34 +159,33 @@ def _bead(text: str) -> str:
     if not text.strip():
         raise MissingBeadId
     if not is_bead(text.strip()) or not text.strip().isprintable():
-        raise MissingBeadId(
-            f"a bead's id is one line of 1 to {BEAD_LENGTH} characters", hint="for example --bead bb-12"
-        )
+        message = f"the bead's id must be one line of 1 to {BEAD_LENGTH} characters"
+        raise MissingBeadId(message, hint="for example --bead bb-12")
     return text.strip()
 
 
 def _thread(text: str | None, bead: str) -> str:
-    """The conversation that was named, else the bead's."""
+    """The thread TEXT, or else the bead's thread."""
     thread = (text or "").strip() or f"bead:{bead}"
     if not is_thread(thread) or not thread.isprintable():
-        raise InvalidMessage(f"a thread's name is one line of at most {THREAD_LENGTH} characters", path="$.thread")
+        raise InvalidMessage(f"the thread must be one line of at most {THREAD_LENGTH} characters", path="$.thread")
     return thread
 
 
 def _fan_out(sender: str, to: str, everybody: Callable[[], Sequence[tuple[str, str]]]) -> tuple[str, ...]:
-    """Everybody meant but the sender."""
+    """The agents that TO matches, except the sender."""
     role = to.removeprefix(ROLE)
-    meant = [agent for agent, its_role in everybody() if to == BROADCAST or its_role == role]
-    if not meant:
-        what = "is nobody to broadcast to" if to == BROADCAST else f"are no agents with role {role[:60]!r}"
-        raise UnknownRecipient(f"there {what}", to=to[:60])
-    if others := tuple(agent for agent in meant if agent != sender):
+    matching = [agent for agent, its_role in everybody() if to == BROADCAST or its_role == role]
+    if not matching:
+        which = "to broadcast to" if to == BROADCAST else f"with role {role[:60]!r}"
+        raise UnknownRecipient(f"there are no agents {which}", to=to[:60])
+    if others := tuple(agent for agent in matching if agent != sender):
         return others
-    raise UnknownRecipient("all recipients were excluded: only the sender is left", to=to[:60])
+    raise UnknownRecipient("all recipients were excluded: the sender is the only agent that matches", to=to[:60])
 
 
 def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
-    """What a plain message of a category that is a protocol event says in the event's fields."""
+    """The payload of a HANDOFF or BLOCKED event that was sent as a plain message."""
     if category == events.HANDOFF:
         return {"subject": subject, "summary": body, "next_action": body, "requires_ack": True}
     return {
@@ -198,7 +198,7 @@ def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
 
 
 def about(facts: Sequence[Any]) -> list[Sent]:
-    """What those are told whose reservations others took over, work beside, or have touched."""
+    """The notifications to the owners of the reservations in FACTS about incursions."""
     return [_told(fact) for fact in facts if isinstance(fact, Incurred) and fact.outcome in TOLD]
 
 
@@ -206,20 +206,20 @@ TOLD = {
     TAKEN_OVER: "{incoming} took over {held}. {hint}.",
     OVERLAPPING: "{incoming} works in {scope}, which overlaps {held}. {hint}.",
     TOUCHED: "{incoming} changed {where}; you hold {held}. {hint}.",
-    CONTESTED: "{incoming}, your reservation of {scope} does not stand. {hint}.",
+    CONTESTED: "{incoming}, your reservation of {scope} is not valid. {hint}.",
 }
 SETTLED = {
-    ACCEPTED: "{who} accepts what {incoming} did in {where}.",
-    REVERTED: "{who} says that what {incoming} did in {where} is reverted.",
-    TRANSFERRED: "{who} leaves {held} to {incoming}.",
+    ACCEPTED: "{who} accepted the changes of {incoming} in {where}.",
+    REVERTED: "{who} resolved the changes of {incoming} in {where} as reverted.",
+    TRANSFERRED: "{who} transferred {held} to {incoming}.",
 }
 
 
 def settled(fact: Incurred, resolved: Resolved) -> list[Sent]:
-    """What those are told whom an INCURSION concerns, when another of them has settled it."""
-    who, said = resolved.agent, SETTLED[resolved.state]
-    text = said.format(who=who, where=fact.where, held=fact.held, incoming=fact.incoming)
-    to = tuple(each for each in dict.fromkeys([fact.owner, fact.incoming]) if each != who)
+    """The notification to the owner and the incoming agent that another agent has resolved their INCURSION."""
+    who = resolved.agent
+    text = SETTLED[resolved.state].format(who=who, where=fact.where, held=fact.held, incoming=fact.incoming)
+    to = tuple(agent for agent in dict.fromkeys([fact.owner, fact.incoming]) if agent != who)
     body = f"{text} {resolved.note}" if resolved.note else text
     return [Sent(who, to, INFO, _subject(text), body, fact.bead, f"bead:{fact.bead}", False)] if to else []
 
@@ -236,7 +236,7 @@ def _subject(text: str) -> str:
 
 
 def _found(fact: Incurred) -> list[str]:
-    """What was touched, one path in a line."""
+    """The changed paths, one on each line."""
     if fact.outcome != TOUCHED:
         return []
     left_out = [f"… and {fact.count - len(fact.paths)} more"] if fact.count > len(fact.paths) else []
@@ -245,16 +245,16 @@ def _found(fact: Incurred) -> list[str]:
 
 
 def message_id(event: str, agent: str, *, is_alone: bool) -> str:
-    """What a recipient calls its copy."""
+    """The id of a recipient's copy of a message."""
     return event if is_alone else f"{event}_{agent}"
 
 
 def split_message_id(text: str) -> tuple[str, str | None]:
-    """The event and, where it went to several, the recipient whose copy is meant."""
+    """The event and, if the message has several recipients, the recipient of the copy."""
     if not text.strip():
-        raise MessageNotFound("no message was named")
+        raise MessageNotFound("the message id is empty")
     if not text.replace("_", "").replace("-", "").replace(":", "").replace(".", "").isalnum() or not text.isascii():
-        raise InvalidMessageId(f"{text[:60]!r} cannot be the id of a message")
+        raise InvalidMessageId(f"{text[:60]!r} is not a valid message id")
     event, _, agent = text.partition("_")
     try:
         ids.split_event_id(event)

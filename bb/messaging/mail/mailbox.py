@@ -1,9 +1,9 @@
-"""What became of each copy of a message: unread, read, acked. A copy is named `<event> <recipient>`.
+"""The state of each copy of a message: unread, read, acked. A copy is named `<event> <recipient>`.
 
-    unread ──read──> read ──ack──> acked        ack on an unread copy reads it too
-       └────────────ack──────────────^          what is acked stays so; the first times count
+    unread ──read──> read ──ack──> acked        acknowledging an unread copy also marks it as read
+       └────────────ack──────────────^          acked is final; the first time of each step counts
 
-Only the recipient's own gestures count, and each is a register that keeps its earliest time.
+Only the recipient's own facts count. Each step is a register that keeps its earliest time.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ def step(state: State | None, fact: MailFact, at: Place, ts: str) -> State:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:
-    """What a copy is found by; nothing until it is known here that the message was sent."""
+    """The search terms of a copy; none until the message itself has arrived in this clone."""
     if "sent" not in state:
         return []
     _, _, agent = name.partition(" ")
     *at, (category, _, requires_ack, _) = state["sent"]
     place = sortable(at)
-    found = [(f"to {agent}", place)]
+    terms = [(f"to {agent}", place)]
     if category == HANDOFF:
-        found.append((f"handed to {agent}", place))
+        terms.append((f"handed to {agent}", place))
     if state_of(state) == UNREAD:
-        found.append((f"unread {agent}", place))
+        terms.append((f"unread {agent}", place))
     if requires_ack and "acked" not in state:
-        found += [("owed", f"{place} {agent}"), (f"owed {agent}", place)]
-    return found
+        terms += [("owed", f"{place} {agent}"), (f"owed {agent}", place)]
+    return terms
 
 
 def state_of(state: State) -> str:

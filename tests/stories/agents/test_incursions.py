@@ -133,7 +133,7 @@ def test_the_owner_accepts_and_who_came_in_is_told(repo: Scratch):
         "at": repo.settings["BB_NOW"],
         "note": "Thank you.",
     }
-    assert inbox(repo, OTTER)[0]["body"] == f"{HARBOR} accepts what {OTTER} did in src/a.py. Thank you."
+    assert inbox(repo, OTTER)[0]["body"] == f"{HARBOR} accepted the changes of {OTTER} in src/a.py. Thank you."
     assert holders(repo) == {"src": HARBOR}
     shown = repo.bb("protocol", "show", event).out
     assert "src/a.py" in shown

@@ -184,7 +184,7 @@ def test_a_paused_agent_changes_nothing_and_is_told_why(repo: Near, words: tuple
     repo.json("agent", "pause", OTTER, "--why", WHY)
     refused = repo.json(*words, "--agent", OTTER)
     assert (refused.status, refused.code) == (4, "AGENT_PAUSED")
-    assert refused.envelope["error"]["message"] == f'user has paused you, since {NOON}: "{WHY}"'
+    assert refused.envelope["error"]["message"] == f'user paused you at {NOON}: "{WHY}"'
     assert "AGENT_PAUSED" not in repo.json(*words, "--agent", HARBOR).out
 
     repo.json("agent", "unpause", OTTER)
@@ -273,7 +273,7 @@ def test_a_paused_agent_is_given_nothing(repo: Near):
     repo.json("agent", "pause", HARBOR)
     refused = repo.json("agent", "transfer", "--agent", OTTER, "--scope", "src", "--to", HARBOR)
     assert refused.code == "AGENT_PAUSED"
-    assert f"user has paused {HARBOR}" in refused.envelope["error"]["message"]
+    assert f"user paused {HARBOR} at " in refused.envelope["error"]["message"]
 
 
 # -- passing on
@@ -294,7 +294,7 @@ def test_what_is_passed_on_is_held_on_as_it_was(repo: Near, who: str):
     assert check(repo, "docs", OTTER).code == "PATH_HELD"
     assert repo.json("agent", "release", "--agent", OTTER, "--scope", "docs").code == "RELEASE_FORBIDDEN"
     for agent in {OTTER, HARBOR} - {who}:
-        assert inbox(repo, agent)[0]["subject"] == f"{who} has passed docs on to {HARBOR}: my day ends"
+        assert inbox(repo, agent)[0]["subject"] == f"{who} has transferred docs to {HARBOR}: my day ends"
     lines = [each for each in log(repo, "--limit", "10") if each["kind"] == "x.bb.transferred"]
     assert [(each["by"], each["data"]["holder"]) for each in lines] == [(who, HARBOR)]
 
@@ -445,7 +445,7 @@ def test_a_secret_in_an_orders_reason_is_gone_from_all_but_the_order_when_the_hi
     for order in orders:
         refused = repo.json("ledger", "redact", order["id"], "--reason", "a slip", "--agent", "user")
         assert refused.code == "NOT_REDACTABLE"
-        for said in ("change that secret", "another --why", "redact the messages", "docs/sync.md"):
+        for said in ("change the secret", "another --why", "redact the messages", "docs/sync.md"):
             assert said in refused.envelope["error"]["hint"]
     repo.json("freeze", "src", "--why", WHY)
     repo.json("agent", "pause", OTTER, "--why", WHY)

@@ -38,7 +38,7 @@ def test_the_shared_stash_is_left_alone_in_every_editor(repo: Scratch, name: str
     with nothing_written(repo):
         why = why_not(repo, "git stash && git pull", name)
 
-    assert f"{HARBOR} is at work here" in why
+    assert f"other active agents here: {HARBOR}." in why
     assert "git switch -c" in why
     assert why_not(repo, "git stash list", name) == ""
 
@@ -139,7 +139,7 @@ def test_the_worktree_of_a_session_is_not_removed_under_it(repo: Scratch, tmp_pa
     assert why_not(repo, f"git worktree remove {side}") == ""
 
     hook(repo, "session-start", "claude/session-start", "--agent", HARBOR, cwd=side)
-    assert f"in which {HARBOR} works" in why_not(repo, f"git worktree remove {side}")
+    assert f"would remove the worktree of {HARBOR}" in why_not(repo, f"git worktree remove {side}")
 
     (repo.store / "sessions").rename(tmp_path / "elsewhere")
     (side / "new.txt").write_text("?")

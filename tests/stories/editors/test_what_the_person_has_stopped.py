@@ -76,7 +76,7 @@ def test_who_has_changed_it_all_the_same_is_told_and_the_person_has_an_incursion
 def test_a_paused_agent_edits_nothing_in_any_editor(repo: Scratch, name: str):
     say(repo, "agent", "pause", OTTER, "--why", WHY)
     why = refusal(hook(repo, "pre-tool", name, "--agent", OTTER))
-    assert f'user has paused you, since {NOON}: "{WHY}"' in why
+    assert f'user paused you at {NOON}: "{WHY}"' in why
     assert "protocol handoff" in why
     say(repo, "agent", "unpause", OTTER)
     assert refusal(hook(repo, "pre-tool", name, "--agent", OTTER)) == ""
@@ -97,7 +97,7 @@ def test_a_new_session_and_its_next_prompt_say_what_is_paused_and_frozen_once(re
     )
 
     first = context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER))
-    assert f'user has paused everybody, since {NOON}: "wait"' in first
+    assert f'user paused all agents at {NOON}: "wait"' in first
     assert f'user has frozen src/a.py: "{WHY}". You hold it, but you may not change it.' in first
     assert context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER)) == ""
 
@@ -105,7 +105,7 @@ def test_a_new_session_and_its_next_prompt_say_what_is_paused_and_frozen_once(re
 def test_before_it_stops_a_paused_agent_is_reminded_of_what_others_could_go_on_with(repo: Scratch):
     say(repo, "agent", "pause", OTTER, "--why", WHY)
     reason = reply(hook(repo, "stop", "claude/stop", "--agent", OTTER))["reason"]
-    assert f'user has paused you, since {NOON}: "{WHY}"' in reason
+    assert f'user paused you at {NOON}: "{WHY}"' in reason
     assert "You still hold src" in reason
 
 

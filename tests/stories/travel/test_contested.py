@@ -50,7 +50,7 @@ def test_the_loser_is_told_by_mail_and_by_its_next_heartbeat(pair: list[Clone]):
     beat = there.ask("agent.heartbeat", agent=COBALT)
 
     assert AMBER in told["body"]
-    assert "does not stand" in told["subject"]
+    assert "is not valid" in told["subject"]
     assert beat["contested"] == ["src/parser"]
     assert "contested" not in here.ask("agent.heartbeat", agent=AMBER)
     assert there.holds() == here.holds() | {(COBALT, "src/parser", "contested")}
