@@ -21,6 +21,8 @@ PERSON = "user"  # the human principal of CCCS: the person who steers the agents
 AGENT_LENGTH = range(3, 49)
 ACTOR_LENGTH = range(1, 49)
 WRITER_LENGTH = 12
+SESSION_LENGTH = 16  # characters of the digest that stands for a session
+NAMED_BY_BB = "?"  # prefix of a session's digest if bb generated its id and no caller has presented it yet
 
 # Names with a meaning in CCCS and CCCC, and names that Windows file systems refuse. An agent with such a name could act
 # as another principal, or could not have a file.
@@ -132,3 +134,9 @@ def order_of(lamport: int, event: str) -> Order:
     """The position of an event in the total order."""
     writer, n = split_event_id(event)
     return lamport, writer, n
+
+
+def is_session(value: object) -> bool:
+    """Whether VALUE, read from the ledger, is a session's digest."""
+    bare = value.removeprefix(NAMED_BY_BB) if isinstance(value, str) else ""
+    return len(bare) == SESSION_LENGTH and not bare.strip(DIGITS + "abcdef")

@@ -10,7 +10,7 @@ from bb.coordination.agents.callers import InvalidSession, NotYourName, SessionS
 from bb.coordination.agents.identity import AdoptionNeeded
 from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Seen, Updated
-from bb.kernel import clock
+from bb.kernel import clock, ids
 
 ONE, TWO, THREE = (callers.key(name) for name in ("one", "two", "three"))
 NOON, MINUTE = 1_767_614_400_000, clock.MINUTE
@@ -126,10 +126,10 @@ def test_a_bb_session_that_is_none_is_refused(own: str):
 
 
 def test_the_ledger_has_a_digest_and_never_the_id():
-    assert callers.is_session(callers.key("a-private-id"))
-    assert callers.is_session("?" + callers.key("a-private-id"))
+    assert ids.is_session(callers.key("a-private-id"))
+    assert ids.is_session("?" + callers.key("a-private-id"))
     for other in (None, 7, "", "?", "a-private-id", "0" * 15, "0" * 17, "G" * 16, "??" + "0" * 15):
-        assert not callers.is_session(other)
+        assert not ids.is_session(other)
 
 
 # -- what BB_AGENT says, and what the request says

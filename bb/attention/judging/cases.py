@@ -8,7 +8,7 @@ from __future__ import annotations
 from bb.attention.decision import Decision
 from bb.attention.judging.standing import standing
 from bb.attention.messages import message
-from bb.attention.messages.messages import in_window
+from bb.attention.messages.messages import in_window, is_the_persons
 from bb.attention.refusals import UnknownAgent, no_event
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
@@ -88,7 +88,7 @@ def current_message(book: Book, known: Kept) -> Message:
     said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
         said = said.but(text="", parts=(), more={})
-    is_unverified = data.get(message.UNSIGNED) is True and message.is_the_persons(said)
+    is_unverified = data.get(message.UNSIGNED) is True and is_the_persons(said)
     return said.but(event=known.event, version=known.version, is_unverified=is_unverified)
 
 

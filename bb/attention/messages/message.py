@@ -6,7 +6,6 @@ The members of CCCS (`text`, `to`, `reply_to`) are where CCCS puts them; everyth
 from __future__ import annotations
 
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
-from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 from bb.kernel.validity import is_line_or_nothing
 
@@ -14,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
-
-    from bb.attention.messages.messages import Kept
 
     T = TypeVar("T")
 
@@ -67,11 +64,6 @@ class Message(Record):
     def content(self) -> list[dict[str, Any]]:
         """The parts of the message."""
         return list(self.parts) or [{"type": "text", "text": self.text}]
-
-
-def is_the_persons(said: Message | Kept) -> bool:
-    """Whether a message is in the person's name. This includes one sent by `bb chat send` with the options of C2A."""
-    return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
 
 
 # member of `c2a` -> field of Message, in the order in which they are written

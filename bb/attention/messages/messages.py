@@ -12,6 +12,7 @@ from bb.attention.messages import outbox_states
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
+from bb.kernel.ids import PERSON
 from bb.kernel.order import earliest, latest, sortable
 from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bb.attention.messages.message import Message
     from bb.kernel.order import Place, State
 
     MessageFact = Posted | Edited | Deleted | Posting | Sent | Incurred
@@ -83,6 +85,11 @@ class Kept(Record):
     def window(self) -> str:
         """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
+
+
+def is_the_persons(said: Message | Kept) -> bool:
+    """Whether a message is in the person's name. This includes one sent by `bb chat send` with the options of C2A."""
+    return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
 
 
 def keys(fact: MessageFact, at: Place) -> list[str]:

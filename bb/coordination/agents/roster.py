@@ -6,9 +6,9 @@ registration keeps the lowest. The ledger passes each line once, so clones with 
 
 from __future__ import annotations
 
-from bb.coordination.agents.callers import NAMED_BY_BB, is_session
 from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
 from bb.kernel import clock
+from bb.kernel.ids import NAMED_BY_BB, is_session
 from bb.kernel.order import earliest, latest, sortable
 from bb.kernel.record import Record
 

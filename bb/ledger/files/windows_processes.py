@@ -1,4 +1,4 @@
-"""`processes.Child` for systems without a suitable `posix_spawn` (Windows, old macOS), by `subprocess`."""
+"""`child.Child` for systems without a suitable `posix_spawn` (Windows, old macOS), by `subprocess`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import threading
 from contextlib import suppress
 
-from bb.ledger.files.processes import GRACE, Child, TooMuch
+from bb.ledger.files.child import GRACE, Child, TooMuch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import os
 
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
-from bb.ledger.files import disk, processes
+from bb.ledger.files import child, disk, processes
+from bb.ledger.files.child import Child
 from bb.ledger.git import ownership
 from bb.ledger.git import place as places
 
@@ -133,7 +134,7 @@ def ask(
     """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes."""
     try:
         status, out, err = _started(arguments, git_dir, at, env).finish(given, patience, most)
-    except processes.TooMuch:
+    except child.TooMuch:
         raise SaidTooMuch(f"git {arguments[0]} printed more than {most:,} bytes") from None
     return Done(status, out, err.decode("utf-8", "replace"))
 
@@ -201,9 +202,7 @@ TOO_LARGE = "attempting to allocate "  # git's error message at that limit
 IN_PIECES = ("-c", "core.bigFileThreshold=16m")
 
 
-def _started(
-    arguments: Sequence[str], git_dir: str | None, at: str | None, env: Mapping[str, str] | None
-) -> processes.Child:
+def _started(arguments: Sequence[str], git_dir: str | None, at: str | None, env: Mapping[str, str] | None) -> Child:
     """Start git for a repository, after checking its owner. Every start of git for a repository goes through here."""
     for path in (at, git_dir):
         if path is not None:
@@ -228,7 +227,7 @@ def _environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
     return {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED} | QUIET
 
 
-def _spawned(command: Sequence[str], env: Mapping[str, str]) -> processes.Child:
+def _spawned(command: Sequence[str], env: Mapping[str, str]) -> Child:
     """Start git; GitNotFound or GitFailed if that is not possible.
 
     The umask keeps other users from writing the files that git makes. git, the umask and `core.sharedRepository`

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.agents import callers, liveness
+from bb.coordination.agents import liveness
 from bb.kernel import clock, ids, json_text, validity
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -71,7 +71,7 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             paused = members.get("paused")
             paused = paused if _is_pause(paused) else None
             session = members.get("session", "")
-            session = session if callers.is_session(session) else ""
+            session = session if ids.is_session(session) else ""
             is_remote = members.get("remote") is True
             return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Protocol, Self
 
     from bb.ledger.files.lock import Lock
+    from bb.ledger.index.index import Index
     from bb.ledger.journal.journal import Journal
-    from bb.ledger.records.store import Store
+
+    class Store(Protocol):
+        """What a batch needs of the store it belongs to."""
+
+        @property
+        def index(self) -> Index: ...
+        def end_batch(self) -> None: ...
+        def has_read(self, journal: Journal, end: tuple[int, int]) -> bool: ...
 
 
 class Batch:

@@ -23,11 +23,25 @@ from bb.ledger.signing.verdicts import Law
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
     from bb.ledger.git.place import Place
-    from bb.ledger.records.store import Store
+    from bb.ledger.journal.clone import Clone
     from bb.ledger.signing.keys import Key
+
+    class Store(Protocol):
+        """What this module needs of the store."""
+
+        place: Place
+        path: str
+
+        @property
+        def clone(self) -> Clone: ...
+        @property
+        def exists(self) -> bool: ...
+        @property
+        def writer(self) -> str | None: ...
+
 
 NAME = "signers.json"
 LARGEST = 2 * signers.LARGEST

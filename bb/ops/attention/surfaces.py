@@ -10,7 +10,7 @@ from bb.attention.messages import envelopes, messages
 from bb.attention.messages.message import in_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import threads, tuning
-from bb.attention.state.cached import Gathered
+from bb.attention.state.book import Gathered
 from bb.attention.surfaces import SURFACES
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel import json_text

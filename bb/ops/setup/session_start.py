@@ -215,7 +215,7 @@ def _resumed(
     """Record the RESUME (§3.4) and the new session of the name, if STILL allows it under the ledger's lock."""
     name, text = known.agent_id, adoption.told(evidence, beads)
     named = None if desk.sessions else callers.fresh(os.urandom(8))
-    session = desk.sessions[0] if desk.sessions else f"{callers.NAMED_BY_BB}{callers.key(named or '')}"
+    session = desk.sessions[0] if desk.sessions else f"{ids.NAMED_BY_BB}{callers.key(named or '')}"
 
     def decide(index: Index) -> list[Any]:
         known = still(index)

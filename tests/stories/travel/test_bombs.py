@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bb.ledger.files import processes
+from bb.ledger.files.child import Child, TooMuch
 from bb.ledger.files.windows_processes import PlainChild
 from bb.ledger.journal import line as lines
 from bb.ledger.published import bounds
@@ -203,12 +203,12 @@ def test_a_file_has_no_more_lines_than_fit_into_it():
         bounds.must_be_lines(b"{}\n" * 10, "a file")
 
 
-@pytest.mark.parametrize("kind", [processes.Child, PlainChild])
+@pytest.mark.parametrize("kind", [Child, PlainChild])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_program_that_says_more_than_it_may_is_stopped(kind: type[processes.Child], stream: str):
+def test_a_program_that_says_more_than_it_may_is_stopped(kind: type[Child], stream: str):
     endless = f"import sys\nwhile True: sys.{stream}.write('x' * 65536)"
 
-    with pytest.raises(processes.TooMuch):
+    with pytest.raises(TooMuch):
         kind([sys.executable, "-c", endless], dict(environment())).finish(b"", 60, 1 << 20)
 
     said = kind([sys.executable, "-c", "print(input())"], dict(environment())).finish(b"hello\n", 60, 100)
