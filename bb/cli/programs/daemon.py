@@ -14,7 +14,7 @@ from bb.cli.programs import daemon_log, extras
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError, Busy, Refused
 from bb.ledger.files import disk
-from bb.ledger.git.git import SCRUBBED
+from bb.ledger.git.program import SCRUBBED
 from bb.ledger.local import descriptor
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.desk.live_daemon import DaemonUnavailable

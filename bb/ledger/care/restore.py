@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Link
@@ -36,7 +36,7 @@ def restore(store: Store, damage: Damage) -> bool:
         try:
             published = _published(store, tip, damage)
             whole = _following(published, _behind(journal, damage), damage, journal.link_before(damage.n))
-        except git.GitFailed:
+        except program.GitFailed:
             continue
         if whole is None:
             continue

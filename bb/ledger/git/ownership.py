@@ -12,6 +12,7 @@ import os
 import time
 
 from bb.kernel.errors import Forbidden
+from bb.kernel.show import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,14 @@ def refuse_foreign(place: Place, env: Mapping[str, str] | None = None) -> None:
     if place.work_tree is None and place.git_dir and not place.is_named and os.path.basename(place.git_dir) != ".git":
         from bb.ledger.git import safe_directory  # noqa: PLC0415  (bare repositories are rare)
 
-        safe_directory.refuse_bare(place, env)
+        if safe_directory.must_be_named(place, env):
+            path = os.path.realpath(place.git_dir)
+            raise UnsafeRepository(
+                f"{path} is a bare repository that was not named, and git's setting safe.bareRepository is explicit",
+                hint=f"to use this repository, name it: GIT_DIR={quoted(path)} bb …",
+                path=path,
+                owner=None,
+            )
 
 
 def refuse_another_users(place: Place, env: Mapping[str, str] | None = None) -> None:
@@ -52,8 +60,25 @@ def refuse_another_users(place: Place, env: Mapping[str, str] | None = None) -> 
     elif foreign_part(place, env) or is_assumed_foreign(env):
         from bb.ledger.git import safe_directory  # noqa: PLC0415  (needed only for a foreign repository)
 
-        safe_directory.refuse_unless_declared(place, env)
+        if not safe_directory.is_declared(place, env):
+            raise _foreign(safe_directory.title(place), foreign_part(place, env))
         _trust(place, time.monotonic() + TRUSTED_FOR)
+
+
+def _foreign(path: str, part: tuple[str, int] | None) -> UnsafeRepository:
+    """The refusal of the repository at PATH, in which PART belongs to another user."""
+    where, owner = part or (path, None)
+    whose = (
+        "counts as another user's (GIT_TEST_ASSUME_DIFFERENT_OWNER)" if owner is None else f"belongs to user {owner}"
+    )
+    what = path if where == path else f"{where} in the repository {path}"
+    return UnsafeRepository(
+        f"{what} {whose}, and you are user {os.geteuid() if hasattr(os, 'geteuid') else '?'}; "
+        "bb changes nothing in it and ignores its configuration",
+        hint=f"if you trust its owner, run: git config --global --add safe.directory {quoted(path)}",
+        path=path,
+        owner=owner,
+    )
 
 
 def is_trusted(path: str) -> bool:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel.show import quoted
-from bb.ledger.git import git, ownership
-from bb.ledger.git.ownership import UnsafeRepository
+from bb.ledger.git import program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,38 +21,15 @@ TRUSTED_SCOPES = ("system", "global", "command")
 IMPLICIT = ("/.git/worktrees/", "/.git/modules/")
 
 
-def refuse_unless_declared(place: Place, env: Mapping[str, str]) -> None:
-    """Refuse a repository of another user that `safe.directory` does not name."""
-    path = title(place)
-    values = settings("safe.directory", env)
-    if is_safe(path, values, lambda value: _expanded(value, env)):
-        return
-    part, owner = ownership.foreign_part(place, env) or (path, None)
-    whose = (
-        "counts as another user's (GIT_TEST_ASSUME_DIFFERENT_OWNER)" if owner is None else f"belongs to user {owner}"
-    )
-    what = path if part == path else f"{part} in the repository {path}"
-    raise UnsafeRepository(
-        f"{what} {whose}, and you are user {os.geteuid() if hasattr(os, 'geteuid') else '?'}; "
-        "bb changes nothing in it and ignores its configuration",
-        hint=f"if you trust its owner, run: git config --global --add safe.directory {quoted(path)}",
-        path=path,
-        owner=owner,
-    )
+def is_declared(place: Place, env: Mapping[str, str]) -> bool:
+    """Whether `safe.directory` names the repository."""
+    return is_safe(title(place), settings("safe.directory", env), lambda value: _expanded(value, env))
 
 
-def refuse_bare(place: Place, env: Mapping[str, str]) -> None:
-    """Refuse a bare repository that was found by searching, if `safe.bareRepository` requires that it is named."""
-    path = os.path.realpath(place.git_dir)
-    if any(part in path.replace(os.sep, "/") for part in IMPLICIT):
-        return
-    if settings("safe.bareRepository", env)[-1:] == ["explicit"]:
-        raise UnsafeRepository(
-            f"{path} is a bare repository that was not named, and git's setting safe.bareRepository is explicit",
-            hint=f"to use this repository, name it: GIT_DIR={quoted(path)} bb …",
-            path=path,
-            owner=None,
-        )
+def must_be_named(place: Place, env: Mapping[str, str]) -> bool:
+    """Whether `safe.bareRepository` requires that this bare repository is named. It was found by searching."""
+    path = os.path.realpath(place.git_dir).replace(os.sep, "/")
+    return not any(part in path for part in IMPLICIT) and settings("safe.bareRepository", env)[-1:] == ["explicit"]
 
 
 def title(place: Place) -> str:
@@ -80,7 +55,7 @@ def is_safe(path: str, values: Iterable[str], expanded: Callable[[str], str | No
 
 def settings(name: str, env: Mapping[str, str]) -> list[str]:
     """The values of a setting, without those of the repository's own configuration."""
-    done = git.ask_outside(["config", "--show-scope", "-z", "--get-all", name], env=env)
+    done = program.ask_outside(["config", "--show-scope", "-z", "--get-all", name], env=env)
     words = done.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
     return [value for scope, value in zip(words[::2], words[1::2], strict=False) if scope in TRUSTED_SCOPES]
 
@@ -89,5 +64,5 @@ def _expanded(value: str, env: Mapping[str, str]) -> str | None:
     """A path with `~/`, `~user/` and `%(prefix)/` expanded by git; None if git cannot expand it."""
     if not value.startswith(("~", "%(prefix)/")):
         return value
-    done = git.ask_outside(["-c", f"bb.path={value}", "config", "--type=path", "-z", "--get", "bb.path"], env=env)
+    done = program.ask_outside(["-c", f"bb.path={value}", "config", "--type=path", "-z", "--get", "bb.path"], env=env)
     return done.out.decode("utf-8", "surrogateescape").rstrip("\0") if done.status == 0 else None

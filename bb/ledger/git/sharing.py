@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
-from bb.ledger.git import git, ownership
+from bb.ledger.git import git, ownership, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def asked(place: Place) -> int | None:
         return None
     try:
         done = git.ask(["config", "--get", "core.sharedRepository"], git_dir=place.common)
-    except (git.GitNotFound, ownership.UnsafeRepository):
+    except (program.GitNotFound, ownership.UnsafeRepository):
         return None
     return folder_mode(done.out.decode("utf-8", "replace").strip()) if done.status == 0 else None
 

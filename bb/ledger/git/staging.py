@@ -11,7 +11,8 @@ import os
 
 from bb.coordination.guards import changes
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import program
+from bb.ledger.git.commit_index import CommitIndex
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.git.work_tree import IGNORE_FILE, LARGEST_IGNORE
 
@@ -37,13 +38,13 @@ class Coming:
         index = env.get("GIT_INDEX_FILE")  # a relative path starts at the top of the work tree
         here = {"GIT_INDEX_FILE": os.path.join(place.work_tree, index)} if index else {}
         self._folder = place.git_dir
-        self._git = git.Coming(place.git_dir, {**env, **here})
+        self._git = CommitIndex(place.git_dir, {**env, **here})
 
     def changes(self) -> list[Change]:
         """Its changes, by path."""
         try:
             diffs = [self._git.changes(HEAD)]
-        except git.GitFailed:
+        except program.GitFailed:
             if self._git.has(HEAD):
                 raise
             diffs = [self._git.changes(self._git.empty_tree())]

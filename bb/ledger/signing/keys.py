@@ -14,7 +14,7 @@ import os
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 from bb.ledger.files import disk, processes
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.journal import writers
 from bb.ledger.signing import ssh_signatures
 
@@ -285,7 +285,7 @@ def _public_at(path: str) -> bytes:
 
 
 def _run(command: list[str], given: bytes) -> str:
-    env = {name: value for name, value in os.environ.items() if name not in git.SCRUBBED} | QUIET
+    env = {name: value for name, value in os.environ.items() if name not in program.SCRUBBED} | QUIET
     try:
         status, out, err = processes.start(command, env).finish(given, PATIENCE)
     except OSError as error:

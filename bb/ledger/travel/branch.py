@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
 from bb.ledger.published import bounds, differences, settled
 from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
@@ -70,7 +70,7 @@ class History:
             # The fetch brought neither the known commit nor a descendant of it.
             raise LedgerRewritten("the published ledger does not continue from the last verified commit")
         if done.status != 0:
-            raise git.GitFailed(f"git rev-list failed: {done.err.strip()[-200:] or done.status}")
+            raise program.GitFailed(f"git rev-list failed: {done.err.strip()[-200:] or done.status}")
         chain: list[tuple[str, str | None]] = []
         before = self._known.commit if self._known else None
         for row in done.out.decode("ascii", "replace").splitlines():

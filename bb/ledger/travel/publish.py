@@ -13,7 +13,7 @@ from itertools import islice
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
 from bb.ledger.published.charter import CHARTER, Charter
@@ -189,7 +189,7 @@ class Importer(git.Conversation):
             name = self._signed(self._key)
         self.say(b"done\n")
         if self.end() or not name:
-            raise git.GitFailed("git fast-import could not make the commit")
+            raise program.GitFailed("git fast-import could not make the commit")
         return name
 
     def _signed(self, key: Key) -> str:
@@ -216,7 +216,7 @@ def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
     importer.say(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
     found = importer.line().split()
     if len(found) < 3 or found[1] != b"blob":
-        raise git.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
+        raise program.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
     importer.say(b"cat-blob %s\n" % found[2])
     size = int(importer.line().split()[2])
     return importer.read(size + 1)[:-1]

@@ -10,7 +10,7 @@ import os
 
 from bb.kernel.errors import Busy, NotFound, Refused
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import BRANCH
 
@@ -185,7 +185,7 @@ def _from(place: Place) -> str:
     return place.work_tree or place.common
 
 
-def _refusal(name: str, done: git.Done) -> Exception:
+def _refusal(name: str, done: program.Done) -> Exception:
     said = done.err + done.out.decode("utf-8", "replace")
     about = {"remote": name, "said": _last_words(said)}
     if git.TOO_LARGE in said:

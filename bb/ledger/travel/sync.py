@@ -19,7 +19,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
@@ -443,7 +443,7 @@ class Sync:
                 self.look()
                 if publish.unpublished(self.store, self.pin.tip):
                     raise
-            except git.GitFailed:
+            except program.GitFailed:
                 if self._attempts > 1:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again

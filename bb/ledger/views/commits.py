@@ -16,7 +16,7 @@ from bb.kernel.errors import NotFound, Refused, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import git, program
 from bb.ledger.published import differences
 
 TYPE_CHECKING = False
@@ -117,7 +117,7 @@ def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) 
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
         hint = next((hint for sign, hint in HINTS.items() if sign in why), None)
-        raise git.GitFailed(f"git {words[0]} failed: {harmless(why[:300])}", hint=hint)
+        raise program.GitFailed(f"git {words[0]} failed: {harmless(why[:300])}", hint=hint)
     return done.out
 
 

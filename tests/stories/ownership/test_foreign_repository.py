@@ -342,13 +342,17 @@ def test_no_tracker_is_asked_in_a_foreign_repository(tmp_path: Path):
 
 
 def test_everything_that_starts_git_goes_through_the_one_door():
-    sources = {path.relative_to(ROOT / "bb"): path.read_text() for path in (ROOT / "bb").rglob("*.py")}
-    starting = {str(path) for path, text in sources.items() if "processes.start(" in text}
-    door = sources[Path("ledger/git/git.py")]
+    folder = ROOT / "bb"
+    sources = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.py")}
 
-    assert starting == {"ledger/git/git.py", "ledger/signing/keys.py"}, "git, and the user's own ssh-keygen"
-    assert door.count("processes.start(") == 1
-    assert door.count("_spawned(") == 4, "the definition, for a repository, for a commit, and for none"
-    assert door.count("_refuse_foreign(") == 3, "the definition, and where git is started for a repository"
-    assert not {path for path, text in sources.items() if '["git", *HARMLESS' in text} - {Path("ledger/git/git.py")}
+    def counts(text: str) -> dict[str, int]:
+        return {path: source.count(text) for path, source in sources.items() if text in source}
+
+    program, door, commit = "ledger/git/program.py", "ledger/git/git.py", "ledger/git/commit_index.py"
+    assert counts(" processes.start(") == {program: 1, "ledger/signing/keys.py": 1}, "git, and the user's own ssh-keygen"
+    assert counts(" spawned(") == {program: 2}, "the definition, and outside of any repository"
+    assert counts("program.spawned(") == {door: 1, commit: 1}, "for a repository, and for a commit"
+    assert sources[door].count("refuse_foreign(") == 2, "the definition, and before git is started for a repository"
+    assert sources[commit].count("refuse_foreign(") == 1
+    assert set(counts('["git", *HARMLESS')) | set(counts('["git", *program.HARMLESS')) == {program, door, commit}
     assert GOOD
