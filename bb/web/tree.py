@@ -16,7 +16,7 @@ from bb.coordination.holdings import scopes
 from bb.kernel.record import Record
 from bb.ledger.git import git, ownership
 from bb.ledger.git import work_tree as git_work_tree
-from bb.ops.holdings.reservations import shown as shown_reservation
+from bb.ops.holdings.recording import shown as shown_reservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

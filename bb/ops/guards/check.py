@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bb.coordination.holdings import freezing
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
-from bb.kernel.show import name, quotation, quoted
-from bb.ledger.journal.journal import LedgerDamaged
+from bb.kernel.show import name
 from bb.ops.catalogue import MissingOption, op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.params import Number, Plain, Reason, Someone, invalid
+from bb.ops.guards.path_verdicts import FREE, HELD, Override, judged, refusal, refuse_damage
+from bb.ops.params import Number, Plain, Someone, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
-
-FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping", "held"
-
-
-class PathHeld(Conflict):
-    """Another agent holds some of these paths, or the person has frozen them."""
-
-    code = "PATH_HELD"
-    hint = "do not edit them; ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` waits for them"
 
 
 class TokenFenced(Conflict):
@@ -47,10 +37,6 @@ class Path(Plain):
     """A file or directory. Wildcards are part of its name, not patterns."""
 
     metavar = "PATH"
-
-
-class Override(Reason):
-    """With --staged: allow the commit although another agent holds a path. Give the reason; it is recorded."""
 
 
 @op(
@@ -120,12 +106,6 @@ def check(
     return answer
 
 
-def refuse_damage(desk: Desk) -> None:
-    """Refuse if a part of the ledger cannot be read, because it may contain a reservation."""
-    if desk.store.caught_up().damages() and (broken := desk.store.damages()):
-        raise LedgerDamaged(f"line {broken[0].n} of the journal {broken[0].writer} is damaged: {broken[0].reason}")
-
-
 def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Scope]) -> None:
     """Refuse work under TOKEN if another agent's grant has a later token."""
     from bb.coordination.holdings import admission  # noqa: PLC0415  (needed only with a token)
@@ -139,43 +119,3 @@ def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Sco
                 token=later.token,
                 path=scope.text,
             )
-
-
-def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
-    """The refusal for WHO, about the first path IN_WAY that is frozen, else about the first path."""
-    first, more = next((row for row in in_way if is_frozen(row)), in_way[0]), len(in_way) - 1
-    holder = next(row for row in first["held_by"] if row["agent_id"] != who)
-    rest = f" and {more} more" if more else ""
-    denied = f"so you may not change {name(first['path'])}{rest}"
-    if is_frozen(first):
-        why = f": {quotation(holder['why'])}" if holder["why"] else ""
-        message = f"{holder['agent_id']} has frozen {name(holder['scope'])}, {denied}{why}"
-        return PathHeld(message, hint=freezing.HINT, **answer)
-    take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
-    hint = hint if holder["is_protected"] else f"take it over first: {take}"
-    return PathHeld(f"{holder['agent_id']} holds {name(holder['scope'])}, {denied}", hint=hint, **answer)
-
-
-def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
-    """The verdict on PATH for WHO, with its reservations, freezes first. A reservation of WHO counts only if it covers
-    the whole path and no part of the path is frozen."""
-    met = sorted((overlap.held for overlap in held.met_by([path])), key=lambda one: not one.reservation.is_freeze)
-    is_anything_frozen = bool(met) and met[0].reservation.is_freeze
-    mine = [one for one in met if one.reservation.agent == who]
-    others = [one for one in met if one.reservation.agent != who]
-    # If two clones reserved the path at the same time, WHO's reservation counts only if it is the one that holds.
-    is_mine = not is_anything_frozen and any(
-        held.covers(one, path) and not (others and held.contested_by(one)) for one in mine
-    )
-    if is_mine:
-        beside = OVERLAPPING if any(not one.reservation.shared for one in [*mine, *others]) else SHARED
-        verdict = beside if others else YOURS
-    else:
-        verdict = HELD if others else FREE
-    shown = [one.shown() | {"is_protected": one.is_protected} for one in met]
-    return {"path": path.text, "verdict": verdict, "held_by": shown}
-
-
-def is_frozen(judged: dict[str, Any]) -> bool:
-    """Whether the person has frozen a path, or a part of it."""
-    return bool(judged["held_by"]) and "frozen" in judged["held_by"][0]

@@ -12,7 +12,7 @@ from bb.ledger.git import work_tree
 from bb.ledger.git.staging import Coming
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import NoAgent
-from bb.ops.guards.check import HELD, Override, is_frozen, judged, refusal, refuse_damage
+from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, judged, refusal, refuse_damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bb.ledger.git.place import NotARepository
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.guards import check
+from bb.ops.guards import path_verdicts
 from bb.ops.guards.editor_requests import (
     REFUSED,
     Host,
@@ -137,7 +137,7 @@ def post_tool(
         return passed(heard)
     first = next(iter(changed.values()))
     them = Outside(holder(first, who)["agent_id"])
-    whose = "that the person has frozen" if check.is_frozen(first) else "that another agent holds"
+    whose = "that the person has frozen" if path_verdicts.is_frozen(first) else "that another agent holds"
     news = f"bb: you have changed a file {whose}: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
     return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
@@ -145,11 +145,11 @@ def post_tool(
 
 def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    return _that_are(check.HELD, desk, _verdicts(held, files, who))
+    return _that_are(path_verdicts.HELD, desk, _verdicts(held, files, who))
 
 
 def _verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
-    return {file: check.judged(held, file.scope, who) for file in files}
+    return {file: path_verdicts.judged(held, file.scope, who) for file in files}
 
 
 def _that_are(verdict: str, desk: Desk, verdicts: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
@@ -231,14 +231,14 @@ def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], be
 
         raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
     verdicts = _verdicts(desk.holdings(index, desk.now()), files, who)
-    if in_way := list(_that_are(check.HELD, desk, verdicts).values()):
+    if in_way := list(_that_are(path_verdicts.HELD, desk, verdicts).values()):
         if who:
             return refused(heard, _why_not(in_way, who))
         warning = f"bb: {_whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
         return passed(heard, warning, reply=editors.shown(warning))
     if not who or bead is None:
         return passed(heard)
-    free = [file.scope for file in _that_are(check.FREE, desk, verdicts)]
+    free = [file.scope for file in _that_are(path_verdicts.FREE, desk, verdicts)]
     return _reserved(desk, heard, who, free, bead) if free else passed(heard)
 
 
@@ -246,10 +246,10 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
     """Reserve the files that WHO is about to edit. Refused if another agent was faster or waits for them."""
     from bb.coordination.holdings.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
-    from bb.ops.holdings import reservations  # noqa: PLC0415
+    from bb.ops.holdings import recording  # noqa: PLC0415
 
     try:
-        reservations.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(reservations.TTL)))
+        recording.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL)))
     except BbError as error:
         return refused(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
     return passed(heard)
@@ -257,7 +257,7 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
 
 def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     """The refusal of an edit: the holder, the bead, the end of the reservation, and alternatives."""
-    if frozen := next((row for row in in_way if check.is_frozen(row)), None):
+    if frozen := next((row for row in in_way if path_verdicts.is_frozen(row)), None):
         return _why_frozen(frozen, who)
     first = holder(in_way[0], who)
     path = _short(in_way[0]["path"])
@@ -293,7 +293,7 @@ def _whose(found: dict[str, Any], who: str | None) -> str:
     """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
     first = Outside(holder(found, who))
     path, scope = found["path"], holder(found, who)["scope"]
-    if check.is_frozen(found):
+    if path_verdicts.is_frozen(found):
         until = f" until {first['expires_at']}" if first["expires_at"] else ""
         why = f": {quotation(first['why'])}" if first["why"] else ""
         named = show.name(scope)

@@ -17,7 +17,7 @@ from bb.ledger.git import linked_work_trees, place
 from bb.ledger.git import work_tree as git_work_tree
 from bb.ledger.local import editor_sessions, presence
 from bb.ops import catalogue
-from bb.ops.guards import check
+from bb.ops.guards import path_verdicts
 from bb.ops.guards.editor_requests import holder, passed, refused, worker
 
 TYPE_CHECKING = False
@@ -161,7 +161,7 @@ def _is_afar(desk: Desk, name: str) -> bool:
 
 def _holder(held: Holdings, path: str, who: str) -> str | None:
     """The holder of a changed file: WHO if it may change the file, None if the file is free."""
-    judged = check.judged(held, scopes.existing(path).but(is_file=True), who)
-    if judged["verdict"] == check.FREE:
+    judged = path_verdicts.judged(held, scopes.existing(path).but(is_file=True), who)
+    if judged["verdict"] == path_verdicts.FREE:
         return None
-    return str(holder(judged, who)["agent_id"]) if judged["verdict"] == check.HELD else who
+    return str(holder(judged, who)["agent_id"]) if judged["verdict"] == path_verdicts.HELD else who

@@ -18,7 +18,7 @@ from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.holdings.reservations import answer
+from bb.ops.holdings.recording import answer
 from bb.ops.params import AsPerson, Key, Number, Reason, Scope, Why
 
 

@@ -25,7 +25,7 @@ from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.turns import FIRST_PAUSE, Turn, wait
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
-from bb.ops.holdings import reservations
+from bb.ops.holdings import recording
 from bb.ops.ledger.sync import NotPublished
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
         if fallback is None:
             offline.hint = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
             raise
-        here_only = reservations.reserved(desk, wanted, None, allow_secret)
+        here_only = recording.reserved(desk, wanted, None, allow_secret)
         return here_only | {"fallback": fallback, "why": offline.message}
 
 
@@ -104,7 +104,7 @@ class _Attempts:
             return answer
         finally:
             if self._void:
-                reservations.give_up(self._desk, self._wanted.agent, self._void)
+                recording.give_up(self._desk, self._wanted.agent, self._void)
 
     def _once(self) -> dict[str, Any] | None:
         """One attempt. Returns the granted reservations; None if another clone published first.
@@ -119,7 +119,7 @@ class _Attempts:
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:
-            facts = reservations.decided(desk, wanted, index, held)
+            facts = recording.decided(desk, wanted, index, held)
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
             requests = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             later[:] = [fact for fact in facts if not isinstance(fact, Reserved)]
@@ -134,7 +134,7 @@ class _Attempts:
         if later:
             recorded += signs_of_life.act(desk, wanted.agent, lambda _, __: [*later, *mail.about(later)])
             self._publish_later_facts()
-        return reservations.report(desk, wanted, recorded)
+        return recording.report(desk, wanted, recorded)
 
     def _publish_later_facts(self) -> None:
         """Publish take-overs and notices. If that fails, the next sync does it."""

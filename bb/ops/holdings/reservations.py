@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
-from bb.coordination.facts import Incurred, Released, TakenOver
-from bb.coordination.holdings import freezing, holdings, reservations
+from bb.coordination.holdings import holdings, reservations
 from bb.coordination.holdings.reservations import InvalidArgs, Wanted
-from bb.coordination.protocol import notices
-from bb.kernel import clock, ids
-from bb.ledger.git import work_tree
-from bb.ledger.journal import kinds
+from bb.kernel import ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
 from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Text
 
 TYPE_CHECKING = False
@@ -21,15 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.holdings import scopes
-    from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.reservations import Overlap
-    from bb.kernel.event import Event
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
-
-
-TTL = "120"  # minutes
 
 
 class Minutes(Plain):
@@ -233,123 +223,9 @@ def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overl
     return person_notices.of_persons(facts, {reservation.id: reservation for reservation in affected})
 
 
-def reserved(
-    desk: Desk,
-    wanted: Wanted,
-    key: str | None = None,
-    allow_secret: str | None = None,
-    number: int | None = None,
-) -> dict[str, Any]:
-    """Reserve WANTED, or refuse. NUMBER is the request's place in the queue."""
-
-    def decide(index: Index, held: Holdings) -> list[Any]:
-        facts = decided(desk, wanted, index, held, number)
-        return [*facts, *_told_of(facts)]
-
-    return report(desk, wanted, signs_of_life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret))
-
-
-def _told_of(facts: Sequence[Any]) -> list[Any]:
-    """The notices to other holders about FACTS. There are none without an incursion."""
-    if not any(isinstance(fact, Incurred) for fact in facts):
-        return []
-    from bb.messaging.mail import mail  # noqa: PLC0415  (most reservations overlap no other)
-
-    return mail.about(facts)
-
-
-def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
-    """The facts to record so that WANTED is reserved; refused if it may not be."""
-    pause_check.refuse(index, wanted.agent)
-    met = held.met_by(wanted.scopes, in_any_clone=wanted.base is not None)
-    if os.path.isdir(os.path.join(desk.place.store, "queue")):
-        from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
-
-        waiting.refuse_to_overtake(desk, wanted, met, number)
-    return reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
-
-
-def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, Any]:
-    """The result of a reservation from its RECORDED events, as every face shows it."""
-    facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
-    held = desk.holdings(desk.store.index, desk.now())
-    return answer(desk, [event.id for event in _made(recorded)]) | {
-        "taken_over": [
-            shown(held, before) | {"owner_liveness": fact.liveness}
-            for fact in facts
-            if isinstance(fact, TakenOver) and (before := held.one(fact.reservation))
-        ],
-        "incursions": [_incursion(fact) for fact in facts if isinstance(fact, Incurred)],
-        "not_there": [scope.text for scope in wanted.scopes if not work_tree.is_there(desk.place, scope)],
-    }
-
-
-def _made(events: Sequence[Event]) -> list[Event]:
-    return [event for event in events if event.kind == kinds.BY_FACT["Reserved"][0]]
-
-
-def _incursion(fact: Incurred) -> dict[str, Any]:
-    return {
-        "incursion_kind": fact.kind,
-        "owner_agent": fact.owner,
-        "incoming_agent": fact.incoming,
-        "owner_liveness": fact.liveness,
-        "scope": fact.scope,
-        "held": fact.held,
-        "outcome": fact.outcome,
-        "resolution_hint": fact.hint,
-    }
-
-
-def scopes_of(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
-    """The scopes as parsed, without duplicates."""
-    return tuple({(scope := _scope(desk, text)).text: scope for text in written}.values())
-
-
-def _scope(desk: Desk, written: str) -> scopes.Scope:
-    if not written.strip():
-        raise InvalidArgs("--scope must not be blank", path="$.scope")
-    return desk.scope(written)
-
-
 def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tuple[scopes.Scope, ...] | None:
     """The scopes named; None for all."""
     if (scope is None) is not is_all:
         hint = "for example --scope src/parser; `bb agent status` shows all reservations"
         raise InvalidArgs("pass --scope or --all, not both", hint=hint, path="$.scope")
     return None if scope is None else scopes_of(desk, scope)
-
-
-def answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
-    """The current state of the reservations NAMES: the members of the first one, and the list of all."""
-    held = desk.holdings(desk.store.index, desk.now())
-    rows = [shown(held, reservation) for name in names if (reservation := held.one(name))]
-    return (rows[0] if rows else {}) | {"reservations": rows}
-
-
-def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
-    """A reservation as every face shows it."""
-    now = held.held(reservation)
-    is_live = reservation.state == holdings.ACTIVE
-    is_over = bool(now and now.is_over)
-    return {
-        "reservation_id": reservation.id,
-        "scope": reservation.scope,
-        "agent_id": reservation.agent,
-        "bead_id": reservation.bead,
-        "state": held.standing(reservation, is_over=is_over) if is_live else reservation.state,
-        "shared": reservation.shared,
-        "ttl_minutes": None if reservation.has_no_end else reservation.ttl,
-        "created_at": clock.text(reservation.made_at),
-        "renewed_at": clock.text(reservation.renewed_at),
-        "expires_at": now.ends_at if is_live and now else None,
-        "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
-        "owner_liveness": held.liveness_of(reservation.agent),
-        **freezing.shown(reservation),
-        **({} if reservation.base is None else {"global": held.counts(reservation), "token": held.token(reservation)}),
-    }
-
-
-def give_up(desk: Desk, who: str, names: Sequence[str]) -> None:
-    """Release reservations of WHO that were recorded but not admitted."""
-    signs_of_life.act(desk, who, lambda _, __: [Released(who, name) for name in names])

@@ -14,7 +14,7 @@ from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.holdings.reservations import answer, scopes_of
+from bb.ops.holdings.recording import answer, scopes_of
 from bb.ops.params import Key, Reason, Scope, Someone, Why
 
 

@@ -16,7 +16,7 @@ from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.catalogue import OLDER, Rows, op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.holdings.reservations import shown as shown_reservation
+from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
 from bb.ops.params import Number, Since, Someone, Text
 
