@@ -15,8 +15,9 @@ from bb.coordination.agents import liveness
 from bb.coordination.facts import Incurred, Released, Reserved, TakenOver
 from bb.coordination.holdings import admission, holdings, reservations, scopes
 from bb.coordination.holdings.admission import Admitted, Grant
+from bb.coordination.holdings.held import Held, Overlap
 from bb.coordination.holdings.holdings import Reservation
-from bb.coordination.holdings.reservations import Held, Overlap, Wanted
+from bb.coordination.holdings.reservations import Wanted
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 

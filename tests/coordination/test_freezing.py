@@ -9,8 +9,9 @@ import pytest
 from bb.coordination.facts import Expired, Incurred, Released, Reserved
 from bb.coordination.holdings import freezing, reservations
 from bb.coordination.holdings.freezing import NotFrozen
+from bb.coordination.holdings.held import FROZEN_HINT, Held
 from bb.coordination.holdings.holdings import FOREVER
-from bb.coordination.holdings.reservations import Held, ReleaseForbidden, ReservationConflict, ReservationNotFound
+from bb.coordination.holdings.reservations import ReleaseForbidden, ReservationConflict, ReservationNotFound
 from bb.coordination.holdings.scopes import Scope
 from tests.coordination.test_reservations import ADA, BO, NOW, held, meetings, wanting
 
@@ -34,7 +35,7 @@ def test_what_is_frozen_is_refused_with_every_option(scope: str, options: dict[s
         reservations.reserve(wanted, meetings(wanted.scopes, [frozen()]), lambda _: False)
 
     assert refusal.value.message == 'user has frozen src/core: "release"'
-    assert refusal.value.hint == freezing.HINT
+    assert refusal.value.hint == FROZEN_HINT
     (conflict,) = refusal.value.details["conflicts"]
     assert (conflict["agent_id"], conflict["frozen"], conflict["why"]) == (USER, True, "release")
     assert conflict["expires_at"] is None

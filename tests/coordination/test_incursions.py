@@ -8,6 +8,7 @@ import pytest
 
 from bb.coordination.facts import Incurred, Released, Reserved, Resolved
 from bb.coordination.holdings import incursions
+from bb.coordination.holdings.held import Held, Overlap
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.incursions import (
     IncursionClosed,
@@ -16,7 +17,6 @@ from bb.coordination.holdings.incursions import (
     NothingToTransfer,
     ResolveForbidden,
 )
-from bb.coordination.holdings.reservations import Held, Overlap
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import Incident, Resolution
 from bb.kernel.order import sortable

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from bb.coordination.agents import liveness
 from bb.coordination.facts import Expired, Incurred, Released, Renewed, Reserved, TakenOver
 from bb.coordination.holdings import holdings, reservations, scopes
+from bb.coordination.holdings.held import Held, Overlap
 from bb.coordination.holdings.reservations import (
-    Held,
     InvalidArgs,
-    Overlap,
     ReleaseForbidden,
     RenewForbidden,
     ReservationConflict,

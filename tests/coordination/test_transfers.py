@@ -6,7 +6,8 @@ import pytest
 
 from bb.coordination.facts import Released, Transferred
 from bb.coordination.holdings import transfers
-from bb.coordination.holdings.reservations import Held, ReservationNotFound
+from bb.coordination.holdings.held import Held
+from bb.coordination.holdings.reservations import ReservationNotFound
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.holdings.transfers import GlobalTransfer, ManyHolders, TransferForbidden
 from tests.coordination.test_freezing import frozen

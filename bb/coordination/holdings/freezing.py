@@ -9,21 +9,19 @@ from __future__ import annotations
 from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.holdings import FOREVER
-from bb.kernel import clock, ids, show
+from bb.kernel import ids, show
 from bb.kernel.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from bb.coordination.facts import HoldingFact
+    from bb.coordination.holdings.held import Held, Overlap
     from bb.coordination.holdings.holdings import Reservation
-    from bb.coordination.holdings.reservations import Held, Overlap
     from bb.coordination.holdings.scopes import Scope
 
 BEAD = "freeze"  # the bead of a freeze
-HINT = "work on something else until the person lifts the freeze, or ask: `bb agent send --to user`"
 
 
 class NotFrozen(NotFound):
@@ -67,18 +65,6 @@ def concerned(met: Iterable[Overlap]) -> dict[str, list[Held]]:
         if not overlap.held.is_over and overlap.held not in own:
             own.append(overlap.held)
     return {agent: held for agent, held in by_agent.items() if held and agent != ids.PERSON}
-
-
-def told(frozen: Held) -> str:
-    """For example: `user has frozen src/core until 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
-    until = f" until {clock.text(frozen.expires_at)}" if frozen.ends_at else ""
-    why = f": {show.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
-    return f"{ids.PERSON} has frozen {show.name(frozen.reservation.scope)}{until}{why}"
-
-
-def shown(reservation: Reservation) -> dict[str, Any]:
-    """The additional JSON members of a freeze."""
-    return {"frozen": True, "why": reservation.why} if reservation.is_freeze else {}
 
 
 def _is_on(meeting: Overlap) -> bool:

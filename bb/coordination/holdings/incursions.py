@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bb.coordination.facts import HoldingFact, NoticeFact
-    from bb.coordination.holdings.reservations import Held, Overlap
+    from bb.coordination.holdings.held import Held, Overlap
     from bb.coordination.protocol.notices import Incident
 
 MOST_PATHS = 20  # listed by name; the number of all paths is recorded too

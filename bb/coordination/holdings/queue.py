@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bb.coordination.holdings.reservations import Overlap
+    from bb.coordination.holdings.held import Overlap
     from bb.coordination.holdings.scopes import Scope
 
 

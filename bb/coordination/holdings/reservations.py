@@ -13,7 +13,6 @@ overlaps another agent's active reservation, or ends one, is an INCURSION, recor
 
 from __future__ import annotations
 
-from bb.coordination.agents import liveness
 from bb.coordination.facts import (
     OVERLAPPING,
     REFUSED,
@@ -25,8 +24,9 @@ from bb.coordination.facts import (
     Reserved,
     TakenOver,
 )
-from bb.coordination.holdings import freezing, holdings, scopes
-from bb.kernel import clock, ids, show
+from bb.coordination.holdings import scopes
+from bb.coordination.holdings.held import FROZEN_HINT, Held, Overlap, freeze_text
+from bb.kernel import ids, show
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.validity import BEAD_LENGTH, is_bead
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import HoldingFact, NoticeFact
-    from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
 MINUTES_ALLOWED = range(5, 1441)
@@ -87,56 +86,6 @@ class RenewForbidden(Forbidden):
 
     code = "RENEW_FORBIDDEN"
     hint = "reserve a scope of your own: `bb agent reserve`"
-
-
-class Held(Record):
-    """A reservation that has not ended, with its holder's liveness and its expiry at one moment."""
-
-    reservation: Reservation
-    scope: Scope
-    liveness: str  # of its holder
-    expires_at: int
-    is_over: bool
-
-    @property
-    def ends_at(self) -> str | None:
-        """The time of expiry, or None if it does not expire."""
-        return None if self.reservation.has_no_end else clock.text(self.expires_at)
-
-    @property
-    def is_protected(self) -> bool:
-        return self.liveness == liveness.ACTIVE and not self.is_over
-
-    @property
-    def archived(self) -> str:
-        """The state in which it ends if it is taken over."""
-        is_stale = self.liveness == liveness.STALE and not self.is_over
-        return holdings.TAKEN_OVER if is_stale else holdings.EXPIRED
-
-    def shown(self) -> dict[str, Any]:
-        """The reservation as JSON, in a conflict."""
-        return {
-            "reservation_id": self.reservation.id,
-            "agent_id": self.reservation.agent,
-            "scope": self.reservation.scope,
-            "bead_id": self.reservation.bead,
-            "shared": self.reservation.shared,
-            "liveness": self.liveness,
-            "expires_at": self.ends_at,
-            "is_expired": self.is_over,
-            **freezing.shown(self.reservation),
-        }
-
-
-class Overlap(Record):
-    """A wanted scope that overlaps a reservation."""
-
-    wanted: Scope
-    held: Held
-    kind: str
-
-    def shown(self) -> dict[str, Any]:
-        return {"wanted": self.wanted.text, "class": self.kind, **self.held.shown()}
 
 
 class Wanted(Record):
@@ -333,7 +282,7 @@ def _conflict(
     message = f"{held.agent} holds {show.name(held.scope)} ({first.kind} overlap), active, until {first.held.ends_at}"
     hint = None
     if held.is_freeze:
-        message, hint = freezing.told(first.held), freezing.HINT
+        message, hint = freeze_text(first.held), FROZEN_HINT
     elif wanted.base:
         hint = "narrow the scope, or message the holder: `bb agent send`"
     elif all(meeting.kind == scopes.PARTIAL for meeting in met):

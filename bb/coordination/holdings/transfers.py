@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bb.coordination.facts import HoldingFact
-    from bb.coordination.holdings.reservations import Held, Overlap
+    from bb.coordination.holdings.held import Held, Overlap
     from bb.coordination.holdings.scopes import Scope
 
 

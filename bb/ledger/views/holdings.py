@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.coordination.agents import liveness, pauses, roster
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import contests, holdings, scopes
-from bb.coordination.holdings.reservations import Held, Overlap
+from bb.coordination.holdings.held import Held, Overlap
 from bb.coordination.protocol import notices
 from bb.kernel import ids
 from bb.ledger.local import presence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bb.coordination.holdings.reservations import Held
+    from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
 

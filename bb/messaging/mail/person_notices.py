@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from bb.coordination.holdings.held import Held
     from bb.coordination.holdings.holdings import Reservation
-    from bb.coordination.holdings.reservations import Held
 
 PAUSED = (
     "Change nothing until you are unpaused. You may read and answer mail, hand over work, and release reservations."

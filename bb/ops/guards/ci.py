@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from bb.coordination.holdings.reservations import Held
+    from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
     from bb.ledger.signing.verdicts import Law
     from bb.ledger.views.commits import Change

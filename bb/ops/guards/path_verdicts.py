@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination.holdings import freezing
+from bb.coordination.holdings.held import FROZEN_HINT
 from bb.kernel.errors import Conflict
 from bb.kernel.show import name, quotation, quoted
 from bb.ledger.journal.journal import LedgerDamaged
@@ -46,7 +46,7 @@ def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], 
     if is_frozen(first):
         why = f": {quotation(holder['why'])}" if holder["why"] else ""
         message = f"{holder['agent_id']} has frozen {name(holder['scope'])}, {denied}{why}"
-        return PathHeld(message, hint=freezing.HINT, **answer)
+        return PathHeld(message, hint=FROZEN_HINT, **answer)
     take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
     hint = hint if holder["is_protected"] else f"take it over first: {take}"
     return PathHeld(f"{holder['agent_id']} holds {name(holder['scope'])}, {denied}", hint=hint, **answer)

@@ -7,7 +7,8 @@ from itertools import islice
 
 from bb.attention.turns import turn_text
 from bb.coordination.agents.callers import NotYourName, SessionSuperseded
-from bb.coordination.holdings import freezing, holdings
+from bb.coordination.holdings import holdings
+from bb.coordination.holdings.held import freeze_text
 from bb.coordination.protocol import notices
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
@@ -178,7 +179,7 @@ def _barred(desk: Desk, index: Index, who: str) -> News:
         held = desk.holdings(index, desk.now())
         for meeting in held.met_by(own.scope for own in held.of(who)):
             if meeting.held.reservation.is_freeze:
-                line = f"- {freezing.told(meeting.held)}. You hold it, but you may not change it."
+                line = f"- {freeze_text(meeting.held)}. You hold it, but you may not change it."
                 news.append((f"frozen {meeting.held.reservation.id}", line))
     return list(dict(news).items())
 

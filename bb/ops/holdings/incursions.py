@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import HoldingFact, NoticeFact
-    from bb.coordination.holdings.reservations import Held
+    from bb.coordination.holdings.held import Held
     from bb.coordination.holdings.scopes import Scope
     from bb.coordination.protocol.notices import Incident
     from bb.kernel.event import Event

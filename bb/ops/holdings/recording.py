@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from bb.coordination.facts import Incurred, Released, TakenOver
-from bb.coordination.holdings import freezing, holdings, reservations
+from bb.coordination.holdings import holdings, reservations
+from bb.coordination.holdings.held import freeze_members
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.coordination.protocol import notices
 from bb.kernel import clock
@@ -133,7 +134,7 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "expires_at": now.ends_at if is_live and now else None,
         "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
         "owner_liveness": held.liveness_of(reservation.agent),
-        **freezing.shown(reservation),
+        **freeze_members(reservation),
         **({} if reservation.base is None else {"global": held.counts(reservation), "token": held.token(reservation)}),
     }
 

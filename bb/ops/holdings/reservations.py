@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.holdings import scopes
-    from bb.coordination.holdings.reservations import Overlap
+    from bb.coordination.holdings.held import Overlap
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk

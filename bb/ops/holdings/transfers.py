@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.coordination.agents.pauses import AgentPaused
 from bb.coordination.holdings import scopes, transfers
-from bb.coordination.holdings.reservations import Overlap
+from bb.coordination.holdings.held import Overlap
 from bb.ledger.index.index import Index
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices

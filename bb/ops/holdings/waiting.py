@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bb.coordination.holdings import queue as holdings_queue
-from bb.coordination.holdings import reservations
 from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.holdings.reservations import ReservationConflict, ReservationStaleFound
 from bb.kernel.errors import Busy
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from bb.coordination.holdings.held import Overlap
     from bb.coordination.holdings.reservations import Wanted
     from bb.kernel.errors import BbError
     from bb.ledger.views.holdings import Holdings
@@ -74,7 +74,7 @@ def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_ca
     return [*holdings_queue.holders(waiter, held.met_by(waiter.scopes)), *(other.agent for other in before)]
 
 
-def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Overlap], number: int | None) -> None:
+def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[Overlap], number: int | None) -> None:
     """Refuse scopes that another agent has waited for longer. Scopes that the agent already holds are not refused."""
     line = queue.line(desk.place.store)
     if not line:

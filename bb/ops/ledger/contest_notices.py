@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bb.coordination.holdings.reservations import Held
+    from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
     from bb.ledger.journal.kinds import Fact
     from bb.ledger.views.holdings import Holdings

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bb.coordination.agents import liveness
-from bb.coordination.holdings.reservations import Held
+from bb.coordination.holdings.held import Held
 from bb.kernel import clock
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index

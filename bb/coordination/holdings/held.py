@@ -1,0 +1,82 @@
+"""Live reservations at one moment, and the overlaps with them; how a freeze is shown.
+
+A freeze is a reservation of the person.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness
+from bb.coordination.holdings import holdings
+from bb.kernel import clock, ids, show
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.coordination.holdings.holdings import Reservation
+    from bb.coordination.holdings.scopes import Scope
+
+FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb agent send --to user`"
+
+
+class Held(Record):
+    """A reservation that has not ended, with its holder's liveness and its expiry at one moment."""
+
+    reservation: Reservation
+    scope: Scope
+    liveness: str  # of its holder
+    expires_at: int
+    is_over: bool
+
+    @property
+    def ends_at(self) -> str | None:
+        """The time of expiry, or None if it does not expire."""
+        return None if self.reservation.has_no_end else clock.text(self.expires_at)
+
+    @property
+    def is_protected(self) -> bool:
+        return self.liveness == liveness.ACTIVE and not self.is_over
+
+    @property
+    def archived(self) -> str:
+        """The state in which it ends if it is taken over."""
+        is_stale = self.liveness == liveness.STALE and not self.is_over
+        return holdings.TAKEN_OVER if is_stale else holdings.EXPIRED
+
+    def shown(self) -> dict[str, Any]:
+        """The reservation as JSON, in a conflict."""
+        return {
+            "reservation_id": self.reservation.id,
+            "agent_id": self.reservation.agent,
+            "scope": self.reservation.scope,
+            "bead_id": self.reservation.bead,
+            "shared": self.reservation.shared,
+            "liveness": self.liveness,
+            "expires_at": self.ends_at,
+            "is_expired": self.is_over,
+            **freeze_members(self.reservation),
+        }
+
+
+class Overlap(Record):
+    """A wanted scope that overlaps a reservation."""
+
+    wanted: Scope
+    held: Held
+    kind: str
+
+    def shown(self) -> dict[str, Any]:
+        return {"wanted": self.wanted.text, "class": self.kind, **self.held.shown()}
+
+
+def freeze_text(frozen: Held) -> str:
+    """For example: `user has frozen src/core until 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
+    until = f" until {clock.text(frozen.expires_at)}" if frozen.ends_at else ""
+    why = f": {show.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
+    return f"{ids.PERSON} has frozen {show.name(frozen.reservation.scope)}{until}{why}"
+
+
+def freeze_members(reservation: Reservation) -> dict[str, Any]:
+    """The additional JSON members of a freeze."""
+    return {"frozen": True, "why": reservation.why} if reservation.is_freeze else {}
