@@ -23,9 +23,19 @@ from bb.kernel.errors import Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
-    from bb.attention.rehearsal.replay import Replay
+    class Replay(Protocol):
+        """What a step needs of the run that it is part of."""
+
+        now: int
+        agents: dict[str, Someone]
+        clones: dict[str, Rehearsal]
+        sessions: dict[str, Session]
+
+        @property
+        def here(self) -> Rehearsal: ...
+        def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]: ...
 
 
 class InvalidStep(Usage):

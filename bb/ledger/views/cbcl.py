@@ -24,7 +24,7 @@ from bb.kernel.show import harmless
 from bb.ledger.views import verified_dialects
 from bb.ledger.views.attention import data_of
 from bb.ledger.views.verified_dialects import Judged, Judgements
-from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import conversation_state, registers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,16 +205,14 @@ def standing(index: Index, agent: str, *others: str) -> Standing:
         frozenset(
             peer
             for peer in others
-            if conversation_state.is_met(
-                index.state(conversation_state.NAME, f"{conversation_state.PEER} {agent} {peer}"), how
-            )
+            if conversation_state.is_met(index.state(conversation_state.NAME, f"{registers.PEER} {agent} {peer}"), how)
         )
         for how in ("met", "greeted")
     )
     return Standing(
         agent,
-        Answers.by((row[0], Expected(*row)) for row in opened(index, conversation_state.EXPECTED, agent)),
-        Answers.by((row[0], Obliged(*row)) for row in opened(index, conversation_state.OBLIGED, agent)),
+        Answers.by((row[0], Expected(*row)) for row in opened(index, registers.EXPECTED, agent)),
+        Answers.by((row[0], Obliged(*row)) for row in opened(index, registers.OBLIGED, agent)),
         met,
         greeted,
         _Taken(index, agent),
@@ -230,9 +228,7 @@ def opened(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
 def repeated_in(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
     """The events in which HEARERS of a message recorded texts from its effects. A dialect can produce texts that are
     not in the message itself."""
-    states = [
-        index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {agent} {event}") for agent in hearers
-    ]
+    states = [index.state(conversation_state.NAME, f"{registers.MESSAGE} {agent} {event}") for agent in hearers]
     heard = [line for state in states if state and (line := conversation_state.heard_in(state))]
     return [line for line in heard if _repeats(data_of(store, line) or {})]
 
@@ -251,7 +247,4 @@ class _Taken(Container[tuple[str, str]]):
 
     def __contains__(self, signed: object) -> bool:
         who, known = signed if isinstance(signed, tuple) else ("", "")
-        return (
-            self._index.state(conversation_state.NAME, f"{conversation_state.TAKEN} {self._agent} {who} {known}")
-            is not None
-        )
+        return self._index.state(conversation_state.NAME, f"{registers.TAKEN} {self._agent} {who} {known}") is not None

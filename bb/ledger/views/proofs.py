@@ -17,7 +17,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.journal import clone
 from bb.ledger.signing.keyring import Keyring
 from bb.messaging import messages
-from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import conversation_state, registers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Proofs:
         if sent.sender == agent:
             return authorship.Proof(authorship.OWN).shown(agent, trust)
         proof = self._now(sent, text)
-        state = self._index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {agent} {event}")
+        state = self._index.state(conversation_state.NAME, f"{registers.MESSAGE} {agent} {event}")
         recorded = conversation_state.proof_in(state) if state else None
         if recorded and proof.state in (authorship.UNCHECKED, authorship.FORGED):
             before, key, why = recorded

@@ -9,6 +9,18 @@ from __future__ import annotations
 
 from bb.cbcl.facts import Heard
 from bb.kernel.order import earliest, event, latest, sortable
+from bb.messaging.cbcl.registers import (
+    BELIEF,
+    CONVERSATION,
+    ENTRY,
+    EXPECTED,
+    FIRST,
+    MESSAGE,
+    NAMED,
+    OBLIGED,
+    SENT_IN,
+    UNHEARD,
+)
 from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
@@ -17,16 +29,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.kernel.order import Place, State
-
-    Part = tuple[str, str, Any]  # the register, FIRST or LAST, and the value
+    from bb.messaging.cbcl.registers import Part
 
 NAME = "cbcl"
 FACTS = (Sent, Heard)
-
-MESSAGE, EXPECTED, OBLIGED, PEER, TAKEN = "message", "expected", "obliged", "peer", "taken"
-BELIEF, ENTRY, CONVERSATION = "belief", "entry", "conversation"
-UNHEARD, NAMED, SENT_IN = "unheard", "named", "from"
-FIRST, LAST = "first", "last"
 
 
 def keys(fact: Sent | Heard, at: Place) -> list[str]:

@@ -15,7 +15,7 @@ from bb.cbcl.speak.effects import (
     Settled,
     Verified,
 )
-from bb.messaging.cbcl.conversation_state import (
+from bb.messaging.cbcl.registers import (
     BELIEF,
     CONVERSATION,
     ENTRY,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.speak.effects import Effect
-    from bb.messaging.cbcl.conversation_state import Part
+    from bb.messaging.cbcl.registers import Part
 
 
 def parts(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:

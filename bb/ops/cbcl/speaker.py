@@ -26,7 +26,7 @@ from bb.ledger.signing.keyring import Keyring
 from bb.ledger.views import cbcl as ledger
 from bb.ledger.views import proofs
 from bb.messaging import messages
-from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import conversation_state, registers
 from bb.messaging.cbcl import letters as cbcl_letters
 from bb.messaging.facts import Acked, Read
 from bb.messaging.mail import mail, mailbox
@@ -125,31 +125,27 @@ class Talk:
             return self._event_named(index, core.recipient, meant)
         if core.performative != OK:
             return None
-        term = f"{conversation_state.SENT_IN} {self.who} {core.recipient} {core.text(names.THREAD) or ''}"
+        term = f"{registers.SENT_IN} {self.who} {core.recipient} {core.text(names.THREAD) or ''}"
         return _newest(index, term)
 
     def _opened_by(self, index: Index, settled: Discharged) -> str | None:
         """The event of the message that waits for the settled answer. A later message can have the same name."""
-        state = index.state(
-            conversation_state.NAME, f"{conversation_state.OBLIGED} {self.who} {settled.from_} {settled.id}"
-        )
+        state = index.state(conversation_state.NAME, f"{registers.OBLIGED} {self.who} {settled.from_} {settled.id}")
         return conversation_state.opener(state) if state else None
 
     def _asked_by(self, index: Index, settled: Discharged) -> list[str]:
         """The events of all messages that wait for the settled answer. Asking the same again opens nothing new."""
-        rows = index.found(
-            conversation_state.NAME, f"{conversation_state.NAMED} {self.who} {settled.from_} {settled.id}"
-        )
+        rows = index.found(conversation_state.NAME, f"{registers.NAMED} {self.who} {settled.from_} {settled.id}")
         opened = self._opened_by(index, settled)
         return [*(key.rpartition(" ")[2] for key, _ in rows), *([opened] if opened else [])]
 
     def _event_named(self, index: Index, sender: str, name: str) -> str | None:
         """The event of the message with this name among those that this agent received from SENDER."""
         event = name.removesuffix(f"_{self.who}")  # mail to several recipients has an id for each copy
-        state = index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {self.who} {event}")
+        state = index.state(conversation_state.NAME, f"{registers.MESSAGE} {self.who} {event}")
         if state and conversation_state.sender_of(state) == sender:
             return event
-        return _newest(index, f"{conversation_state.NAMED} {self.who} {sender} {name}")
+        return _newest(index, f"{registers.NAMED} {self.who} {sender} {name}")
 
     def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
         """The facts for the agent's copy of a message that it answers."""
@@ -176,9 +172,7 @@ class Talk:
 
     def hear_all(self, limit: int | None) -> Iterator[dict[str, Any]]:
         """Hear the new messages, oldest first. Yield the result of each."""
-        waiting = self.desk.store.caught_up().found(
-            conversation_state.NAME, f"{conversation_state.UNHEARD} {self.who}"
-        )[:limit]
+        waiting = self.desk.store.caught_up().found(conversation_state.NAME, f"{registers.UNHEARD} {self.who}")[:limit]
         for place, (key, _) in enumerate(waiting, 1):
             if found := self._hear(key):
                 yield found

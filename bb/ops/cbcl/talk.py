@@ -9,7 +9,7 @@ from bb.cbcl.judge.expansion import UnknownDialect
 from bb.cbcl.read.fuel import ResourceLimit
 from bb.ledger.views import cbcl as ledger
 from bb.ledger.views.proofs import Proofs
-from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import conversation_state, registers
 from bb.ops.catalogue import op
 from bb.ops.cbcl import views
 from bb.ops.cbcl.speaker import Talk
@@ -128,7 +128,7 @@ def hear(
     with suppress(KeyboardInterrupt):  # after Ctrl-C, report the messages heard until then
         for each in talk.hear_all(limit):
             heard.append(each)  # noqa: PERF402  (one by one, because Ctrl-C can end the loop)
-    left = desk.store.caught_up().count(conversation_state.NAME, f"{conversation_state.UNHEARD} {talk.who}")
+    left = desk.store.caught_up().count(conversation_state.NAME, f"{registers.UNHEARD} {talk.who}")
     return {"agent_id": talk.who, "heard": heard, "left": left}
 
 
@@ -136,14 +136,12 @@ def hear(
 def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     """List the answers you wait for and the answers you owe. Nothing is changed."""
     who, index = views.reader(desk, agent)
-    expects, owes = (
-        ledger.opened(index, what, who) for what in (conversation_state.EXPECTED, conversation_state.OBLIGED)
-    )
+    expects, owes = (ledger.opened(index, what, who) for what in (registers.EXPECTED, registers.OBLIGED))
     return {
         "agent_id": who,
         "expects": [views.opened(index, "to", each, desk.now()) for each in expects],
         "owes": [views.opened(index, "from", each, desk.now()) for each in owes],
-        "unheard": index.count(conversation_state.NAME, f"{conversation_state.UNHEARD} {who}"),
+        "unheard": index.count(conversation_state.NAME, f"{registers.UNHEARD} {who}"),
     }
 
 
@@ -161,7 +159,7 @@ def beliefs(
     who, index = views.reader(desk, agent)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     proofs = Proofs(desk.store, index, desk.env)
-    for ts, (teller, text, event) in views.newest(index, f"{conversation_state.BELIEF} {who}"):
+    for ts, (teller, text, event) in views.newest(index, f"{registers.BELIEF} {who}"):
         statement = text or views.content(index, event)
         if statement:  # empty if the statement was redacted
             proved = {"verified": proofs.of(who, event, text)}
@@ -189,13 +187,11 @@ def conversations(
     """List your threads, newest first; or show the latest messages of one thread, oldest first."""
     who, index = views.reader(desk, agent)
     if thread is None:
-        rows = islice(
-            index.newest_first(conversation_state.NAME, f"{conversation_state.CONVERSATION} {who}"), limit + 1
-        )
+        rows = islice(index.newest_first(conversation_state.NAME, f"{registers.CONVERSATION} {who}"), limit + 1)
         found = [views.thread(index, who, *state["last"][3]) for _, _, state in rows]
         return {"agent_id": who, **_up_to(limit, "conversations", found)}
     proofs = Proofs(desk.store, index, desk.env)
-    entries = islice(views.newest(index, f"{conversation_state.ENTRY} {who} {thread}"), limit + 1)
+    entries = islice(views.newest(index, f"{registers.ENTRY} {who} {thread}"), limit + 1)
     messages = [
         views.entry(index, ts, said) | {"verified": proofs.of(who, event, text)}
         for ts, said in entries

@@ -12,7 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.ledger.journal import kinds
 from bb.messaging import messages
-from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import conversation_state, registers
 from bb.messaging.facts import Sent
 from bb.ops.desk import signs_of_life
 
@@ -148,7 +148,7 @@ def _said(text: str) -> Simple | None:
 
 def thread(index: Index, who: str, ts: str, name: str) -> dict[str, Any]:
     """A conversation: the number of its messages, and the last one."""
-    term = f"{conversation_state.ENTRY} {who} {name}"
+    term = f"{registers.ENTRY} {who} {name}"
     last = next((entry(index, *each) for each in newest(index, term)), None)
     return {"thread": name, "at": ts, "messages": index.count(conversation_state.NAME, term), "last": last}
 
