@@ -188,8 +188,8 @@ def test_the_innermost_directory_counts(desk: Desk, tmp_path: Path):
     assert outer != inner
     for path, key in (("notes", outer), ("notes/x.md", outer), ("notes/deep", inner), ("notes/deep/x/y", inner)):
         assert directories.key_of(found, str(tmp_path / path)) == key
-        assert found.scope_of(str(tmp_path / path)) == key
-    assert found.scope_of(None) == found.scope_of("") == outer
+        assert directories.scope_of(found, str(tmp_path / path)) == key
+    assert directories.scope_of(found, None) == directories.scope_of(found, "") == outer
     for path in ("notes2", "", "/"):
         with pytest.raises(directories.ScopeNotAttached):
             directories.key_of(found, str(tmp_path / path))

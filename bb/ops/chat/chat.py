@@ -14,7 +14,7 @@ from bb.messaging.chat import acks, recipients, relays
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
-from bb.ops.desk import group_desk
+from bb.ops.desk import directories, group_desk
 from bb.ops.params import By, GroupId, Json, Reason, Word
 
 TYPE_CHECKING = False
@@ -402,7 +402,7 @@ def _sent(
     c2a = system_messages.of_chat(who, resolved, members, data, conversation=group.id, answered=answered)
     if c2a:
         data["c2a"] = c2a
-    scope = group.scope_of(path)
+    scope = directories.scope_of(group, path)
     key = _key(data.get("client_id"))
 
     def facts(_: Any) -> list[Any]:
@@ -479,10 +479,12 @@ def send_cross_group(
 
     relayed("not-yet-known")  # raises if the other group would refuse the message, before this group records its copy
     (src_event,) = group.record(
-        [Said(chat_message.MESSAGE, kept, group.scope_of(None))], who, allow_secret=allow_secret
+        [Said(chat_message.MESSAGE, kept, group.group().active_scope)], who, allow_secret=allow_secret
     )
     (dst_event,) = other.record(
-        [Said(chat_message.MESSAGE, relayed(src_event["id"]), other.scope_of(None))], as_whom, allow_secret=allow_secret
+        [Said(chat_message.MESSAGE, relayed(src_event["id"]), other.group().active_scope)],
+        as_whom,
+        allow_secret=allow_secret,
     )
     return {"src_event": src_event, "dst_event": dst_event}
 

@@ -138,7 +138,9 @@ def system_notify(
     )
     if c2a := system_messages.of_notice(data, who, group.id):
         data["c2a"] = c2a
-    (event,) = group.record([Said(notifications.NOTIFY, data, group.scope_of(None))], who, allow_secret=allow_secret)
+    (event,) = group.record(
+        [Said(notifications.NOTIFY, data, group.group().active_scope)], who, allow_secret=allow_secret
+    )
     return {"event": event}
 
 

@@ -19,15 +19,13 @@ from bb.ledger.local import last_sync, pinned_threshold
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import IO
+    from typing import IO, Any
 
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.git.place import Place
     from bb.ledger.index.index import Index
     from bb.ledger.records.store import Store
     from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.group_desk import GroupDesk
-    from bb.ops.desk.live_daemon import Live
 
 
 SERVED_PATIENCE = 1.0  # seconds that a client of the daemon waits while another process builds the index
@@ -65,8 +63,8 @@ class Desk:
         self.is_served = False  # whether a daemon runs this request for a client on its socket
         self.only_reads = False  # whether the op changes nothing; then a ledger of another user may be read
         self.said_session = ""  # the session id from the payload of an editor's hook
-        self.groups: dict[str, GroupDesk] = {}  # open groups
-        self.live: Live | None = None  # running actors; only a daemon has them
+        self.groups: dict[str, Any] = {}  # open groups by their ids (`group_desk.GroupDesk`)
+        self.live: Any = None  # running actors (`live_daemon.Live`); only a daemon has them
         self._place: Place | None = None
         self._is_ours = False
         self._store: Store | None = None

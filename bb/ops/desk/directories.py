@@ -95,6 +95,11 @@ def _key(desk: Desk, found: Place) -> str:
         store.close()
 
 
+def scope_of(group: GroupDesk, path: Any) -> str:
+    """The key of the scope that contains PATH; without a path, the active scope."""
+    return key_of(group, path) if path else group.group().active_scope
+
+
 def key_of(group: GroupDesk, path: Any) -> str:
     """The key of the group's scope that contains PATH."""
     if not isinstance(path, str) or "\0" in path:

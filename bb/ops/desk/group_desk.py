@@ -220,14 +220,6 @@ class GroupDesk:
         knowns.write(knowns.home(self.desk.env), known)
         self.known = known
 
-    def scope_of(self, path: Any) -> str:
-        """The key of the scope that contains PATH; without a path, the active scope."""
-        if not path:
-            return self.group().active_scope
-        from bb.ops.desk import directories  # noqa: PLC0415
-
-        return directories.key_of(self, path)
-
 
 def _actors(index: Index) -> list[Actor]:
     agents = [(agent, profile_of(agent)) for agent in roster.in_order(index.states(roster.NAME))]
@@ -290,7 +282,8 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
         return _here(desk)
     if not isinstance(group_id, str):
         raise GroupNotFound("group_id must be text", path="$.group_id")
-    if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
+    found: GroupDesk | None = desk.groups.get(group_id)
+    if found is not None and _is_current(desk, found):
         return found
     home = knowns.home(desk.env)
     known = knowns.read(home, group_id)

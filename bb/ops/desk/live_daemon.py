@@ -54,9 +54,10 @@ class ActorNotRunning(Refused):
 
 def of(desk: Desk) -> Live:
     """The running actors; refused outside a daemon."""
-    if desk.live is None:
+    live: Live | None = desk.live
+    if live is None:
         raise DaemonUnavailable
-    return desk.live
+    return live
 
 
 def is_running(desk: Desk, group_id: str, actor_id: str) -> bool:
