@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import examples, grids
+from tests import examples, grids, slow
 from tests.attention import minimal
 from tests.forks import quick
 from tests.support import Scratch
@@ -33,22 +33,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--profile minimal`: what the first useful implementation of C2A has to pass (`tests/attention/minimal.py`)."""
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
     parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
-    parser.addoption(
-        "--quick", action="store_true", help="each test with two of its parameters, a tenth of the examples"
-    )
+    parser.addoption("--quick", action="store_true", help="no slow tests, two parameters of each, few examples")
+    parser.addoption("--note-slow", action="store_true", help="write down which tests take long (tests/slow.py)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run is not about.
 
-    Without `--long`, or `-m` with an opinion on it: what is marked long. With `--quick`: all but two of the parameters
-    of each test. With a profile: what it does not name.
+    Without `--long`, or `-m` with an opinion on it: what is marked long. With `--quick`: what is listed as slow, and
+    all but two of the parameters of each test. With a profile: what it does not name.
     """
     wanted = items
     if not config.getoption("--long") and "long" not in config.option.markexpr:
         wanted = [item for item in wanted if not item.get_closest_marker("long")]
     if config.getoption("--quick"):
-        wanted = grids.two_of_each(wanted)
+        left_out = frozenset() if config.getoption("--note-slow") else slow.listed()
+        wanted = grids.two_of_each([item for item in wanted if slow.name_of(item.nodeid) not in left_out])
     if config.getoption("--profile"):
         wanted = [item for item in wanted if not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))]
     if len(wanted) < len(items):
@@ -70,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         grids.is_whole = True
     elif config.getoption("--quick"):
         settings.load_profile("quick")
+    if config.getoption("--note-slow") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(slow.Notes())
     is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):

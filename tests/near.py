@@ -29,7 +29,7 @@ class Near(Scratch):
         with (
             contextlib.chdir(cwd or self.path),
             _surroundings(environment(COLUMNS="100") | self.settings | settings),
-            _replaced(sys, argv=["bb", *words], stdin=given, stdout=out, stderr=err),
+            _replaced(sys, argv=["bb", *map(os.fsdecode, words)], stdin=given, stdout=out, stderr=err),
             _replaced(os, _exit=sys.exit),
         ):
             try:

@@ -15,6 +15,7 @@ from bb.kernel import clock
 from bb.kernel.outside import Outside
 from bb.ops.overview.screen_view import Picture
 from tests.faces.test_hostile_text import HOSTILE, RAW
+from tests.grids import grid
 
 NOW = clock.parse("2026-01-05T12:00:00.000Z")
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -137,8 +138,7 @@ SIZES = [(20, 5), (40, 10), (80, 24), (100, 50), (149, 24), (150, 24), (213, 60)
 TEXTS = {**HOSTILE, "html": EVIL, "wide": WIDE * 9, "long": LONG, "words": "a word " * 60, "empty": ""}
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize(("columns", "height"), SIZES)
+@pytest.mark.parametrize(("columns", "height", "text"), grid(SIZES, [*TEXTS.values()], 3))
 def test_whatever_somebody_wrote_is_harmless_and_columns_hold(columns: int, height: int, text: str):
     for view in VIEWS:
         for more in ({}, {"filter": text[:40]}, {"draft": text[:200]}, {"is_help": True, "paused_at": NOW}):

@@ -13,6 +13,7 @@ from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.faces.good_calls import ONCE, good_words, prepare, status_of
 from tests.forks import quick
+from tests.grids import grid
 from tests.support import NOON, ROOT, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -258,8 +259,7 @@ def _loaded_anyway() -> set[str]:
     return set(bare.stdout.split())
 
 
-@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-@pytest.mark.parametrize("op", OPS.values(), ids=OPS)
+@pytest.mark.parametrize(("op", "form"), grid([*OPS.values()], [[], ["--json"]], 1))
 def test_no_verb_imports_what_it_does_not_use(prepared: Scratch, op: catalogue.Op, form: list[str]):
     words = [*good_words(op, prepared), *form]
     words += ["--force-update"] if op.name == "agent.register" else []

@@ -25,6 +25,7 @@ from bb.groups.templates.templates import (
     parse,
     template_actor,
 )
+from bb.kernel.show import has_control
 from tests.examples import examples
 from tests.support import ROOT
 
@@ -49,7 +50,7 @@ def exported(template: Template) -> str:
 
 # -- there and back
 
-lines = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20)
+lines = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20).filter(lambda line: not has_control(line))
 words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 names = st.from_regex(r"[a-z0-9][A-Za-z0-9_-]{0,31}", fullmatch=True).filter(
     lambda name: name.lower() not in profiles.ids.RESERVED

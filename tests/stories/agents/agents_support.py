@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel import clock
-from tests.forks import quick
+from tests.near import near
 from tests.support import NOON, Ran, Scratch
 
 OTTER, HARBOR, WREN = "amber-otter", "cobalt-harbor", "dusty-wren"
@@ -29,7 +29,7 @@ def after(repo: Scratch, minutes: float) -> Scratch:
 
 def crew(path: Path, *agents: str) -> Scratch:
     """A repository at noon, in which AGENTS have just started."""
-    repo = quick(path, BB_NOW=NOON)
+    repo = near(path, BB_NOW=NOON)
     for agent in agents:
         repo.json("agent", "register", "--name", agent, "--role", ROLES[agent]).data  # noqa: B018  (must succeed)
     return repo

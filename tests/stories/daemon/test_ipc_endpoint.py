@@ -53,7 +53,9 @@ def test_ipc_3_1_the_descriptor_says_what_the_specification_wants(place: Daemon)
     assert set(found) >= {"v", "transport", "path", "host", "port", "pid", "version", "ts"}
     assert (found["v"], found["transport"], found["host"], found["port"]) == (1, "unix", "", 0)
     assert found["path"] == str(place.home / "daemon" / "ccccd.sock"), "where clients look that find no descriptor"
-    assert found["pid"] == place.pid == int((place.folder / "ccccd.pid").read_text())
+    written = place.folder / "ccccd.pid"
+    until(lambda: written.exists() and written.read_text(), "the number of the process, which is written last")
+    assert found["pid"] == place.pid == int(written.read_text())
     assert found["version"] == place.call("ping")["version"]
     assert moment(found["ts"])
 
