@@ -227,7 +227,7 @@ def test_a_policy_says_what_it_was_told(name: str, value: object):
         (None, "$", "object"),
         ([], "$", "object"),
         ("never", "$", "object"),
-        ({"unsinged": "never"}, "$.'unsinged'", "has no 'unsinged'"),
+        ({"unsinged": "never"}, "$.'unsinged'", "has no setting 'unsinged'"),
         ({"\x1b[2J": 1}, "$.'\\x1b[2J'", "has no"),
         ({"unsigned": "trusted"}, "$.unsigned", '"local" or "never" or "anyone"'),
         ({"unsigned": True}, "$.unsigned", "unsigned must be"),
