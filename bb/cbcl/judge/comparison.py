@@ -5,19 +5,15 @@ Only the hash decides whether two definitions are the same dialect. The order an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.cbcl.read import canonical
-from bb.cbcl.read.definition import LIMITS, written
+from bb.cbcl.read.definition import LIMITS, Definition, Performative, written
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import LIST, Node, text_of
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.fuel import Fuel
 
 
 class Clause(Record):
@@ -139,15 +135,15 @@ def excerpt(node: Node | None, longest: int = 60) -> str | None:
     return text if len(text) <= longest else text[:longest] + "…"
 
 
-def shown(found: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
+def shown(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
     """A comparison as JSON. PLACES are two functions that return the line and column of an octet, one for each text."""
     return {
-        "same": found.is_same,
-        "hash": dict(zip("ab", found.hashes, strict=True)),
-        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in found.clauses],
-        "added": list(found.added),
-        "removed": list(found.removed),
-        "changed": [_shown(each, places) for each in found.changed],
+        "same": comparison.is_same,
+        "hash": dict(zip("ab", comparison.hashes, strict=True)),
+        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in comparison.clauses],
+        "added": list(comparison.added),
+        "removed": list(comparison.removed),
+        "changed": [_shown(each, places) for each in comparison.changed],
     }
 
 

@@ -10,26 +10,20 @@ refused as such. An example with a different result is a violation, reported wit
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from bb.cbcl.judge import expansion
 from bb.cbcl.judge.library import Beside
 from bb.cbcl.judge.verification import Violation
 from bb.cbcl.read import grammar, reader
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import LANG, Call, Lang
-from bb.cbcl.read.reader import BOUNDS, Text
-from bb.cbcl.read.tree import STRING, SYMBOL, head, same, text_of
+from bb.cbcl.read.message import LANG, Call, Lang, Message
+from bb.cbcl.read.reader import BOUNDS, Bounds, Text
+from bb.cbcl.read.tree import STRING, SYMBOL, Node, head, same, text_of
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.read.reader import Bounds
-    from bb.cbcl.read.tree import Node
 
 EXAMPLE, REFUSED = "example", "refused"
 RULE = "example"

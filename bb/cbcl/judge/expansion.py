@@ -7,24 +7,19 @@ not expanded again. If any part fails, the whole expansion is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from bb.cbcl.judge.library import why_not
 from bb.cbcl.read import grammar
-from bb.cbcl.read.definition import DEPTH, SIZE, written
+from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative, written
 from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, Meta, core_of, layers
+from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, Meta, core_of, layers
 from bb.cbcl.read.reader import DEPTH_MOST, SIZE_RECOMMENDED, UTMOST, Malformed
 from bb.cbcl.read.templates import ExpansionFailed, chosen, is_sequence
 from bb.cbcl.read.tree import LIST, NIL, Extent, Node, extent, head, text_of
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.message import Message
 
 MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint shows
 LISTED = "list"  # the only constructor, valid only in the arguments of a call
@@ -106,11 +101,11 @@ def hinted(message: Message, room: Room) -> Room:
 
 
 def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
-    found = dialects.get(name)
-    if found is None:
+    dialect = dialects.get(name)
+    if dialect is None:
         unknown = UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
         raise why_not(dialects, name) or unknown
-    return found
+    return dialect
 
 
 def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room, fuel: Fuel) -> Expansion:
@@ -134,8 +129,8 @@ def find(name: str, within: str, dialects: Mapping[str, Definition]) -> tuple[De
     passed: dict[str, Definition] = {}
     while dialect is not None and dialect.name not in passed:
         passed[dialect.name] = dialect
-        if found := dialect.performative(name):
-            return dialect, found
+        if performative := dialect.performative(name):
+            return dialect, performative
         dialect = dialects.get(dialect.parent)
     known = [each.name for dialect in passed.values() for each in dialect.performatives]
     raise UnknownPerformative(

@@ -6,24 +6,18 @@ without building anything, so they can be explained even if the expansion fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from bb.cbcl.judge import expansion
-from bb.cbcl.read.definition import DEPTH, SIZE
-from bb.cbcl.read.fuel import for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, core_of, every_layer
+from bb.cbcl.judge.expansion import Expansion, Room
+from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative
+from bb.cbcl.read.fuel import Fuel, for_text
+from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, core_of, every_layer
 from bb.cbcl.read.reader import SIZE_RECOMMENDED
 from bb.cbcl.read.templates import COND, ELSE, OR, holds
 from bb.cbcl.read.tree import LIST, SYMBOL, Node, head, is_nil
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.judge.expansion import Expansion, Room
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message
 
 DECLARED, HINT, POLICY, CEILING = "declared", "hint", "policy", "ceiling"
 ARGUMENT, KEYWORD, NOTHING = "argument", "keyword", "nil"

@@ -6,25 +6,21 @@ Installing the same dialect again changes nothing; a different one under that na
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bb.cbcl.facts import Installed
 from bb.cbcl.judge import signatures
 from bb.cbcl.judge import trust as judge_trust
+from bb.cbcl.judge.authorship import Ledger
 from bb.cbcl.judge.library import hashes
 from bb.cbcl.judge.trust import VALID, Trust
-from bb.cbcl.judge.verification import verify
+from bb.cbcl.judge.verification import Verdict, verify
 from bb.cbcl.read import canonical, names
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import text_of
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bb.cbcl.judge.authorship import Ledger
-    from bb.cbcl.judge.verification import Verdict
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.fuel import Fuel
 
 
 class DialectRejected(Refused):

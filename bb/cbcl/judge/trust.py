@@ -65,7 +65,7 @@ class TooManyKeys(Refused):
     """That author already has the maximum number of keys."""
 
     code = "TOO_MANY_KEYS"
-    hint = "remove unused keys with `bb cbcl trust remove AUTHOR KEY`"
+    hint = "remove an unused key with `bb cbcl trust remove AUTHOR --public-key KEY`"
 
 
 class UntrustedAuthor(Refused):
@@ -120,7 +120,8 @@ class Trust(Record):
         """This trust with WORD as the setting for NAME's messages. None restores the default."""
         others = {author: each for author, each in self.signed.items() if author != identifier(name)}
         if word is not None and len(others) >= MOST_SAID:
-            raise TooManyKeys(f"{MOST_SAID:,} authors already have a setting for signed messages, the maximum")
+            why = f"{MOST_SAID:,} authors already have a setting for signed messages, the maximum"
+            raise TooManyKeys(why, hint="remove an unused one with `bb cbcl trust signed AUTHOR default`")
         return self.but(signed=others | ({name: word} if word is not None else {}))
 
     def with_author(self, name: str, key: bytes) -> Trust:

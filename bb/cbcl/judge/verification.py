@@ -14,22 +14,17 @@ on every machine. All violations are counted; only the first ones are reported.
 
 from __future__ import annotations
 
-from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME
+from collections.abc import Container, Iterator
+from typing import Any
+
+from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, OutOfSteps, steps_of
 from bb.cbcl.read.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.cbcl.read.reader import excerpt
 from bb.cbcl.read.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
-from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, head, nodes
+from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, Node, head, nodes
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.tree import Node
 
 R1, R2, R3, R4, STRUCTURE, PARENT = "R1", "R2", "R3", "R4", "structure", "parent"
 RECOMMENDED = {DEPTH: 32, SIZE: 8192, TIME: 5000}
@@ -82,7 +77,7 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
     time that it declares, and of MOST milliseconds at most."""
     milliseconds = _granted(definition, most)
     fuel = Fuel(steps_of(milliseconds))
-    found: list[Violation] = []
+    violations: list[Violation] = []
     warnings: list[Violation] = []
     count, rules = 0, set()
     with Undisturbed():
@@ -93,16 +88,16 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
                     continue
                 count += 1
                 rules.add(each.rule)
-                found.append(each)
+                violations.append(each)
                 if count == MOST_COUNTED:
                     break
         except OutOfSteps:
             at = definition.places.get(TIME, definition.node.at)
             why = f"verification needs more than {fuel.granted:,} steps, the equivalent of {milliseconds} ms"
-            found, count = [Violation(R2, at, why), *found], count + 1
+            violations, count = [Violation(R2, at, why), *violations], count + 1
             rules.add(R2)
-    told, warned = tuple(_first(found)), tuple(_first(warnings))
-    return Verdict(told, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
+    first, warned = tuple(_first(violations)), tuple(_first(warnings))
+    return Verdict(first, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
 
 
 def _granted(definition: Definition, most: int | None) -> int:
@@ -112,8 +107,8 @@ def _granted(definition: Definition, most: int | None) -> int:
     return sound if most is None else min(sound, most)
 
 
-def _first(found: list[Violation]) -> list[Violation]:
-    return sorted(found, key=lambda violation: violation.at)[:MOST_TOLD]
+def _first(violations: list[Violation]) -> list[Violation]:
+    return sorted(violations, key=lambda violation: violation.at)[:MOST_TOLD]
 
 
 def _broken(definition: Definition, installed: Container[str], fuel: Fuel) -> Iterator[Violation]:

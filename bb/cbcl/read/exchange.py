@@ -6,16 +6,11 @@ hold all of them.
 
 from __future__ import annotations
 
-from bb.cbcl.read.definition import LIMITS
-from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Query, Signed, Simple, Teach
+from typing import Any
+
+from bb.cbcl.read.definition import LIMITS, Definition
+from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message, Query, Signed, Simple, Teach
 from bb.cbcl.read.tree import as_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
 
 
 def shown(message: Message | Call) -> dict[str, Any]:

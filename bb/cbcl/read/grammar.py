@@ -7,8 +7,13 @@ tell. Where the grammar of the draft contradicts its examples, the examples appl
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from bb.cbcl.read import definition, reader
 from bb.cbcl.read.dates import is_date_time
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.message import (
     DEFINE,
     ENVELOPE,
@@ -25,12 +30,13 @@ from bb.cbcl.read.message import (
     Lang,
     Limited,
     Message,
+    Pairs,
     Query,
     Signed,
     Simple,
     Teach,
 )
-from bb.cbcl.read.reader import BOUNDS, Text
+from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
 from bb.cbcl.read.tree import (
     AGENT,
     KEYWORD,
@@ -47,16 +53,6 @@ from bb.cbcl.read.tree import (
     nodes,
     whole,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Pairs
-    from bb.cbcl.read.reader import Bounds, Malformed
 
 HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size"}
 
@@ -83,11 +79,11 @@ def definition_in(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = No
         return None, definition.read(text, node)
     if head(node) == SIGNED and len(node.value) == 3 and head(node.value[2]) == DEFINE:
         return grammar.taught(node)
-    found = message_of(text, node)
-    if isinstance(found, Define):
-        return None, found.definition
-    if isinstance(found, Teach):
-        return found.signature, found.definition
+    parsed = message_of(text, node)
+    if isinstance(parsed, Define):
+        return None, parsed.definition
+    if isinstance(parsed, Teach):
+        return parsed.signature, parsed.definition
     raise text.refuse(reader.DIALECT, node.at, "this message contains no definition of a dialect")
 
 
@@ -161,13 +157,13 @@ class Grammar:
 
     def pairs(self, nodes: Sequence[Node]) -> Pairs:
         """(keyword value)*, each keyword once."""
-        found: dict[str, Node] = {}
+        values: dict[str, Node] = {}
         for place in range(0, len(nodes), 2):
             key = nodes[place]
             if key.tag != KEYWORD:
                 self.settle(key)
                 raise self.refuse(reader.PARAM, key, "a keyword such as :thread is expected here")
-            if key.value in found:
+            if key.value in values:
                 raise self.refuse(reader.PARAM, key, f"{reader.excerpt(':' + key.value)} is given twice")
             if place + 1 == len(nodes):
                 raise self.refuse(reader.PARAM, key, f"{reader.excerpt(':' + key.value)} has no value")
@@ -175,8 +171,8 @@ class Grammar:
                 why = f"{reader.excerpt(':' + key.value)} has no value: a keyword cannot be a value"
                 raise self.refuse(reader.PARAM, nodes[place + 1], why)
             self.settle(nodes[place + 1])
-            found[key.value] = nodes[place + 1]
-        return tuple(found.items())
+            values[key.value] = nodes[place + 1]
+        return tuple(values.items())
 
     def settle(self, node: Node) -> None:
         """Check that NODE is data, without operators and without tokens that are only valid elsewhere."""
@@ -227,8 +223,8 @@ class Grammar:
         parts = operation.value
         if len(parts) != 3 or parts[1].tag != AGENT:
             raise self.refuse(reader.META, self.end_of(operation), "`teach` must be (teach @RECIPIENT DEFINITION)")
-        signature, found = self.taught(parts[2])
-        return Teach(node, str(parts[1].value), signature, found)
+        signature, dialect = self.taught(parts[2])
+        return Teach(node, str(parts[1].value), signature, dialect)
 
     def taught(self, node: Node) -> tuple[str | None, Definition]:
         """The signature, if any, and the definition in a `teach`."""

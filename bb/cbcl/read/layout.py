@@ -7,14 +7,11 @@ output parses to the same tree. Comments are lost, because they are not part of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of
 from bb.kernel.gc_pause import Undisturbed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.fuel import Fuel
 
 WIDTH = 80
 STEP = 2

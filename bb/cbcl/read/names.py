@@ -33,8 +33,8 @@ def id_of(message: Message) -> str:
 
 def given_id(said: Simple) -> str | None:
     """The `:id` of a message, if it has a usable one."""
-    found = said.text(ID)
-    return found if found and len(found) <= LONGEST_NAME else None
+    own = said.text(ID)
+    return own if own and len(own) <= LONGEST_NAME else None
 
 
 class Within:
@@ -47,12 +47,12 @@ class Within:
         self._asked: set[tuple[str, str]] = set()
 
     def known(self, said: Simple) -> str:
-        found = given_id(said) or self._outer
+        known = given_id(said) or self._outer
         if said.performative == ASK:
-            if (said.recipient, found) in self._asked:
-                found = id_of(said)
-            self._asked.add((said.recipient, found))
-        return found
+            if (said.recipient, known) in self._asked:
+                known = id_of(said)
+            self._asked.add((said.recipient, known))
+        return known
 
 
 def timeout_of(said: Simple) -> str | None:

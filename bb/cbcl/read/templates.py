@@ -10,6 +10,9 @@ Choices are recognised at any depth, so a choice is never sent as data.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
+
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import (
     AGENT,
     BOOLEAN,
@@ -28,12 +31,6 @@ from bb.cbcl.read.tree import (
     same,
 )
 from bb.kernel.errors import Refused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from bb.cbcl.read.fuel import Fuel
 
 OR, COND, ELSE, MEMBER = "or", "cond", "else", "member"
 FORMS = (OR, COND)

@@ -3,23 +3,19 @@ facts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.cbcl.facts import Installed
 from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import core_of
 from bb.cbcl.speak import processing, speaking
-from bb.cbcl.speak.effects import Believed, Entered, Verified
+from bb.cbcl.speak.effects import Believed, Effect, Entered, Verified
+from bb.cbcl.speak.processing import Outcome
+from bb.cbcl.speak.speaking import Speech
 from bb.cbcl.speak.state import Standing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.processing import Outcome
-    from bb.cbcl.speak.speaking import Speech
 
 
 class Agent:

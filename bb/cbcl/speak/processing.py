@@ -13,12 +13,16 @@ The draft describes sender and receiver together; `speaking` has the sender's pa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
 from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import Proof
 from bb.cbcl.judge.expansion import Room, expand, hinted
-from bb.cbcl.judge.installation import install
+from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import canonical, grammar, names
-from bb.cbcl.read.fuel import ResourceLimit, for_text, steps_of
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text, steps_of
 from bb.cbcl.read.message import (
     CORE,
     ERROR,
@@ -26,6 +30,8 @@ from bb.cbcl.read.message import (
     Envelope,
     Lang,
     Limited,
+    Message,
+    Meta,
     Query,
     Signed,
     Simple,
@@ -42,6 +48,7 @@ from bb.cbcl.speak.effects import (
     REPLIED,
     Believed,
     Discharged,
+    Effect,
     Entered,
     Greeted,
     Met,
@@ -50,23 +57,11 @@ from bb.cbcl.speak.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.speak.state import MOST_OPEN
+from bb.cbcl.speak.state import MOST_OPEN, Standing
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
-
-    from bb.cbcl.judge.installation import Rules
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message, Meta
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.state import Standing
-
-    Open = TypeVar("Open")
+Open = TypeVar("Open")
 
 TAKEN, REFUSED, REPEATED = "ok", "error", "duplicate"
 

@@ -12,22 +12,18 @@ Without it, a step affects only one agent.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from bb.cbcl.judge import trust as judge_trust
 from bb.cbcl.judge.authorship import Ledger
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak.effects import Effect
 from bb.cbcl.speak.memory import Agent
 from bb.kernel.errors import BbError, Refused, Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from bb.cbcl.speak.effects import Effect
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MOST_AGENTS, MOST_STEPS, MOST_DELIVERIES = 100, 10_000, 100_000
 MEMBERS = ("agents", "policy", "trust", "signed", "ledger", "deliver", "steps")

@@ -7,13 +7,15 @@ sender must pass them. An agent that defines a dialect installs it at once, even
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from bb.cbcl.judge.expansion import Room, UnknownDialect, expand
-from bb.cbcl.judge.installation import install
+from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import Define, Envelope, Query, Simple, Teach, core_of, every_layer, layers
+from bb.cbcl.read.message import Define, Envelope, Message, Query, Simple, Teach, core_of, every_layer, layers
 from bb.cbcl.read.reader import Bounds
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.speak.effects import (
@@ -23,6 +25,7 @@ from bb.cbcl.speak.effects import (
     REPLIED,
     Believed,
     Discharged,
+    Effect,
     Entered,
     Expected,
     Greeted,
@@ -30,19 +33,9 @@ from bb.cbcl.speak.effects import (
     Settled,
 )
 from bb.cbcl.speak.processing import innermost, must_be_from, named
-from bb.cbcl.speak.state import MOST_OPEN
+from bb.cbcl.speak.state import MOST_OPEN, Standing
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bb.cbcl.judge.installation import Rules
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.state import Standing
 
 
 class NoRecipient(Usage):
