@@ -1,1 +1,1 @@
-"""The CBCL language: texts are read, dialects are judged, agents speak. Pure: no files, no clock."""
+"""The CBCL language: reading texts, judging dialects, processing messages. Pure: no files, no clock."""

@@ -1,8 +1,8 @@
-"""Which dialects are spoken in a repository. A fold.
+"""The dialects installed in a repository. A fold.
 
-A name stands for one dialect. Another one under it is refused until somebody says which it replaces; and where two
-clones have installed one each, knowing nothing of the other, it stands for neither until somebody says so. Neither
-being first nor being last takes a name over: the order of the ledger is no proof of who was there before.
+A name belongs to one dialect. Installing another one under that name is refused unless the command says that it
+replaces the first. If two clones installed different dialects under one name before they synchronised, neither can be
+used until an agent chooses one. Ledger order cannot decide, because it does not prove which one was installed first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FACTS = (Installed, Removed)
 
 
 class Kept(Record):
-    """A dialect that is installed: by whom, from where, by whom it is signed, and which line has its text."""
+    """An installed dialect: the agent that installed it, its source, its signature status, the event with its text."""
 
     name: str
     event: str
@@ -36,46 +36,46 @@ class Kept(Record):
 
 
 def keys(fact: Installed | Removed, at: Place) -> list[str]:  # noqa: ARG001
-    """A dialect is an entry by its name."""
+    """State is kept by the name of the dialect."""
     return [fact.dialect]
 
 
 def step(state: State | None, fact: Installed | Removed, at: Place, ts: str) -> State:
-    """STATE after one more fact: all that was said of the name, in order."""
-    said = [ts, fact.by, *_said(fact)]
+    """STATE after one more fact: the log of the name, in ledger order."""
+    entry = [ts, fact.by, *_logged(fact)]
     others = [each for each in (state or {}).get("log", ()) if each[:3] != at]
-    return {"log": sorted([*others, [*at, said]], key=_place)}
+    return {"log": sorted([*others, [*at, entry]], key=_place)}
 
 
 def _place(entry: list[Any]) -> list[Any]:
     return entry[:3]
 
 
-def _said(fact: Installed | Removed) -> list[str]:
+def _logged(fact: Installed | Removed) -> list[str]:
     if isinstance(fact, Removed):
         return [REMOVED, fact.hash]
     return [INSTALLED, fact.hash, fact.author, fact.signature, fact.source, fact.replaces]
 
 
 def live(name: str, state: Mapping[str, Any] | None) -> list[Kept]:
-    """The definitions that were installed under NAME and neither replaced nor removed, the first one first."""
-    found: dict[str, Kept] = {}
+    """The definitions installed under NAME and neither replaced nor removed, oldest first."""
+    installed: dict[str, Kept] = {}
     for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
         if what == REMOVED:
-            found.pop(hashed, None)
+            installed.pop(hashed, None)
             continue
         for replaced in more[-1].split():
-            found.pop(replaced, None)
-        found.setdefault(hashed, Kept(name, event(at), ts, by, hashed, *more[:3]))
-    return list(found.values())
+            installed.pop(replaced, None)
+        installed.setdefault(hashed, Kept(name, event(at), ts, by, hashed, *more[:3]))
+    return list(installed.values())
 
 
 def history(name: str, state: Mapping[str, Any] | None) -> list[dict[str, str]]:
-    """Everything that was said of a dialect, oldest first: who installed or removed which, when, from where."""
-    found = []
+    """Every installation and removal of a dialect, oldest first."""
+    rows = []
     for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
         about = dict(zip(("author", "signature", "source", "replaces"), more, strict=False))
-        found.append(
+        rows.append(
             {"dialect": name, "event_id": event(at), "at": ts, "by": by, "action": what, "hash": hashed, **about}
         )
-    return found
+    return rows

@@ -1,6 +1,6 @@
-"""What is recorded of CBCL: that an agent has heard a message, and that a dialect came or went.
+"""The facts of CBCL: an agent has heard a message; a dialect was installed or removed.
 
-What happens to an agent by a message (`effects`) stands on the line of the message, or on that of its being heard.
+The effects of a message on an agent (`effects`) are recorded on the line of the message or of its `Heard` fact.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ INSTALLED, REMOVED = "installed", "removed"
 
 
 class Installed(Record):
-    """A dialect is spoken here from now on, in the place of the one whose hash it REPLACES. SIGNATURE says whether one
-    was checked, SOURCE where it came from; SIGNED is the signature itself."""
+    """A dialect was installed and REPLACES those with these hashes. SIGNATURE is the signature status, SOURCE the file
+    or agent that it came from; SIGNED is the signature itself."""
 
     by: str
     dialect: str
@@ -31,7 +31,7 @@ class Installed(Record):
 
 
 class Removed(Record):
-    """A dialect is spoken here no more."""
+    """A dialect was removed."""
 
     by: str
     dialect: str
@@ -39,7 +39,7 @@ class Removed(Record):
 
 
 class Heard(Record):
-    """An agent has taken a message, or refused it. ABOUT says what came of it, EFFECTS among it."""
+    """An agent has accepted or refused a message. ABOUT holds the details of the OUTCOME, including its effects."""
 
     by: str
     event_id: str

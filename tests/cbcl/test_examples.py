@@ -43,12 +43,15 @@ def test_an_example_that_turns_out_as_it_is_written_is_no_violation(text: str):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('(example (assign @bob "x") (ask @bob "y"))', 'it comes to (ask @bob "x")'),
-        ("(example (both @bob) (hello @bob))", "it comes to 2 messages, not 1: (hello @bob) (bye @bob)"),
-        ("(example (both @bob) (hello @bob) (bye @eve))", "message 2 of it comes to (bye @bob)"),
-        ('(example (assign @bob "x") refused INVALID_ARGUMENTS)', 'it is not refused, but comes to (ask @bob "x")'),
-        ("(example (assign @bob) refused NEVER)", "it is refused with INVALID_ARGUMENTS, not NEVER:"),
-        ('(example (assign @bob) (ask @bob "x"))', "it is refused with INVALID_ARGUMENTS: assign takes 2"),
+        ('(example (assign @bob "x") (ask @bob "y"))', 'the expansion is (ask @bob "x")'),
+        ("(example (both @bob) (hello @bob))", "the call expands to 2 messages, not 1: (hello @bob) (bye @bob)"),
+        ("(example (both @bob) (hello @bob) (bye @eve))", "message 2 of the expansion is (bye @bob)"),
+        (
+            '(example (assign @bob "x") refused INVALID_ARGUMENTS)',
+            'the call is not refused, but expands to (ask @bob "x")',
+        ),
+        ("(example (assign @bob) refused NEVER)", "the call is refused with INVALID_ARGUMENTS, not NEVER:"),
+        ('(example (assign @bob) (ask @bob "x"))', "the call is refused with INVALID_ARGUMENTS: assign takes 2"),
     ],
 )
 def test_an_example_that_turns_out_otherwise_is_a_violation_with_its_place(text: str, why: str):
@@ -96,4 +99,4 @@ def test_examples_that_come_to_too_much_are_not_all_tried(monkeypatch: pytest.Mo
     (found,) = examples.check(three, definition, {})
 
     assert found.at == three[2].node.at
-    assert found.why.startswith("what stands before it comes to more than 20 characters")
+    assert found.why.startswith("not checked: the examples before it produce more than 20 characters")

@@ -147,12 +147,12 @@ def test_choices_within_choices_are_told_once_each_in_the_order_of_the_text():
     assert [
         (text_of(each.form)[:8], each.taken and text_of(each.taken), each.tried[-1].why) for each in found.choices
     ] == [
-        ("(or (or ", '(cond ((= a 1) "one"))', "the first is nil"),
-        ("(or (con", "(or b ())", "the first is nil"),
-        ("(cond ((", "b", "it holds"),
-        ("(or b ()", "()", "the first is nil"),
-        ("(cond ((", '"one"', "it holds"),
-        ("(or a b)", "a", "the first is not nil"),
+        ("(or (or ", '(cond ((= a 1) "one"))', "the first alternative is nil"),
+        ("(or (con", "(or b ())", "the first alternative is nil"),
+        ("(cond ((", "b", "the test holds"),
+        ("(or b ()", "()", "the first alternative is nil"),
+        ("(cond ((", '"one"', "the test holds"),
+        ("(or a b)", "a", "the first alternative is not nil"),
     ]
 
 
@@ -166,9 +166,9 @@ def test_of_a_choice_within_others_of_which_no_test_holds_all_are_told():
     assert found
     assert found.refusal
     assert [each.tried[-1].why for each in found.choices] == [
-        "the first, of which no test holds",
-        "the first, of which no test holds",
-        "it does not hold",
+        "no test of the first alternative holds",
+        "no test of the first alternative holds",
+        "the test does not hold",
     ]
 
 

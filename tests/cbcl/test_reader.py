@@ -367,7 +367,7 @@ def test_a_text_is_exactly_one_list(text: str, expected: tuple[str, int]):
 
 
 def test_a_list_that_does_not_end_is_named_by_where_it_begins():
-    assert "octet 9 does not end" in refused("(tell @b (x (y) z").message
+    assert "octet 9 has no closing parenthesis" in refused("(tell @b (x (y) z").message
 
 
 def test_trees_are_read_one_by_one_and_those_before_a_mistake_are_kept():

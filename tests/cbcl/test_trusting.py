@@ -60,7 +60,7 @@ def test_a_signature_in_a_trusted_name_that_somebody_else_made_is_refused_howeve
         judged(with_policy(**members), signature=BY_EVE, is_local=is_local)
     with pytest.raises(InvalidSignature):
         judged(with_policy(**members), octets=DEFINITION + b"x", is_local=is_local)
-    with pytest.raises(InvalidSignature, match="characters in place of 88"):
+    with pytest.raises(InvalidSignature, match="characters instead of 88"):
         judged(with_policy(**members), signature="sig-placeholder", is_local=is_local)
 
 
@@ -79,7 +79,7 @@ def test_a_key_counts_for_its_author_only():
 
 
 def test_a_signed_definition_that_names_no_author_has_nobody_s_key():
-    with pytest.raises(UntrustedAuthor, match="an author who is not named"):
+    with pytest.raises(UntrustedAuthor, match="an unnamed author"):
         judged(author=None)
 
 
@@ -227,7 +227,7 @@ def test_a_policy_says_what_it_was_told(name: str, value: object):
         (None, "$", "object"),
         ([], "$", "object"),
         ("never", "$", "object"),
-        ({"unsinged": "never"}, "$.'unsinged'", "has no 'unsinged'"),
+        ({"unsinged": "never"}, "$.'unsinged'", "has no setting 'unsinged'"),
         ({"\x1b[2J": 1}, "$.'\\x1b[2J'", "has no"),
         ({"unsigned": "trusted"}, "$.unsigned", '"local" or "never" or "anyone"'),
         ({"unsigned": True}, "$.unsigned", "unsigned must be"),

@@ -264,8 +264,8 @@ def test_r1_it_is_told_by_which_way_it_leads_back():
     one, other = verdict(chain("p:q", "q:p"))
 
     assert (one.why, other.why) == (
-        "a list in its template leads back to it, by way of `q`: give that list another head",
-        "a list in its template leads back to it, by way of `p`: give that list another head",
+        "a list in its template leads back to it through `q`: give that list another head",
+        "a list in its template leads back to it through `p`: give that list another head",
     )
     assert verdict(chain("p:p"))[0].why == "a list in its template leads back to it: give that list another head"
 

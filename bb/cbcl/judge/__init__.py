@@ -1,1 +1,1 @@
-"""Whether a dialect may be installed and what its calls expand to: rules, signatures, trust, examples, comparison."""
+"""Judging dialects and messages: verification, signatures, trust, installation, expansion, examples and comparison."""

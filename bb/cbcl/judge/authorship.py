@@ -1,13 +1,13 @@
-"""Who has said a message, as far as a signature proves it.
+"""Signatures of messages, and what they prove about the author.
 
-The signature of a message covers in which ledger it is said, who says it, and all of the message:
+The signature of a message covers the ledger, the author and the whole message. The canonical form of
 
     (bb-message "LEDGER" @AUTHOR MESSAGE)
 
-is what is signed, in canonical form. Nothing of that but the message is sent: who checks it knows in which ledger it
-came, and from whom. So a signed message that is copied into another ledger, or said again in the name of somebody else
-who has the same key, has no good signature there. No message and no definition has that head, so that the signature of
-one is never that of the other. A definition is signed by itself, as the draft says: a dialect is meant to travel.
+is signed; only the message is sent, since the receiver knows the ledger and the sender. A signed message that is copied
+into another ledger, or repeated under another name with the same key, therefore fails the check. No message and no
+definition has the head `bb-message`, so a signature of one kind never fits the other. A definition is signed without a
+ledger, as the draft says, because dialects are meant to be passed on.
 """
 
 from __future__ import annotations
@@ -33,26 +33,29 @@ if TYPE_CHECKING:
 
 BOUND = "bb-message"
 VERIFIED, UNSIGNED, UNCHECKED, ELSEWHERE, FORGED = "verified", "unsigned", "unchecked", "other-ledger", "forged"
-OWN, REVOKED = "own", "revoked"  # said by whoever looks; verified with a key that is trusted no longer
+OWN, REVOKED = (
+    "own",
+    "revoked",
+)  # only for display: the reader's own message; a message verified with a key that was removed since
 STATES = (VERIFIED, UNSIGNED, UNCHECKED, ELSEWHERE, FORGED)
 
 
 class UnsignedMessage(Refused):
-    """The message is not signed, although its author's messages have to be."""
+    """The message is not signed, but messages of its author must be signed."""
 
     code = "UNSIGNED_MESSAGE"
-    hint = "its author signs with `bb cbcl keygen NAME`; `bb cbcl trust signed AUTHOR preferred` takes it unsigned"
+    hint = "the author signs after `bb cbcl keygen NAME`; to accept unsigned: `bb cbcl trust signed AUTHOR preferred`"
 
 
 class Ledger(Record):
-    """A ledger: by its id, and by those that it had before it joined one that was published."""
+    """The id of a ledger, and its former ids from before it joined a published ledger."""
 
     id: str
     former: tuple[str, ...] = ()
 
 
 class Proof(Record):
-    """What a signature proves: one of STATES, the fingerprint of the KEY that fits, and WHY it proves no more."""
+    """What a signature proves: one of STATES, the fingerprint of the matching KEY, and WHY it does not prove more."""
 
     state: str
     key: str = ""
@@ -63,11 +66,11 @@ class Proof(Record):
         return self.state == VERIFIED
 
     def as_plain(self) -> dict[str, Any]:
-        """What is proved, as every face is told of it."""
+        """The proof as JSON."""
         return {"state": self.state, "key": self.key or None, **({"why": self.why} if self.why else {})}
 
     def shown(self, author: str, trust: Trust) -> dict[str, Any]:
-        """Likewise, and whether AUTHOR's messages have to be signed."""
+        """The proof as JSON, with the setting for AUTHOR's messages: whether they must be signed."""
         return {**self.as_plain(), "demanded": trust.signed_of(author)}
 
 
@@ -75,78 +78,78 @@ NONE = Proof(UNSIGNED)
 
 
 def octets(message: Node, author: str, ledger: str | None, fuel: Fuel | None = None) -> bytes:
-    """What AUTHOR signs of a MESSAGE that is said in a LEDGER; the message alone where it is said in none."""
+    """The octets that AUTHOR signs for a MESSAGE in a LEDGER; without a ledger, the message alone."""
     if ledger is None:
         return canonical.octets(message, fuel)
     return canonical.octets(listed(symbol(BOUND), string(ledger), agent(author), message), fuel)
 
 
 def signed_message(message: Node, seed: bytes, author: str, ledger: str | None) -> Node:
-    """A MESSAGE with AUTHOR's signature around it."""
+    """MESSAGE, wrapped in AUTHOR's signature."""
     signature = signatures.sign(seed, octets(message, author, ledger))
     return listed(symbol(SIGNED), string(signature), message)
 
 
 def signature_in(message: Message) -> Signed | None:
-    """The outermost signature of a message: what stands around it, nobody has signed."""
+    """The outermost signature of a message. Wrappers around it are not covered."""
     return next((layer for layer in layers(message) if isinstance(layer, Signed)), None)
 
 
 def prove(message: Message, author: str, trust: Trust, ledger: Ledger | None, said_in: str, fuel: Fuel) -> Proof:
-    """What the signatures of MESSAGE prove of its having been said by AUTHOR in this LEDGER. SAID_IN is the ledger that
-    its line names, which proves nothing and only tells why a signature does not fit. Signatures within a good one are
-    somebody else's, whose message is handed on."""
-    found = NONE
+    """What the signatures of MESSAGE prove: that AUTHOR sent it in this LEDGER, or less. SAID_IN is the ledger that the
+    message's line names; it proves nothing and only explains why a signature does not match. Signatures inside a valid
+    one belong to the author of a forwarded message and are not checked."""
+    best = NONE
     for layer in layers(message):
         if isinstance(layer, Signed):
             proof = _proof(layer, author, trust, ledger, said_in, fuel)
             if proof.is_good:
                 return proof
-            found = proof if found is NONE or proof.state == FORGED else found
-    return found
+            best = proof if best is NONE or proof.state == FORGED else best
+    return best
 
 
 def _proof(signed: Signed, author: str, trust: Trust, ledger: Ledger | None, said_in: str, fuel: Fuel) -> Proof:
     keys = trust.keys_of(author)
     if not keys:
-        return Proof(UNCHECKED, why=f"nobody here has a key of @{author}")
+        return Proof(UNCHECKED, why=f"no key of @{author} is trusted here")
     for where, why in _contexts(ledger, said_in):
-        what = octets(signed.inner.node, author, where, fuel)
+        covered = octets(signed.inner.node, author, where, fuel)
         for key in keys:
             fuel.spend(CHECKING)
             try:
-                signatures.check(signed.signature, what, key)
+                signatures.check(signed.signature, covered, key)
             except InvalidSignature:
                 continue
             return Proof(ELSEWHERE if why else VERIFIED, signatures.fingerprint(key), why)
-    return Proof(FORGED, why=f"the signature is none that @{author} made of this")
+    return Proof(FORGED, why=f"the signature does not match this message and any key of @{author}")
 
 
 def _contexts(ledger: Ledger | None, said_in: str) -> Iterator[tuple[str | None, str]]:
-    """The ledgers that a message may have been signed in, and why that is not this one."""
+    """The ledgers that a message may have been signed in, each with the reason why it does not count, if any."""
     if ledger is None:
         yield None, ""
         return
     known = (ledger.id, *ledger.former)
     yield from ((each, "") for each in known)
     if said_in and said_in not in known:
-        yield said_in, f"it was signed in the ledger {said_in}, and this is {ledger.id}"
-    yield None, "it was signed in no ledger"
+        yield said_in, f"it was signed for the ledger {said_in}, but this ledger is {ledger.id}"
+    yield None, "it was signed outside of any ledger"
 
 
 def must_be_believed(proof: Proof, author: str, trust: Trust) -> None:
-    """Refuse what is forged, and what proves too little where AUTHOR's messages have to be signed."""
+    """Refuse a forged message, and one that is not proved if AUTHOR's messages must be signed."""
     if proof.state == FORGED:
-        raise InvalidSignature("the signature does not fit this text and this key")
+        raise InvalidSignature("the signature does not match this text and this key")
     if proof.is_good or trust.signed_of(author) != REQUIRED:
         return
     if proof.state == UNCHECKED:
-        raise UntrustedAuthor(f"there is no key here to check the signature of @{author} with")
+        raise UntrustedAuthor(f"the signature cannot be checked: no key of @{author} is trusted here")
     why = f": {proof.why}" if proof.why else ""
-    raise UnsignedMessage(f"messages of @{author} have to be signed, and this one is not{why}")
+    raise UnsignedMessage(f"messages of @{author} must be signed, and this one is not{why}")
 
 
 def revised(state: str, key: str, author: str, trust: Trust) -> str:
-    """What was proved with a KEY, as it stands now: a key may have been taken back since."""
+    """The current STATE of a past proof: a message verified with a KEY that was removed since is revoked."""
     is_trusted = any(signatures.fingerprint(each) == key for each in trust.keys_of(author))
     return REVOKED if state == VERIFIED and not is_trusted else state

@@ -1,27 +1,23 @@
-"""What differs between two dialects: clauses, performatives, and in those the first place that is not the same.
+"""Comparison of two dialects: different clauses and performatives, with the first difference in each performative.
 
-Whether they are the same dialect, the hash says, and it alone: order and spelling of clauses count there.
+Only the hash decides whether two definitions are the same dialect. The order and spelling of clauses change the hash.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.cbcl.read import canonical
-from bb.cbcl.read.definition import LIMITS, written
+from bb.cbcl.read.definition import LIMITS, Definition, Performative, written
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import LIST, Node, text_of
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.fuel import Fuel
-
 
 class Clause(Record):
-    """A clause, or a limit, that is another in each of two dialects; None where it is missing."""
+    """A clause or limit that differs between two dialects; None if it is missing."""
 
     name: str
     a: str | None
@@ -29,16 +25,16 @@ class Clause(Record):
 
 
 class Change(Record):
-    """A performative that both dialects have, and that is not the same in them."""
+    """A performative that differs between two dialects."""
 
     name: str
-    params: tuple[str, str] | None  # as they are written, where they differ
-    template: tuple[Node | None, Node | None] | None  # the first place that differs; None where one has nothing there
+    params: tuple[str, str] | None  # as text, if they differ
+    template: tuple[Node | None, Node | None] | None  # the first difference; None on the side where the node is missing
     at: tuple[int, int]
 
 
 class Comparison(Record):
-    """Two dialects beside each other."""
+    """The differences between two dialects."""
 
     hashes: tuple[str, str]
     clauses: tuple[Clause, ...]
@@ -52,7 +48,7 @@ class Comparison(Record):
 
 
 def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Comparison:
-    """What is in B otherwise than in A."""
+    """The differences of B from A."""
     before, after = _by_name(a), _by_name(b)
     with Undisturbed():
         hashes = canonical.digest(a.node, fuel), canonical.digest(b.node, fuel)
@@ -61,7 +57,7 @@ def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Compariso
             tuple(_clauses(a, b)),
             tuple(name for name in after if name not in before),
             tuple(name for name in before if name not in after),
-            () if hashes[0] == hashes[1] else tuple(_changes(before, after, fuel)),  # the same from beginning to end
+            () if hashes[0] == hashes[1] else tuple(_changes(before, after, fuel)),
         )
 
 
@@ -72,23 +68,23 @@ def _changes(before: dict[str, Performative], after: dict[str, Performative], fu
 
 
 def _by_name(definition: Definition) -> dict[str, Performative]:
-    """Performatives by their names; one that is defined again, as no sound dialect does, by its number too."""
-    found: dict[str, Performative] = {}
+    """Performatives by name. A repeated name, possible only in an invalid dialect, gets a number."""
+    performatives: dict[str, Performative] = {}
     times: dict[str, int] = {}
     for each in definition.performatives:
         times[each.name] = times.get(each.name, 0) + 1
-        found[each.name if times[each.name] == 1 else f"{each.name} ({times[each.name]})"] = each
-    return found
+        performatives[each.name if times[each.name] == 1 else f"{each.name} ({times[each.name]})"] = each
+    return performatives
 
 
 def _clauses(a: Definition, b: Definition) -> Iterator[Clause]:
-    said = {
+    values = {
         "name": (a.name, b.name),
         "extends": (a.extends, b.extends),
         "author": (_agent(a.author), _agent(b.author)),
         **{name: (_number(a.limit(name)), _number(b.limit(name))) for name in LIMITS},
     }
-    for name, (one, other) in said.items():
+    for name, (one, other) in values.items():
         if one != other:
             yield Clause(name, one, other)
 
@@ -110,7 +106,7 @@ def _change(name: str, one: Performative, other: Performative, fuel: Fuel | None
 
 
 def first_difference(one: Node, other: Node, fuel: Fuel | None = None) -> tuple[Node | None, Node | None] | None:
-    """The first two nodes, in the order of the text, that do not say the same; None where everything does."""
+    """The first pair of different nodes, in text order; None if there is none."""
     pairs: list[tuple[Node | None, Node | None]] = [(one, other)]
     while pairs:
         left, right = pairs.pop()
@@ -132,22 +128,22 @@ def _nth(node: Node, place: int) -> Node | None:
 
 
 def excerpt(node: Node | None, longest: int = 60) -> str | None:
-    """A node as it is written, or the beginning of it."""
+    """The text of a node, shortened if it is too long."""
     if node is None:
         return None
     text = text_of(node)
     return text if len(text) <= longest else text[:longest] + "…"
 
 
-def shown(found: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
-    """A comparison as it is exchanged; PLACES tell the line and column of an octet, for each of the two."""
+def shown(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
+    """A comparison as JSON. PLACES are two functions that return the line and column of an octet, one for each text."""
     return {
-        "same": found.is_same,
-        "hash": dict(zip("ab", found.hashes, strict=True)),
-        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in found.clauses],
-        "added": list(found.added),
-        "removed": list(found.removed),
-        "changed": [_shown(each, places) for each in found.changed],
+        "same": comparison.is_same,
+        "hash": dict(zip("ab", comparison.hashes, strict=True)),
+        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in comparison.clauses],
+        "added": list(comparison.added),
+        "removed": list(comparison.removed),
+        "changed": [_shown(each, places) for each in comparison.changed],
     }
 
 
@@ -163,6 +159,6 @@ def _shown(change: Change, places: tuple[Any, Any]) -> dict[str, Any]:
 
 
 def _placed(node: Node | None, at: int, where: Any) -> dict[str, Any]:
-    """What stands there, and where; where nothing does, the performative in which it is missing."""
+    """A node and its position; for a missing node, the position of its performative."""
     line, column = where(at if node is None else node.at)
     return {"text": excerpt(node), "offset": at if node is None else node.at, "line": line, "column": column}

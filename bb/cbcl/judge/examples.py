@@ -1,45 +1,39 @@
-"""Examples beside a dialect: calls of it, and what each comes to. They are checked before the dialect is installed.
+"""Examples of a dialect: calls with their expected results. They are checked before the dialect is installed.
 
     (example (assign @bob "parser") (ask @bob "parser" :domain work))
     (example (lang planning (assign @bob "parser")) (ask @bob "parser" :domain work))
     (example (assign "parser") refused INVALID_ARGUMENTS)
 
-Behind the call stand the messages that it comes to, in order; or `refused` and the code it is refused with. A file
-that is no such thing is a mistake of its own; an example that turns out otherwise is a violation, with its place.
+After the call come the expected messages in order, or `refused` and the expected error code. A malformed file is
+refused as such. An example with a different result is a violation, reported with its position.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from bb.cbcl.judge import expansion
 from bb.cbcl.judge.library import Beside
 from bb.cbcl.judge.verification import Violation
 from bb.cbcl.read import grammar, reader
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import LANG, Call, Lang
-from bb.cbcl.read.reader import BOUNDS, Text
-from bb.cbcl.read.tree import STRING, SYMBOL, head, same, text_of
+from bb.cbcl.read.message import LANG, Call, Lang, Message
+from bb.cbcl.read.reader import BOUNDS, Bounds, Text
+from bb.cbcl.read.tree import STRING, SYMBOL, Node, head, same, text_of
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.read.reader import Bounds
-    from bb.cbcl.read.tree import Node
-
 EXAMPLE, REFUSED = "example", "refused"
 RULE = "example"
 SUFFIX = ".examples.cbcl"
-MOST_CHARACTERS = 1 << 20  # that all examples of a file may come to
-LONGEST_SHOWN = 200  # characters of what came instead
+MOST_CHARACTERS = 1 << 20  # the maximum total length of the results in one file
+LONGEST_SHOWN = 200  # characters of the actual result
 
 
 class Example(Record):
-    """A call, or a message that is said in a dialect, and what it has to come to: messages, or a refusal."""
+    """A call, or a message inside a `lang`, with the expected messages or the expected refusal."""
 
     node: Node
     said: Call | Message
@@ -48,7 +42,7 @@ class Example(Record):
 
     @property
     def performative(self) -> str | None:
-        """What is called; None in an example that calls nothing."""
+        """The name of the called performative; None if the example calls none."""
         call = self.said.inner if isinstance(self.said, Lang) else self.said
         return call.name if isinstance(call, Call) else None
 
@@ -62,27 +56,27 @@ def read(octets: bytes, bounds: Bounds = BOUNDS) -> list[Example]:
 def _example(text: Text, node: Node) -> Example:
     if head(node) != EXAMPLE or len(node.value) < 3:
         raise text.refuse(
-            reader.STRUCTURE, node.at, "an example is (example CALL MESSAGE…) or (example CALL refused CODE)"
+            reader.STRUCTURE, node.at, "an example must be (example CALL MESSAGE…) or (example CALL refused CODE)"
         )
     said, expected = node.value[1], node.value[2:]
-    what = grammar.message_of(text, said) if head(said) == LANG else grammar.Grammar(text).call(said)
+    call = grammar.message_of(text, said) if head(said) == LANG else grammar.Grammar(text).call(said)
     if expected[0][:2] != (SYMBOL, REFUSED):
         for each in expected:
             grammar.message_of(text, each)
-        return Example(node, what, tuple(expected), None)
+        return Example(node, call, tuple(expected), None)
     if len(expected) != 2 or expected[1].tag not in (SYMBOL, STRING):
-        raise text.refuse(reader.STRUCTURE, expected[0].at, "`refused` is followed by one code")
-    return Example(node, what, (), str(expected[1].value))
+        raise text.refuse(reader.STRUCTURE, expected[0].at, "`refused` must be followed by one error code")
+    return Example(node, call, (), str(expected[1].value))
 
 
 def check(examples: Sequence[Example], definition: Definition, known: Mapping[str, Definition]) -> Iterator[Violation]:
-    """What turns out otherwise than it is written, where DEFINITION is installed beside those that are KNOWN."""
+    """The examples with a different result, if DEFINITION is installed beside the KNOWN dialects."""
     dialects = Beside(known)
     dialects.add(definition)
     left = MOST_CHARACTERS
     for example in examples:
         if left <= 0:
-            untried = f"what stands before it comes to more than {MOST_CHARACTERS:,} characters: it is not tried"
+            untried = f"not checked: the examples before it produce more than {MOST_CHARACTERS:,} characters"
             yield Violation(RULE, example.node.at, untried, example.performative)
             return
         why, size = _mistake(example, definition.name, dialects)
@@ -92,35 +86,35 @@ def check(examples: Sequence[Example], definition: Definition, known: Mapping[st
 
 
 def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) -> tuple[str | None, int]:
-    """In what an example is wrong, and how much work it was: the characters that it came to, or may have."""
+    """The mistake in an example, if any, and the work it took: the characters that it produced, or may have."""
     said = example.said if not isinstance(example.said, Call) else Lang(example.said.node, name, example.said)
     try:
-        found = expansion.expand(said, dialects)
+        expanded = expansion.expand(said, dialects)
     except BbError as refusal:
         spent = expansion.WIDEST.size if refusal.code == ResourceLimit.code else 1
         if refusal.code == example.code:
             return None, spent
         wanted = f", not {harmless(example.code[:60])}" if example.code else ""
-        return f"it is refused with {refusal.code}{wanted}: {refusal.message}", spent
-    return _difference(example, found, said), found.size if found else 1
+        return f"the call is refused with {refusal.code}{wanted}: {refusal.message}", spent
+    return _difference(example, expanded, said), expanded.size if expanded else 1
 
 
-def _difference(example: Example, found: expansion.Expansion | None, said: Message) -> str | None:
-    """In what that which an example comes to is other than it says."""
-    messages = [message.node for message in found.messages] if found else [_plain(said)]
+def _difference(example: Example, expanded: expansion.Expansion | None, said: Message) -> str | None:
+    """The difference between the actual and the expected result of an example; None if they agree."""
+    messages = [message.node for message in expanded.messages] if expanded else [_plain(said)]
     if example.code is not None:
-        return f"it is not refused, but comes to {_shown(messages)}"
+        return f"the call is not refused, but expands to {_shown(messages)}"
     if len(messages) != len(example.expected):
-        return f"it comes to {len(messages)} messages, not {len(example.expected)}: {_shown(messages)}"
-    for place, (one, other) in enumerate(zip(messages, example.expected, strict=True), 1):
-        if not same(one, other):
-            which = f"message {place} of it" if len(messages) > 1 else "it"
-            return f"{which} comes to {_shown([one])}"
+        return f"the call expands to {len(messages)} messages, not {len(example.expected)}: {_shown(messages)}"
+    for place, (actual, expected) in enumerate(zip(messages, example.expected, strict=True), 1):
+        if not same(actual, expected):
+            which = f"message {place} of the expansion" if len(messages) > 1 else "the expansion"
+            return f"{which} is {_shown([actual])}"
     return None
 
 
 def _plain(said: Message) -> Node:
-    """What is said in a dialect without calling anything of it."""
+    """A message inside a `lang` that contains no call."""
     return said.inner.node if isinstance(said, Lang) else said.node
 
 

@@ -1,17 +1,19 @@
-"""From a call in a dialect to the messages it stands for: bound, filled in once, counted, and read again as messages.
+"""Expansion of a call into messages: bind the arguments, fill the template once, measure, and parse the result.
 
-The arguments are data. They are put where the template has gaps and are never looked at again: what is spelled like a
-parameter, an `or`, a call or a message stays what it is. Strings cannot become syntax, nothing is spliced, and what
-comes out is not expanded once more. Either all of it is well or there is nothing.
+The arguments are data. They fill the gaps of the template and are never interpreted: an argument that looks like a
+parameter, an `or`, a call or a message stays data. Strings cannot become syntax, nothing is spliced, and the result is
+not expanded again. If any part fails, the whole expansion is refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from bb.cbcl.judge.library import why_not
 from bb.cbcl.read import grammar
-from bb.cbcl.read.definition import DEPTH, SIZE, written
+from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative, written
 from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, Meta, core_of, layers
+from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, Meta, core_of, layers
 from bb.cbcl.read.reader import DEPTH_MOST, SIZE_RECOMMENDED, UTMOST, Malformed
 from bb.cbcl.read.templates import ExpansionFailed, chosen, is_sequence
 from bb.cbcl.read.tree import LIST, NIL, Extent, Node, extent, head, text_of
@@ -19,46 +21,39 @@ from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.message import Message
-
-MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint repeats
-LISTED = "list"  # the one constructor, in the arguments of a call only
+MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint shows
+LISTED = "list"  # the only constructor, valid only in the arguments of a call
 
 
 class UnknownDialect(NotFound):
     """That dialect is not installed."""
 
     code = "UNKNOWN_DIALECT"
-    hint = "`bb cbcl dialect list` names those that are; `bb cbcl dialect query` asks another agent"
+    hint = "run `bb cbcl dialect list` to see the installed dialects, or ask another agent with `bb cbcl dialect query`"
 
 
 class UnknownPerformative(NotFound):
     """The dialect has no such performative."""
 
     code = "UNKNOWN_PERFORMATIVE"
-    hint = "`bb cbcl dialect show NAME` names what it adds"
+    hint = "run `bb cbcl dialect show NAME` to see its performatives"
 
 
 class InvalidArguments(Usage):
     """The call does not fit the performative's parameters."""
 
     code = "INVALID_ARGUMENTS"
-    hint = "`bb cbcl dialect show NAME` shows what each performative takes"
+    hint = "run `bb cbcl dialect show NAME` to see the parameters of each performative"
 
 
 class Room(Record):
-    """How large and how deep an expansion may become; what reaches a limit still keeps it."""
+    """The maximum size and depth of an expansion. A value equal to the limit is allowed."""
 
     depth: int = DEPTH_MOST
     size: int = 65_536
 
     def within(self, depth: int | None, size: int | None) -> Room:
-        """The room that is left where less is granted; more is never."""
+        """This room, reduced to smaller limits. A larger limit has no effect."""
         return Room(min(self.depth, depth or self.depth), min(self.size, size or self.size))
 
 
@@ -66,9 +61,9 @@ WIDEST = Room()
 
 
 class Expansion(Record):
-    """What a call comes to, and how."""
+    """The messages of a call, and how they were made."""
 
-    dialect: Definition  # the one that has the performative: that which was named, or one that it builds on
+    dialect: Definition  # the dialect that defines the performative: the named one or one of its ancestors
     performative: Performative
     bound: dict[str, Node]
     messages: tuple[Message, ...]
@@ -80,7 +75,7 @@ class Expansion(Record):
 def expand(
     message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST, fuel: Fuel | None = None
 ) -> Expansion | None:
-    """What MESSAGE comes to among installed DIALECTS; None where it calls nothing, though it may be in a dialect."""
+    """The expansion of MESSAGE with the installed DIALECTS; None if it contains no call, even inside a `lang`."""
     fuel = fuel or for_text(SIZE_RECOMMENDED)
     said: Message | Call = message
     while not isinstance(said, Call):
@@ -96,26 +91,29 @@ def expand(
 
 
 def hinted(message: Message, room: Room) -> Room:
-    """The room that MESSAGE itself asks to be kept to, its own depth included. Hints never make more of it."""
+    """ROOM, reduced by the limits in MESSAGE. The depth of the message itself must keep them too."""
     for layer in layers(message):
         if isinstance(layer, Limited):
             room = room.within(layer.depth, layer.size)
             if layer.depth is not None and layer.deep > room.depth:
-                raise ResourceLimit(f"the message is {layer.deep} deep, and {room.depth} is granted", limit=DEPTH)
+                raise ResourceLimit(f"the message has depth {layer.deep}, above the limit of {room.depth}", limit=DEPTH)
     return room
 
 
 def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
-    found = dialects.get(name)
-    if found is None:
+    dialect = dialects.get(name)
+    if dialect is None:
         unknown = UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
         raise why_not(dialects, name) or unknown
-    return found
+    return dialect
 
 
 def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room, fuel: Fuel) -> Expansion:
     dialect, performative = find(call.name, name, dialects)
-    for declared in (dialect, dialects.get(name, dialect)):  # whose word it is, and whose it was said to be
+    for declared in (
+        dialect,
+        dialects.get(name, dialect),
+    ):  # the dialect that defines it, and the dialect that the call named
         room = room.within(declared.limit(DEPTH), declared.limit(SIZE))
     bound = bind(call, performative)
     trees = list(_filled(performative.template, bound, room, fuel))
@@ -126,18 +124,20 @@ def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Roo
 
 
 def find(name: str, within: str, dialects: Mapping[str, Definition]) -> tuple[Definition, Performative]:
-    """The performative that NAME means WITHIN a dialect: its own, else that of the nearest it builds on."""
+    """The performative NAME of the dialect WITHIN, or of its nearest ancestor that has one."""
     dialect = _installed(within, dialects) if within != CORE else None
     passed: dict[str, Definition] = {}
     while dialect is not None and dialect.name not in passed:
         passed[dialect.name] = dialect
-        if found := dialect.performative(name):
-            return dialect, found
+        if performative := dialect.performative(name):
+            return dialect, performative
         dialect = dialects.get(dialect.parent)
     known = [each.name for dialect in passed.values() for each in dialect.performatives]
     raise UnknownPerformative(
         f"{harmless(within[:60])} has no performative {harmless(name[:60])}",
-        hint=f"it has {_few(known)}" if known else "the core has no calls: (tell @bob …), (ask @bob …), …",
+        hint=f"use one of its performatives: {_few(known)}"
+        if known
+        else "without a dialect only core messages are possible: (tell @bob …), (ask @bob …), …",
         dialect=within[:60],
         performative=name[:60],
     )
@@ -152,20 +152,20 @@ def _few(known: Sequence[str]) -> str:
 
 
 def bind(call: Call, performative: Performative) -> dict[str, Node]:
-    """What each parameter stands for in one call."""
+    """The value of each parameter in one call."""
     required, optional = performative.of("req"), performative.of("optional")
     rest, keys = performative.of("rest"), performative.of("key")
     count, called = len(call.args), harmless(performative.name[:60])
-    hint = f"it takes {written(performative.params)[:LONGEST_HINT]}"
+    hint = f"its parameters are {written(performative.params)[:LONGEST_HINT]}"
     if count < len(required) or (count > len(required) + len(optional) and not rest):
         most = " or more" if rest else f" to {len(required) + len(optional)}" if optional else ""
         plural = "" if len(required) == 1 and not most else "s"
         raise InvalidArguments(
-            f"{called} takes {len(required)}{most} argument{plural} in order, not {count}", hint=hint
+            f"{called} takes {len(required)}{most} positional argument{plural}, not {count}", hint=hint
         )
     for name, _ in call.kwargs:
         if name not in keys:
-            raise InvalidArguments(f"{called} takes no :{harmless(name[:60])}", hint=hint)
+            raise InvalidArguments(f"{called} has no keyword :{harmless(name[:60])}", hint=hint)
     values = [_value(each) for each in call.args]
     by_place = [*required, *optional]
     bound = dict.fromkeys([*by_place, *rest, *keys], NIL)
@@ -176,24 +176,24 @@ def bind(call: Call, performative: Performative) -> dict[str, Node]:
 
 
 def _value(argument: Node) -> Node:
-    """What an argument says: itself, but for `(list a b)`, which says the list of what its elements say."""
+    """The value of an argument. `(list a b)` becomes the list of the values of its elements; all else is itself."""
     if head(argument) != LISTED:
         return argument
-    made: list[list[Node]] = [[]]
+    lists: list[list[Node]] = [[]]
     within = [iter(argument.value[1:])]
     while within:
         following = next(within[-1], None)
         if following is None:
             within.pop()
-            elements = made.pop()
-            if not made:
+            elements = lists.pop()
+            if not lists:
                 return Node(LIST, elements, argument.at)
-            made[-1].append(Node(LIST, elements))
+            lists[-1].append(Node(LIST, elements))
         elif head(following) == LISTED:
             within.append(iter(following.value[1:]))
-            made.append([])
+            lists.append([])
         else:
-            made[-1].append(following)
+            lists[-1].append(following)
     return NIL
 
 
@@ -213,7 +213,7 @@ def _filled(template: Node, bound: Mapping[str, Node], room: Room, fuel: Fuel) -
 
 
 class _Count:
-    """What has been made so far, so that too much is never made first and then thrown away."""
+    """The size and depth of the output so far. An oversized result is refused before it is built."""
 
     def __init__(self, bound: Mapping[str, Node], room: Room) -> None:
         self._extents: dict[int, Extent] = {id(value): extent(value) for value in bound.values()}
@@ -223,48 +223,48 @@ class _Count:
     def add(self, size: int) -> None:
         self._size += size
         if self._size > self._room.size:
-            raise ResourceLimit(f"it comes to more than {self._room.size:,} characters", limit=SIZE)
+            raise ResourceLimit(f"the expansion is longer than {self._room.size:,} characters", limit=SIZE)
 
     def add_value(self, value: Node, depth: int) -> None:
-        """A value that stands DEPTH deep."""
+        """Count a value at this DEPTH."""
         size, deeper = self._extents.get(id(value)) or extent(value)
         self.add(size)
         self.reach(depth + deeper)
 
     def reach(self, depth: int) -> None:
         if depth > self._room.depth:
-            raise ResourceLimit(f"it comes to be more than {self._room.depth} deep", limit=DEPTH)
+            raise ResourceLimit(f"the expansion is nested more than {self._room.depth} deep", limit=DEPTH)
 
 
 def _copy(template: Node, bound: Mapping[str, Node], count: _Count, fuel: Fuel, *, is_value: bool) -> Node:
-    """A template with its gaps filled."""
-    made: list[list[Node]] = [[]]
+    """The template with its gaps filled."""
+    lists: list[list[Node]] = [[]]
     within: list[Iterator[Node]] = []
     node = template
     while True:
         if is_value or node.tag != LIST:
-            made[-1].append(node)
+            lists[-1].append(node)
             count.add_value(node, len(within))
         else:
             within.append(iter(node.value))
-            made.append([])
+            lists.append([])
             count.reach(len(within))
-            count.add(1 + max(len(node.value), 1))  # its parentheses, and a space between each two elements
+            count.add(1 + max(len(node.value), 1))  # the parentheses, and one space between two elements
         while within and (following := next(within[-1], None)) is None:
             within.pop()
-            elements = made.pop()
-            made[-1].append(Node(LIST, elements))
+            elements = lists.pop()
+            lists[-1].append(Node(LIST, elements))
         if not within:
-            return made[0][0]
+            return lists[0][0]
         node, is_value = chosen(following, bound, fuel) if following is not None else (NIL, True)
 
 
 def _read_again(tree: Node, fuel: Fuel) -> Message:
-    """A result as the message it has to be, which is no matter of another dialect, nor about dialects."""
+    """Parse a result. It must be a message, and neither `lang` nor `meta`."""
     try:
         message = grammar.message(text_of(tree, fuel).encode(), UTMOST, fuel)
     except Malformed as error:
-        raise ExpansionFailed(f"what it comes to is no message: {error.message}", **error.details) from None
+        raise ExpansionFailed(f"the expansion is not a valid message: {error.message}", **error.details) from None
     if isinstance(core_of(message), Lang | Meta):
-        raise ExpansionFailed("what it comes to would have to be expanded again, or is about dialects")
+        raise ExpansionFailed("the expansion is a `lang` or `meta` message, which a template must not produce")
     return message

@@ -1,62 +1,56 @@
-"""How a call came to its messages: what each parameter stands for and why, which way each choice went, what it cost.
+"""Explanation of a call: the value of each parameter and its source, the result of each choice, the limits.
 
-The messages are those of `expansion` and nobody else's. What is told here of choices goes through the template by the
-same rules and makes nothing, so that it can also be told where no message came of it.
+The messages come from `expansion`. The choices are found by a second walk through the template, by the same rules but
+without building anything, so they can be explained even if the expansion fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from bb.cbcl.judge import expansion
-from bb.cbcl.read.definition import DEPTH, SIZE
-from bb.cbcl.read.fuel import for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, core_of, every_layer
+from bb.cbcl.judge.expansion import Expansion, Room
+from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative
+from bb.cbcl.read.fuel import Fuel, for_text
+from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, core_of, every_layer
 from bb.cbcl.read.reader import SIZE_RECOMMENDED
 from bb.cbcl.read.templates import COND, ELSE, OR, holds
 from bb.cbcl.read.tree import LIST, SYMBOL, Node, head, is_nil
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.cbcl.judge.expansion import Expansion, Room
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message
-
 DECLARED, HINT, POLICY, CEILING = "declared", "hint", "policy", "ceiling"
 ARGUMENT, KEYWORD, NOTHING = "argument", "keyword", "nil"
 
 
 class Bound(Record):
-    """A parameter, what it stands for, and where that is from: the argument in that place, a keyword, or nowhere."""
+    """A parameter, its value and the source of the value: a positional argument, a keyword, or nil by default."""
 
     name: str
     section: str
     value: Node
     source: str
-    place: int | None = None  # of an argument, from 1; the first of those that a rest takes
+    place: int | None = None  # position of the argument, from 1; the first one if a rest takes several
 
 
 class Tried(Record):
-    """A branch of a choice that was looked at: its test, and whether it was taken."""
+    """A branch of a choice that was tried: its test, and whether it was taken."""
 
-    test: Node | None  # none in an `or`, or before `else`
+    test: Node | None  # None in an `or` and for `else`
     is_taken: bool
     why: str
 
 
 class Choice(Record):
-    """An `or` or a `cond` that was met, and how it went."""
+    """An `or` or a `cond`, and its result."""
 
     form: Node
     tried: tuple[Tried, ...]
-    taken: Node | None  # the template that stands in its place; None where no test holds
+    taken: Node | None  # the template that replaces it; None if no test holds
 
 
 class Limit(Record):
-    """How far something may go: what each of those who may say so has said. The least of them holds."""
+    """A limit, with its value from each source. The smallest value applies."""
 
     name: str
     said: dict[str, int]
@@ -67,12 +61,12 @@ class Limit(Record):
 
     @property
     def source(self) -> str:
-        """Who has said the least; who is nearest to the message, where several have."""
-        return next(who for who, value in self.said.items() if value == self.granted)
+        """The source of the smallest value; if several agree, the one closest to the message."""
+        return next(source for source, value in self.said.items() if value == self.granted)
 
 
 class Explanation(Record):
-    """All there is to say about a call."""
+    """Everything known about a call."""
 
     dialect: Definition
     performative: Performative
@@ -87,8 +81,8 @@ class Explanation(Record):
 def explain(
     message: Message, dialects: Mapping[str, Definition], policy: Room, fuel: Fuel | None = None
 ) -> Explanation | None:
-    """How MESSAGE comes to what it comes to under a POLICY; None where it calls nothing. What is wrong with the call
-    itself is refused, as when it is expanded; what is wrong with what comes of it is told."""
+    """How MESSAGE is expanded under a POLICY; None if it contains no call. An error in the call itself is refused, as
+    by an expansion; an error in the result is part of the explanation."""
     fuel = fuel or for_text(SIZE_RECOMMENDED)
     called = _called(message)
     if called is None:
@@ -98,9 +92,9 @@ def explain(
     values = expansion.bind(call, performative)
     limits = tuple(_limits(message, (dialect, dialects.get(scope, dialect)), policy))
     try:
-        found, refusal = expansion.expand(message, dialects, policy, fuel), None
+        expanded, refusal = expansion.expand(message, dialects, policy, fuel), None
     except BbError as error:
-        found, refusal = None, error
+        expanded, refusal = None, error
     return Explanation(
         dialect,
         performative,
@@ -108,13 +102,13 @@ def explain(
         tuple(_bound(call, performative, values)),
         tuple(_choices(performative.template, values, fuel)),
         limits,
-        found,
+        expanded,
         refusal,
     )
 
 
 def _called(message: Message) -> tuple[str, Call] | None:
-    """The call that a message holds, and in which dialect it is."""
+    """The call in a message, with the name of its dialect."""
     said: Message | Call = message
     scope = CORE
     while not isinstance(said, Call):
@@ -126,11 +120,11 @@ def _called(message: Message) -> tuple[str, Call] | None:
 
 
 def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -> Iterator[Bound]:
-    given = dict(call.kwargs)
+    keywords = dict(call.kwargs)
     place = 0
     for param in performative.params:
         if param.section == "key":
-            source, at = (KEYWORD, None) if param.name in given else (NOTHING, None)
+            source, at = (KEYWORD, None) if param.name in keywords else (NOTHING, None)
         else:
             place += 1
             source, at = (ARGUMENT, place) if place <= len(call.args) else (NOTHING, None)
@@ -146,46 +140,46 @@ def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Ite
     widest = expansion.WIDEST
     for name, ours, most in ((DEPTH, policy.depth, widest.depth), (SIZE, policy.size, widest.size)):
         declared = min((value for each in spoken if (value := each.limit(name))), default=None)
-        said = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}
-        yield Limit(name, {who: value for who, value in said.items() if value})
+        values = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}
+        yield Limit(name, {source: value for source, value in values.items() if value})
 
 
-# -- which way choices went
+# -- the result of each choice
 
 
 def _choices(template: Node, bound: Mapping[str, Node], fuel: Fuel) -> Iterator[Choice]:
-    """Every choice that is met on the way, in the order of the text; nothing behind one of which no test holds."""
+    """Every choice that the expansion reaches, in text order. It stops at a choice without a test that holds."""
     left = [template]
     while left:
-        choices, found = _chosen(left.pop(), bound, fuel)
+        choices, node = _chosen(left.pop(), bound, fuel)
         yield from choices
-        if found is None:
+        if node is None:
             return
-        is_gap = found.tag == SYMBOL and found.value in bound
-        left += reversed(found.value) if found.tag == LIST and not is_gap else ()
+        is_gap = node.tag == SYMBOL and node.value in bound
+        left += reversed(node.value) if node.tag == LIST and not is_gap else ()
 
 
 def _chosen(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> tuple[list[Choice], Node | None]:
-    """The choices that are met at one place of a template, in order, and what stands there because of them. As in
-    `templates.chosen`, each is looked at once."""
+    """The choices at one position of a template, in order, and the node that they select. As in `templates.chosen`,
+    each is visited once."""
     met: list[Choice] = []
-    undecided: list[int] = []  # the `or`s whose first is being looked at, the innermost last
+    undecided: list[int] = []  # the `or`s whose first alternative is being evaluated, the innermost last
     while True:
         fuel.spend(1)
         if head(node) == OR and len(node.value) == 3:
             undecided.append(len(met))
-            met.append(_either(node, 1, "the first is not nil"))
+            met.append(_either(node, 1, "the first alternative is not nil"))
             node = node.value[1]
         elif head(node) == COND:
             met.append(_tests(node, bound, fuel))
             if met[-1].taken is None:
                 for place in undecided:
-                    met[place] = _either(met[place].form, 1, "the first, of which no test holds")
+                    met[place] = _either(met[place].form, 1, "no test of the first alternative holds")
                 return met, None
             node = met[-1].taken
         elif undecided and is_nil(bound.get(node.value, node) if node.tag == SYMBOL else node):
             place = undecided.pop()
-            met[place] = _either(met[place].form, 2, "the first is nil")
+            met[place] = _either(met[place].form, 2, "the first alternative is nil")
             node = met[place].form.value[2]
         else:
             return met, node
@@ -201,7 +195,7 @@ def _tests(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> Choice:
         test, template = clause.value
         is_else = test[:2] == (SYMBOL, ELSE)
         is_taken = is_else or holds(test, bound, fuel)
-        why = "no test before it holds" if is_else else "it holds" if is_taken else "it does not hold"
+        why = "no earlier test holds" if is_else else "the test holds" if is_taken else "the test does not hold"
         tried.append(Tried(None if is_else else test, is_taken, why))
         if is_taken:
             return Choice(node, tuple(tried), template)

@@ -1,49 +1,45 @@
-"""Installing a dialect: who signed it, whether it is sound, whether another has its name; then, and only then.
+"""Installation of a dialect, after three checks: its signature, its rules, and whether its name is free.
 
-The signature is looked at first: it bounds the work on what strangers send. One dialect has a name; the same one again
-is nothing new, and another one is a conflict that the operator has to settle.
+The signature is checked first, to bound the work on input from untrusted senders. A name belongs to one dialect.
+Installing the same dialect again changes nothing; a different one under that name is a conflict for the user to solve.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bb.cbcl.facts import Installed
 from bb.cbcl.judge import signatures
 from bb.cbcl.judge import trust as judge_trust
+from bb.cbcl.judge.authorship import Ledger
 from bb.cbcl.judge.library import hashes
 from bb.cbcl.judge.trust import VALID, Trust
-from bb.cbcl.judge.verification import verify
+from bb.cbcl.judge.verification import Verdict, verify
 from bb.cbcl.read import canonical, names
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import text_of
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bb.cbcl.judge.authorship import Ledger
-    from bb.cbcl.judge.verification import Verdict
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.fuel import Fuel
-
 
 class DialectRejected(Refused):
-    """The dialect breaks rules that every dialect keeps."""
+    """The dialect breaks rules for dialects."""
 
     code = "DIALECT_REJECTED"
-    hint = "`bb cbcl verify FILE` shows each of them, with its place"
+    hint = "run `bb cbcl verify FILE` to see every violation with its position"
 
 
 class DialectConflict(Conflict):
     """Another dialect of that name is installed."""
 
     code = "DIALECT_CONFLICT"
-    hint = "give it another name; or `bb cbcl dialect install FILE --replace`"
+    hint = "give the dialect another name, or run `bb cbcl dialect install FILE --replace`"
 
 
 class Rules(Record):
-    """By what an agent judges what it is sent: whom its user trusts, and what may be spent; and in which ledger it is,
-    which is part of what is signed. None where there is no ledger."""
+    """What an agent judges received messages by: the trust settings, and the ledger, whose id is part of every message
+    signature. The ledger is None outside a repository."""
 
     trust: Trust = Trust()
     ledger: Ledger | None = None
@@ -61,12 +57,12 @@ def install(
     replaces: bool = False,
     fuel: Fuel | None = None,
 ) -> list[Installed]:
-    """What installing DEFINITION adds to the dialects that are KNOWN; nothing where it is one of them."""
+    """The facts that install DEFINITION beside the KNOWN dialects; none if it is already installed."""
     octets, hashed = canonical.octets(definition.node), canonical.digest(definition.node)
     before = hashes(known, definition.name)
-    is_here = before == (hashed,) and definition.name in known  # which a line that only has its hash is not
+    is_here = before == (hashed,) and definition.name in known  # false if only its hash is known
     if signature is None and is_here:
-        return []  # whoever it came from, nothing is let in that was not here
+        return []  # no trust needed: it adds nothing
     status = judge_trust.judge(
         author=definition.author,
         signature=signature,
@@ -76,7 +72,7 @@ def install(
         check=signatures.check,
     )
     must_be_sound(definition, known, rules, fuel)
-    if is_here and not (replaces and status == VALID):  # else its signature, at least, is new
+    if is_here and not (replaces and status == VALID):  # otherwise the new signature is recorded
         return []
     if set(before) - {hashed} and not replaces:
         shown = names.brief(definition.name)
@@ -88,16 +84,16 @@ def install(
 def must_be_sound(
     definition: Definition, known: Mapping[str, Definition], rules: Rules, fuel: Fuel | None = None
 ) -> None:
-    """Refuse a definition that breaks a rule, or takes more steps to verify than it may."""
+    """Refuse a definition that breaks a rule or needs too many steps to verify."""
     verdict = verify(definition, known, rules.trust.policy.max_verify_time)
     if fuel is not None:
-        fuel.spend(verdict.steps)  # of what the message may cost that brings it
+        fuel.spend(verdict.steps)  # verification is charged to the message that contains the definition
     if not verdict.is_sound:
         raise rejected(verdict)
 
 
 def rejected(verdict: Verdict) -> DialectRejected:
-    """The refusal that names every rule that is broken, and the first places."""
+    """The refusal with every broken rule and the first violations."""
     violations = verdict.violations
     first = violations[0]
     where = f" in {names.brief(first.performative)}" if first.performative else ""

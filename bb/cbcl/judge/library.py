@@ -1,4 +1,4 @@
-"""The dialects that somebody speaks, by name, where there is more to say of a name than what it stands for."""
+"""Installed dialects by name. Under one name, several definitions may be in conflict."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Library(Mapping[str, "Definition"]):
-    """Dialects of which there may be more under a name than the one it stands for."""
+    """Installed dialects by name. A name with several conflicting definitions is not a key of the mapping."""
 
     @abstractmethod
     def hashes(self, name: str) -> tuple[str, ...]:
-        """What is installed under NAME, by its hash."""
+        """The hashes of the definitions installed under NAME."""
 
     @abstractmethod
     def excuse(self, name: str) -> BbError | None:
-        """Why NAME stands for nothing, although something is installed under it."""
+        """Why NAME cannot be used although something is installed under it."""
 
 
 class Beside(Mapping[str, "Definition"]):
-    """Dialects that count as installed for one question, beside OTHERS."""
+    """The dialects of OTHERS, plus some that count as installed for one request."""
 
     def __init__(self, others: Mapping[str, Definition]) -> None:
         self.others = others
@@ -48,13 +48,13 @@ class Beside(Mapping[str, "Definition"]):
 
 
 def hashes(known: Mapping[str, Definition], name: str) -> tuple[str, ...]:
-    """What is installed under NAME, by its hash."""
+    """The hashes of the definitions installed under NAME."""
     if isinstance(known, Library):
         return known.hashes(name)
     return (canonical.digest(known[name].node),) if name in known else ()
 
 
 def why_not(known: Mapping[str, Definition], name: str) -> BbError | None:
-    """Why NAME stands for nothing among those that are KNOWN; None where nothing has that name."""
+    """Why NAME cannot be used among the KNOWN dialects; None if nothing is installed under it."""
     library = known.others if isinstance(known, Beside) else known
     return library.excuse(name) if isinstance(library, Library) else None

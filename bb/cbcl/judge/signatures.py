@@ -1,10 +1,10 @@
-"""Signatures by Ed25519, the pure variant of RFC 8032, and keys as people write them.
+"""Ed25519 signatures (the pure variant of RFC 8032), and keys as text.
 
-Whatever is read here has one spelling. If a signature or a key could be written in two ways, a copy could differ from
-what was signed and still be good, and what is compared by its text would not be compared at all.
+Every signature and every key has exactly one valid spelling. Otherwise a copy could differ from the signed text and
+still be valid, and comparing two keys or signatures by their text would be unsafe.
 
-`cryptography` is imported by what signs or checks, not with this module: it takes as long as starting Python, and
-whoever only reads keys, or meets nothing signed, has no use for it.
+`cryptography` is imported inside the functions that sign or check. Importing it takes as long as starting Python, and
+most commands do not need it.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ FINGERPRINT = range(0, 20, 4)  # five groups of four digits
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
-# The eight points whose order divides 8 have five values of y between them. With such a key one signature fits nearly
-# any text, and nobody needs a seed to make it.
+# The eight points whose order divides 8 share five values of y. With such a key, one signature matches nearly any
+# text, and can be made without a seed.
 EIGHTH = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 SMALL_ORDER = frozenset([0, 1, P - 1, EIGHTH, P - EIGHTH])
 
 
 class InvalidSignature(Refused):
-    """The signature is not good."""
+    """The signature is not valid."""
 
     code = "INVALID_SIGNATURE"
-    hint = "the text has changed since it was signed, or another key signed it: ask its author for both again"
+    hint = "the text was changed after signing, or another key signed it: ask the author for the signed text again"
 
 
 class InvalidKey(Usage):
-    """That is no key."""
+    """The key is not valid."""
 
     code = "INVALID_KEY"
-    hint = "a key is 44 characters of base64, or 64 hexadecimal digits in lower case"
+    hint = "write the key as 44 characters of base64 or as 64 lower-case hexadecimal digits"
 
 
 def public_key(seed: bytes) -> bytes:
@@ -58,7 +58,7 @@ def sign(seed: bytes, octets: bytes) -> str:
 
 
 def check(signature: str, octets: bytes, key: bytes) -> None:
-    """Refuse, unless SIGNATURE was made of OCTETS with the seed that KEY belongs to."""
+    """Refuse, unless SIGNATURE was made from OCTETS with the seed of KEY."""
     from cryptography.exceptions import InvalidSignature as Mismatch  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
 
@@ -66,41 +66,41 @@ def check(signature: str, octets: bytes, key: bytes) -> None:
     try:
         Ed25519PublicKey.from_public_bytes(sound(key)).verify(raw, octets)
     except Mismatch:
-        raise InvalidSignature("the signature does not fit this text and this key") from None
+        raise InvalidSignature("the signature does not match this text and this key") from None
 
 
 def key_of(text: str) -> bytes:
-    """The public key that TEXT spells."""
+    """The public key in TEXT."""
     return sound(_read(text, "public key"))
 
 
 def seed_of(text: str) -> bytes:
-    """The seed that TEXT spells. Nothing that is refused here is repeated: it may be a secret with a slip in it."""
+    """The seed in TEXT. A refusal never repeats the text: it may be a secret with a typing error."""
     return _read(text, "seed")
 
 
 def key_text(key: bytes) -> str:
-    """A public key as it is written down and handed on."""
+    """A public key in base64."""
     return _base64(key)
 
 
 def fingerprint(key: bytes) -> str:
-    """What people compare when they talk about a key. It stands for the key nowhere else."""
+    """A short digest of a key, for people to compare. It never replaces the key."""
     digits = digest(key)
     return "-".join(digits[start : start + 4] for start in FINGERPRINT)
 
 
 def sound(key: bytes) -> bytes:
-    """KEY, when it is a point that a seed could have led to."""
+    """KEY, if it is a valid public key."""
     if len(key) != KEY_OCTETS:
         raise InvalidKey(f"a public key has {KEY_OCTETS} octets, not {len(key)}")
     y = int.from_bytes(key, "little") % 2**255  # the last bit is the sign of x
     if y % P in SMALL_ORDER:
-        raise InvalidKey("the public key is a point of small order: anybody could sign for it")
+        raise InvalidKey("the public key is a point of small order: anyone could sign for it")
     if y >= P:
-        raise InvalidKey("the public key is not in its one form: its y is beyond the field")
+        raise InvalidKey("the public key is not in canonical form: its y is not below the field prime")
     if not _is_on_curve(y):
-        raise InvalidKey("the public key is no point of the curve")
+        raise InvalidKey("the public key is not a point of the curve")
     return key
 
 
@@ -113,19 +113,19 @@ def _private_key(seed: bytes) -> Ed25519PrivateKey:
 
 
 def _signature(text: str) -> bytes:
-    """The octets of a signature. Adding L to S gives a second one that a careless reader would take for good."""
+    """The octets of a signature. S must be below L: a lax verifier would also accept S + L."""
     if flaw := _flaw(text, SIGNATURE_OCTETS):
         raise InvalidSignature(f"the signature {flaw}")
     raw = a2b_base64(text)
     if int.from_bytes(raw[KEY_OCTETS:], "little") >= L:
-        raise InvalidSignature("the signature is not in its one form: its S is not below the order of the curve")
+        raise InvalidSignature("the signature is not in canonical form: its S is not below the order of the curve")
     return raw
 
 
 def _read(text: str, what: str) -> bytes:
     if len(text) == 2 * KEY_OCTETS:
         if text.strip(HEX_DIGITS):
-            raise InvalidKey(f"the {what} has 64 characters that are not all hexadecimal digits in lower case")
+            raise InvalidKey(f"the {what} has 64 characters, but not all are lower-case hexadecimal digits")
         return bytes.fromhex(text)
     if flaw := _flaw(text, KEY_OCTETS):
         raise InvalidKey(f"the {what} {flaw}")
@@ -133,18 +133,18 @@ def _read(text: str, what: str) -> bytes:
 
 
 def _flaw(text: str, octets: int) -> str | None:
-    """What keeps TEXT from being the one way to write so many OCTETS in base64."""
+    """Why TEXT is not the canonical base64 of this number of OCTETS; None if it is."""
     characters, padding = -(-octets // 3) * 4, "=" * (-octets % 3)
     if any(map(str.isspace, text)):
-        return "has whitespace in it"
+        return "contains whitespace"
     if len(text) != characters:
-        return f"has {len(text)} characters in place of {characters}"
+        return f"has {len(text)} characters instead of {characters}"
     if text.strip(BASE64 + "="):
-        return "has a character that is not in base64's standard alphabet"
+        return "has a character outside the standard base64 alphabet"
     if text.find("=") != characters - len(padding) or not text.endswith(padding):
-        return f"must end in `{padding}`, and have no `=` before that"
+        return f"must end in `{padding}` and have no `=` before that"
     if _base64(a2b_base64(text)) != text:
-        return "has bits set in its last character that say nothing"
+        return "is not canonical base64: unused bits of its last character are set"
     return None
 
 
@@ -153,5 +153,5 @@ def _base64(octets: bytes) -> str:
 
 
 def _is_on_curve(y: int) -> bool:
-    """Whether there is an x for Y: x² = (y² - 1) / (dy² + 1), and a quotient is a square where the product is one."""
+    """Whether x² = (y² - 1) / (dy² + 1) has a solution. A quotient is a square exactly if the product is one."""
     return pow((y * y - 1) * (D * y * y + 1), (P - 1) // 2, P) == 1

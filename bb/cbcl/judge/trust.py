@@ -1,9 +1,8 @@
-"""Whom a machine's user lets define dialects, and whether a definition may therefore be installed.
+"""Trust: the authors that a user allows to define dialects, and the policy that decides about a definition.
 
-A signature is looked at before anything else of a definition, so that work on hostile input is bounded by one check
-per key. The wrapper names no key: the author that a definition names selects the keys, and one of them must fit.
-Only a signature that fits proves anything. One that no known key can check proves as much as none at all, since
-whoever sends it could have left it out.
+The signature of a definition is checked first, so work on hostile input is bounded by one check per key. The wrapper
+names no key: the :author of the definition selects the trusted keys, and the signature must match one of them.
+A signature that no trusted key can check proves no more than a missing one, since a forger could leave it out.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     Check = Callable[[str, bytes, bytes], None]  # signature, octets, key; raises InvalidSignature
 
 VERSION = 1
-VALID, UNSIGNED = "valid", "unsigned"  # what is said of an installed dialect's signature
+VALID, UNSIGNED = "valid", "unsigned"  # the signature status of an installed dialect
 
 LOCAL, NEVER, ANYONE, TRUSTED = "local", "never", "anyone", "trusted"
-# Of an author's messages: unsigned ones are not taken; are taken, and marked; are taken as any.
+# Unsigned messages of an author are refused; are accepted and marked; are accepted like any other.
 REQUIRED, PREFERRED, OFF = "required", "preferred", "off"
 SIGNED = (REQUIRED, PREFERRED, OFF)
-MOST_SAID = 10_000  # authors of whom it is said whether they have to sign
+MOST_SAID = 10_000  # authors with their own setting in `signed`
 WORDS = {"unsigned": (LOCAL, NEVER, ANYONE), "define": (TRUSTED, ANYONE)}
 MOST = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": 1 << 16, "max_verify_time": 60_000}
 
@@ -44,36 +43,36 @@ class InvalidIdentifier(Usage):
 
 
 class InvalidPolicy(Usage):
-    """That is no policy of trust."""
+    """The policy is not valid."""
 
     code = "INVALID_POLICY"
 
 
 class InvalidTrust(Usage):
-    """That does not say whom to trust."""
+    """The trust settings are not valid."""
 
     code = "INVALID_TRUST"
 
 
 class AuthorNotFound(NotFound):
-    """That author, or that key of theirs, is not trusted here."""
+    """That author, or that key of the author, is not trusted here."""
 
     code = "AUTHOR_NOT_FOUND"
-    hint = "`bb cbcl trust list` shows who is trusted, and with which keys"
+    hint = "run `bb cbcl trust list` to see the trusted authors and their keys"
 
 
 class TooManyKeys(Refused):
-    """That author has as many keys as anybody may have."""
+    """That author already has the maximum number of keys."""
 
     code = "TOO_MANY_KEYS"
-    hint = "remove the keys that are no longer used"
+    hint = "remove an unused key with `bb cbcl trust remove AUTHOR --public-key KEY`"
 
 
 class UntrustedAuthor(Refused):
-    """Nobody here trusts that author."""
+    """No key of that author is trusted here."""
 
     code = "UNTRUSTED_AUTHOR"
-    hint = "ask the author for the public key by another way than this one, then `bb cbcl trust add AUTHOR KEY`"
+    hint = "get the author's public key through another channel, then run `bb cbcl trust add AUTHOR KEY`"
 
 
 class UnsignedDialect(Refused):
@@ -84,67 +83,67 @@ class UnsignedDialect(Refused):
 
 
 class Policy(Record):
-    """What the user of this machine lets others do."""
+    """What the user of this machine allows other agents to do."""
 
-    # Whose definitions need no signature. "local": what this user defines by command, from a file or by hand.
-    # "never": nobody's. "anyone": also those that come from others, unless their author has a key here: who can sign
-    # does sign, else leaving the signature out would be all that a forger has to do.
+    # Definitions that need no signature. "local": those that this user installs by command. "never": none.
+    # "anyone": also those from others, unless their author has a key here. Such an author must sign; otherwise a
+    # forger could simply leave the signature out.
     unsigned: str = LOCAL
-    # Who may define dialects, beside this user by command. "trusted": authors with a key here. "anyone": others too;
-    # nobody can check their signatures, so that these count as none, and `unsigned` must be "anyone" as well for
-    # them to get through.
+    # Authors that may define dialects, besides this user by command. "trusted": authors with a key here. "anyone":
+    # all authors. A signature without a key here counts as none, so `unsigned` must be "anyone" as well.
     define: str = TRUSTED
-    # Whether a message for somebody else is passed on. It is never believed or installed on the way.
+    # Whether this agent forwards a message for another agent. It never believes or installs the content.
     relay: bool = False
-    max_depth: int = DEPTH_RECOMMENDED  # lists within lists, in what is read and what a dialect expands to
+    max_depth: int = DEPTH_RECOMMENDED  # nesting of lists, in messages and in expansions
     max_size: int = SIZE_RECOMMENDED  # octets of one message
     max_expansion_size: int = 8192  # characters of canonical text
     max_verify_time: int = 5000  # milliseconds; a definition that declares less gets less
 
 
 class Trust(Record):
-    """The authors whose signatures count, with their public keys, and the policy."""
+    """The trusted authors with their public keys, and the policy."""
 
     authors: dict[str, tuple[bytes, ...]] = {}  # noqa: RUF012  (frozen; by name, without the @)
     policy: Policy = Policy()
-    signed: dict[str, str] = {}  # noqa: RUF012  (likewise; whose messages have to be signed, where that was said)
+    signed: dict[str, str] = {}  # noqa: RUF012  (likewise; by author, one of SIGNED)
 
     def keys_of(self, author: str | None) -> tuple[bytes, ...]:
-        """The keys of AUTHOR; none when nobody is named, or somebody who is not trusted."""
+        """The trusted keys of AUTHOR; none if the author is missing or not trusted."""
         return self.authors.get(author, ()) if author else ()
 
     def signed_of(self, author: str) -> str:
-        """Whether messages of AUTHOR have to be signed. Who has a key here can sign: else leaving the signature out
-        would be all that a forger has to do."""
+        """Whether messages of AUTHOR must be signed. By default, an author with a key here must sign; otherwise a
+        forger could simply leave the signature out."""
         return self.signed.get(author) or (REQUIRED if self.keys_of(author) else OFF)
 
     def with_signed(self, name: str, word: str | None) -> Trust:
-        """With another word of whether NAME's messages have to be signed; without one, as it is by default."""
+        """This trust with WORD as the setting for NAME's messages. None restores the default."""
         others = {author: each for author, each in self.signed.items() if author != identifier(name)}
         if word is not None and len(others) >= MOST_SAID:
-            raise TooManyKeys(f"of {MOST_SAID:,} authors it is said already whether they have to sign")
+            why = f"{MOST_SAID:,} authors already have a setting for signed messages, the maximum"
+            raise TooManyKeys(why, hint="remove an unused one with `bb cbcl trust signed AUTHOR default`")
         return self.but(signed=others | ({name: word} if word is not None else {}))
 
     def with_author(self, name: str, key: bytes) -> Trust:
-        """With one more key of NAME."""
+        """This trust with one more key of NAME."""
         keys = self.keys_of(identifier(name))
         if sound(key) in keys:
             return self
         if len(keys) == MOST_KEYS:
-            raise TooManyKeys(f"@{name} has {MOST_KEYS} keys already")
+            raise TooManyKeys(f"@{name} already has {MOST_KEYS} keys, the maximum")
         return self.but(authors={**self.authors, name: (*keys, key)})
 
     def without_author(self, name: str, key: bytes | None = None) -> Trust:
-        """Without one KEY of NAME, or without NAME. An author who has no key left is not trusted any more."""
+        """This trust without one KEY of NAME, or without NAME. An author without keys is no longer trusted."""
         keys = self.keys_of(identifier(name))
         if not keys or key not in (None, *keys):
             raise AuthorNotFound(f"@{name} has no such key here" if keys else f"@{name} is not trusted here")
         left = tuple(each for each in keys if key not in (None, each))
-        others = {author: theirs for author, theirs in self.authors.items() if author != name}
+        others = {author: keys for author, keys in self.authors.items() if author != name}
         return self.but(authors=others | ({name: left} if left else {}))
 
     def with_policy(self, changes: dict[str, Any]) -> Trust:
-        """With a policy of which some members are changed."""
+        """This trust with CHANGES to its policy."""
         return self.but(policy=policy_of(self.policy.as_dict() | changes))
 
     def as_plain(self) -> dict[str, Any]:
@@ -156,10 +155,10 @@ class Trust(Record):
 def judge(
     *, author: str | None, signature: str | None, octets: bytes, trust: Trust, is_local: bool, check: Check
 ) -> str:
-    """What is to be said of a definition's signature, or a refusal to install it.
+    """The signature status of a definition, or a refusal to install it.
 
-    OCTETS is the canonical form of the definition. IS_LOCAL: it comes from this user's own hand, by command; what
-    an agent received is never that.
+    OCTETS is the canonical form of the definition. IS_LOCAL means that this user installs it by command; it is never
+    true for a definition that an agent received.
     """
     if signature is None:
         _must_do_without(author, trust, is_local=is_local)
@@ -168,42 +167,46 @@ def judge(
         must_fit(signature, octets, keys, check)
         return VALID
     if trust.policy.define == TRUSTED or not _is_unsigned_fine(trust.policy, is_local=is_local):
-        raise UntrustedAuthor(f"nobody here has a key to check the signature of {_named(author)} with", author=author)
+        raise UntrustedAuthor(
+            f"the signature cannot be checked: no key of {_named(author)} is trusted here", author=author
+        )
     return UNSIGNED
 
 
 def policy_of(value: object, path: str = "$") -> Policy:
-    """The policy that a JSON VALUE describes; what it does not name is as it is by default."""
+    """The policy in a JSON VALUE. Missing members have their defaults."""
     if not isinstance(value, dict):
-        raise InvalidPolicy("a policy is an object", path=path)
-    for name, given in value.items():
+        raise InvalidPolicy("a policy must be a JSON object", path=path)
+    for name, setting in value.items():
         if name not in Policy.__match_args__:
-            hint = f"it may have {', '.join(Policy.__match_args__)}"
-            raise InvalidPolicy(f"a policy has no {_excerpt(name)}", hint=hint, path=f"{path}.{_excerpt(name)}")
-        if not _is_possible(name, given):
+            hint = f"the settings are {', '.join(Policy.__match_args__)}"
+            why = f"a policy has no setting {_excerpt(name)}"
+            raise InvalidPolicy(why, hint=hint, path=f"{path}.{_excerpt(name)}")
+        if not _is_possible(name, setting):
             raise InvalidPolicy(f"{name} must be {_possible(name)}", path=f"{path}.{name}")
     return Policy(**value)
 
 
 def trust_of(value: object) -> Trust:
-    """Whom to trust, and how far, as a JSON VALUE says."""
+    """The trust settings in a JSON VALUE."""
     if not isinstance(value, dict):
-        raise InvalidTrust("it is no object", path="$")
+        raise InvalidTrust("the trust settings are not a JSON object", path="$")
     if type(value.get("v")) is not int or value["v"] != VERSION:
-        raise InvalidTrust(f"its version is not {VERSION}: another version of bb may have written it", path="$.v")
+        raise InvalidTrust(f"`v` is not {VERSION}: another version of bb may have written the settings", path="$.v")
     if value.keys() - {"signed"} != {"v", "authors", "policy"}:
-        why = "it has `v`, `authors` and `policy`, all of them, and perhaps `signed`; nothing else"
+        why = "the members must be `v`, `authors` and `policy`, and optionally `signed`"
         raise InvalidTrust(why, path="$")
     if not isinstance(value["authors"], dict):
-        raise InvalidTrust("`authors` is no object", path="$.authors")
+        raise InvalidTrust("`authors` is not a JSON object", path="$.authors")
     authors = {_author(name): _keys(name, keys) for name, keys in value["authors"].items()}
     return Trust(authors, policy_of(value["policy"], "$.policy"), _signed(value.get("signed", {})))
 
 
 def identifier(name: str) -> str:
-    """NAME, when an agent may be called so."""
+    """NAME, if it is a valid agent name."""
     if not is_identifier(name):
-        raise InvalidIdentifier(f"{_excerpt(name)} names no agent: 1 to 64 letters, digits, `-` and `_`, without the @")
+        why = "use 1 to 64 letters, digits, `-` and `_`, without the @"
+        raise InvalidIdentifier(f"{_excerpt(name)} is not a valid agent name: {why}")
     return name
 
 
@@ -212,7 +215,7 @@ def is_identifier(name: str) -> bool:
 
 
 def must_fit(signature: str, octets: bytes, keys: tuple[bytes, ...], check: Check) -> None:
-    """Refuse, unless one of the KEYS made SIGNATURE. The last one's refusal is as good as any."""
+    """Refuse, unless SIGNATURE matches one of the KEYS. If none matches, the refusal for the last key is raised."""
     *others, last = keys
     for key in others:
         try:
@@ -225,8 +228,9 @@ def must_fit(signature: str, octets: bytes, keys: tuple[bytes, ...], check: Chec
 def _must_do_without(author: str | None, trust: Trust, *, is_local: bool) -> None:
     """Refuse, unless a definition of AUTHOR needs no signature."""
     if not _is_unsigned_fine(trust.policy, is_local=is_local):
-        whose = "any" if trust.policy.unsigned == NEVER else "others'"
-        raise UnsignedDialect(f"the definition of {_named(author)} is not signed, and {whose} must be", author=author)
+        whose = "all definitions" if trust.policy.unsigned == NEVER else "definitions from other agents"
+        why = f"the definition of {_named(author)} is not signed; the policy requires a signature on {whose}"
+        raise UnsignedDialect(why, author=author)
     if is_local:
         return
     if trust.keys_of(author):
@@ -240,7 +244,7 @@ def _is_unsigned_fine(policy: Policy, *, is_local: bool) -> bool:
 
 
 def _named(author: str | None) -> str:
-    return f"@{author[:LONGEST_IDENTIFIER]}" if author else "an author who is not named"
+    return f"@{author[:LONGEST_IDENTIFIER]}" if author else "an unnamed author"
 
 
 def _is_possible(name: str, value: object) -> bool:
@@ -259,31 +263,31 @@ def _possible(name: str) -> str:
 
 def _author(name: str) -> str:
     if not is_identifier(name):
-        raise InvalidTrust(f"{_excerpt(name)} names no author", path=f"$.authors.{_excerpt(name)}")
+        raise InvalidTrust(f"{_excerpt(name)} is not a valid author name", path=f"$.authors.{_excerpt(name)}")
     return name
 
 
 def _signed(value: object) -> dict[str, str]:
     if not isinstance(value, dict) or len(value) > MOST_SAID:
-        raise InvalidTrust(f"`signed` is no object of at most {MOST_SAID:,} authors", path="$.signed")
+        raise InvalidTrust(f"`signed` must be a JSON object with at most {MOST_SAID:,} authors", path="$.signed")
     for name, word in value.items():
         if not is_identifier(name):
-            raise InvalidTrust(f"{_excerpt(name)} names no author", path=f"$.signed.{_excerpt(name)}")
+            raise InvalidTrust(f"{_excerpt(name)} is not a valid author name", path=f"$.signed.{_excerpt(name)}")
         if word not in SIGNED:
-            raise InvalidTrust(f"it is one of {', '.join(SIGNED)}", path=f"$.signed.{name}")
+            raise InvalidTrust(f"the value must be one of {', '.join(SIGNED)}", path=f"$.signed.{name}")
     return value
 
 
 def _keys(name: str, written: object) -> tuple[bytes, ...]:
     path = f"$.authors.{name}"
     if not isinstance(written, list) or not 0 < len(written) <= MOST_KEYS:
-        raise InvalidTrust(f"an author has a list of 1 to {MOST_KEYS} keys", path=path)
+        raise InvalidTrust(f"an author must have a list of 1 to {MOST_KEYS} keys", path=path)
     return tuple(dict.fromkeys(_key(key, f"{path}[{n}]") for n, key in enumerate(written)))
 
 
 def _key(written: object, path: str) -> bytes:
     if not isinstance(written, str):
-        raise InvalidTrust("a key is a text", path=path)
+        raise InvalidTrust("a key must be a string", path=path)
     try:
         return key_of(written)
     except InvalidKey as error:
@@ -291,5 +295,5 @@ def _key(written: object, path: str) -> bytes:
 
 
 def _excerpt(name: str) -> str:
-    """A short piece of what somebody else wrote, with nothing in it that a terminal would obey."""
+    """The beginning of a foreign text, without terminal control characters."""
     return ascii(name[:40])

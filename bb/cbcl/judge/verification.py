@@ -1,47 +1,42 @@
-"""May a dialect be installed? All the rules it breaks, with where, not only the first (draft, Section 3.2).
+"""Verification of a dialect before its installation: every broken rule, with its position (draft, Section 3.2).
 
     R1  declarative only: templates are messages with gaps, choices and sequences. No calls, no `lang`, no `meta`; no
-        performative occurs as the head of a list in its own expansion, by whatever way round
-    R2  all three limits are declared, are sound, and leave room for the smallest message each template can make
-    R3  no core performative, and nothing that the core is told by, is defined anew, in whatever case it is written
+        performative occurs as the head of a list in its own expansion, directly or through other performatives
+    R2  all three limits are declared, are valid, and leave room for the smallest message of each template
+    R3  no core performative and no reserved word of the core is redefined, in upper or lower case
     R4  the author is named
-    structure, parent: what the draft leaves unsaid and nobody could do without
+    structure, parent: rules that the draft does not state but every implementation needs
 
-Every rule looks at a node once or twice and keeps a stack of its own, so a definition takes work in proportion to its
-length, whatever its author had in mind. The work is counted in steps: `:max-verify-time` grants so many of them, the
-same on every machine. What is broken is counted, and the first of it told.
+Every rule visits a node once or twice and keeps its own stack, so the work grows linearly with the length of the
+definition, even a hostile one. Work is counted in steps. `:max-verify-time` grants a number of steps that is the same
+on every machine. All violations are counted; only the first ones are reported.
 """
 
 from __future__ import annotations
 
-from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME
+from collections.abc import Container, Iterator
+from typing import Any
+
+from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, OutOfSteps, steps_of
 from bb.cbcl.read.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.cbcl.read.reader import excerpt
 from bb.cbcl.read.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
-from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, head, nodes
+from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, Node, head, nodes
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition, Performative
-    from bb.cbcl.read.tree import Node
 
 R1, R2, R3, R4, STRUCTURE, PARENT = "R1", "R2", "R3", "R4", "structure", "parent"
 RECOMMENDED = {DEPTH: 32, SIZE: 8192, TIME: 5000}
 CEILINGS = {DEPTH: 64, SIZE: 65_536, TIME: 60_000}
-ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of what fills a gap; a rest is always a list
+ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of a value in a gap; a rest is always a list
 TEMPLATE_WORDS = (OR, COND, "else", "member", "list")
-VERSION = 1  # of the rules: raised with every change by which a definition may be judged otherwise
-MOST_TOLD, MOST_COUNTED = 50, 1000  # violations that are told, and counted: who mends these will see the others
+VERSION = 1  # of the rules: increase it with every change that may alter the verdict on a definition
+MOST_TOLD, MOST_COUNTED = 50, 1000  # the maximum number of violations that are reported, and that are counted
 
 
 class Violation(Record):
-    """A rule that is broken: by which performative, where, and how. A warning breaks none."""
+    """A broken rule: the performative, the position and the reason. A warning does not count as broken."""
 
     rule: str
     at: int
@@ -51,9 +46,8 @@ class Violation(Record):
 
 
 class Verdict(Record):
-    """What there is to say against a dialect: the first that is broken, in the order of the text, and how much is
-    broken in all, as far as that is counted; which rules that are; and how many STEPS it took to say so, of those
-    that were GRANTED."""
+    """The result of a verification: the first violations in text order, their total COUNT (up to MOST_COUNTED), the
+    RULES that are broken, and the STEPS used of those GRANTED."""
 
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]
@@ -68,22 +62,22 @@ class Verdict(Record):
 
     @property
     def others(self) -> str:
-        """How much is broken beside the first, in words; empty where that is all."""
+        """The number of violations after the first, in words; empty if there are no more."""
         least = "at least " if self.count == MOST_COUNTED else ""
         return f", and {least}{self.count - 1:,} more" if self.count > 1 else ""
 
     @property
     def is_sound_but_for_its_parent(self) -> bool:
-        """Whether it breaks no rule but that its parent be there, which comes and goes."""
+        """Whether the only broken rule, if any, is that the parent must be installed. A later install can cure that."""
         return self.rules <= {PARENT}
 
 
 def verify(definition: Definition, installed: Container[str] = (), most: int | None = None) -> Verdict:
-    """The rules that DEFINITION breaks, where those dialects are INSTALLED. It may take the time it declares itself,
-    and at MOST so many milliseconds, both as steps."""
+    """The rules that DEFINITION breaks if those dialects are INSTALLED. The steps granted are the equivalent of the
+    time that it declares, and of MOST milliseconds at most."""
     milliseconds = _granted(definition, most)
     fuel = Fuel(steps_of(milliseconds))
-    found: list[Violation] = []
+    violations: list[Violation] = []
     warnings: list[Violation] = []
     count, rules = 0, set()
     with Undisturbed():
@@ -94,31 +88,31 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
                     continue
                 count += 1
                 rules.add(each.rule)
-                found.append(each)
+                violations.append(each)
                 if count == MOST_COUNTED:
                     break
         except OutOfSteps:
             at = definition.places.get(TIME, definition.node.at)
-            why = f"verifying it takes more than the {fuel.granted:,} steps that {milliseconds} ms stand for"
-            found, count = [Violation(R2, at, why), *found], count + 1
+            why = f"verification needs more than {fuel.granted:,} steps, the equivalent of {milliseconds} ms"
+            violations, count = [Violation(R2, at, why), *violations], count + 1
             rules.add(R2)
-    told, warned = tuple(_first(found)), tuple(_first(warnings))
-    return Verdict(told, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
+    first, warned = tuple(_first(violations)), tuple(_first(warnings))
+    return Verdict(first, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
 
 
 def _granted(definition: Definition, most: int | None) -> int:
-    """How many milliseconds verifying DEFINITION may take. One that declares none that count is judged all the same."""
+    """The milliseconds granted to verify DEFINITION. Without a valid declaration, the recommended limit applies."""
     declared = definition.limit(TIME) or 0
     sound = declared if 0 < declared <= CEILINGS[TIME] else RECOMMENDED[TIME]
     return sound if most is None else min(sound, most)
 
 
-def _first(found: list[Violation]) -> list[Violation]:
-    return sorted(found, key=lambda violation: violation.at)[:MOST_TOLD]
+def _first(violations: list[Violation]) -> list[Violation]:
+    return sorted(violations, key=lambda violation: violation.at)[:MOST_TOLD]
 
 
 def _broken(definition: Definition, installed: Container[str], fuel: Fuel) -> Iterator[Violation]:
-    """Everything there is to say against a definition, rule by rule."""
+    """Every violation and warning of a definition, rule by rule."""
     yield from _parent(definition, installed)
     yield from _resources(definition)
     yield from _author(definition)
@@ -136,9 +130,9 @@ def _broken(definition: Definition, installed: Container[str], fuel: Fuel) -> It
 def _parent(definition: Definition, installed: Container[str]) -> Iterator[Violation]:
     at = definition.places.get("extends", definition.node.at)
     if definition.extends == definition.name:
-        yield Violation(PARENT, at, "a dialect does not extend itself")
+        yield Violation(PARENT, at, "the dialect extends itself: `:extends` must name another dialect")
     elif definition.parent != CORE and definition.parent not in installed:
-        yield Violation(PARENT, at, f"the dialect {excerpt(definition.parent)} that it extends is not installed")
+        yield Violation(PARENT, at, f"its parent dialect {excerpt(definition.parent)} is not installed")
 
 
 def _resources(definition: Definition) -> Iterator[Violation]:
@@ -150,24 +144,24 @@ def _resources(definition: Definition) -> Iterator[Violation]:
         elif value <= 0:
             yield Violation(R2, at, f":{name} must be above 0")
         elif value > CEILINGS[name]:
-            yield Violation(R2, at, f":{name} is above {CEILINGS[name]}, the most that is ever granted")
+            yield Violation(R2, at, f":{name} is above the maximum of {CEILINGS[name]}")
         elif value > RECOMMENDED[name]:
-            yield Violation(R2, at, f":{name} is above the {RECOMMENDED[name]} that is recommended", is_warning=True)
+            yield Violation(R2, at, f":{name} is above the recommended {RECOMMENDED[name]}", is_warning=True)
 
 
 def _author(definition: Definition) -> Iterator[Violation]:
     if definition.author is None:
-        yield Violation(R4, definition.node.at, "no :author is named")
+        yield Violation(R4, definition.node.at, "the definition has no :author")
 
 
 def _names(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
     fuel.spend(1 + len(definition.performatives))
     if definition.name.lower() == CORE:
-        yield Violation(R3, definition.node.at, f"`{CORE}` is the core itself")
+        yield Violation(R3, definition.node.at, f"`{CORE}` is the name of the core dialect: choose another name")
     taken: set[str] = set()
     for each in definition.performatives:
         if each.name.lower() in HEADS:
-            what = "a core performative" if each.name.lower() in PERFORMATIVES else "what the core is told by"
+            what = "a core performative" if each.name.lower() in PERFORMATIVES else "a reserved word of the core"
             yield Violation(R3, each.at, f"{excerpt(each.name)} is {what}", each.name)
         if each.name in taken:
             yield Violation(STRUCTURE, each.at, f"{excerpt(each.name)} is defined twice", each.name)
@@ -175,23 +169,23 @@ def _names(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
 
 
 def _cycles(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
-    """Performatives that occur in their own expansion, by whatever way round."""
+    """Performatives that occur in their own expansion, directly or through others."""
     edges = _edges(definition, fuel)
-    fuel.spend(len(edges) + 2 * sum(map(len, edges.values())))  # each is gone along once, and looked at once more
-    back: dict[str, str] = {}  # to which other one leads first, or to itself, that leads back to it
+    fuel.spend(len(edges) + 2 * sum(map(len, edges.values())))  # each edge is followed once and read once more
+    back: dict[str, str] = {}  # for each performative, the first one in its template that leads back to it
     for together in _components(edges):
         back.update((name, other) for name in together for other in reversed(edges[name]) if other in together)
     for each in definition.performatives:
         if other := back.get(each.name):
-            way = "" if other == each.name else f", by way of {excerpt(other)}"
+            way = "" if other == each.name else f" through {excerpt(other)}"
             why = f"a list in its template leads back to it{way}: give that list another head"
             yield Violation(R1, each.at, why, each.name)
 
 
 def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
-    """Those that lead to each other, together: Tarjan's way, every edge once. "" stands before all of them."""
-    entered, earliest = {"": 0}, {"": 0}  # in which order they are met, and the first that each leads back to
-    waiting: list[str] = []  # met, and not yet in a component
+    """The strongly connected components, by Tarjan's algorithm; it visits every edge once. The root is ""."""
+    entered, earliest = {"": 0}, {"": 0}  # the order of visits, and the earliest node that each leads back to
+    waiting: list[str] = []  # visited, and not yet in a component
     complete: set[str] = set()
     way: list[tuple[str, Iterator[str]]] = [("", iter(edges))]
     while True:
@@ -218,10 +212,10 @@ def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
 
 
 def _edges(definition: Definition, fuel: Fuel) -> dict[str, list[str]]:
-    """Which performatives of a dialect occur in whose template as the head of a list. Elsewhere a name is data."""
+    """For each performative, those that occur in its template as the head of a list. Elsewhere a name is data."""
     names = [each.name for each in definition.performatives if each.name not in PERFORMATIVES]
     known = frozenset(names)
-    edges: dict[str, list[str]] = {name: [] for name in names}  # in the order of the text, for every reader the same
+    edges: dict[str, list[str]] = {name: [] for name in names}  # in text order, so that the result is deterministic
     for each in definition.performatives:
         if each.name in known:
             heads = (head(node) for node in nodes(each.template, fuel))
@@ -241,22 +235,22 @@ def _signature(performative: Performative, fuel: Fuel) -> Iterator[Violation]:
                 STRUCTURE, param.at, f"the parameter {excerpt(param.name)} is named twice", performative.name
             )
         if param.name in HEADS or param.name in TEMPLATE_WORDS:
-            why = f"a parameter named `{param.name}` would take the place of the word"
+            why = f"a parameter must not be named `{param.name}`: this word has a meaning in templates"
             yield Violation(STRUCTURE, param.at, why, performative.name)
         taken.add(param.name)
 
 
 def _template(performative: Performative, fuel: Fuel) -> Iterator[Violation]:
-    """What in a template is no pattern."""
+    """The invalid parts of a template."""
     params = performative.names()
-    for told in (_no_messages(performative.template, params, fuel), _no_forms(performative.template, params, fuel)):
-        for node, why in told:
+    for problems in (_no_messages(performative.template, params, fuel), _no_forms(performative.template, params, fuel)):
+        for node, why in problems:
             yield Violation(R1, node.at, why, performative.name)
 
 
 def _no_messages(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tuple[Node, str]]:
-    """Whatever stands in the place of a message and can be none."""
-    left = [(template, True)]  # and whether several messages may stand there
+    """The nodes in the place of a message that cannot be a message."""
+    left = [(template, True)]  # the node, and whether a sequence of messages is allowed there
     while left:
         node, may_be_several = left.pop()
         fuel.spend(1)
@@ -278,19 +272,19 @@ def _no_messages(template: Node, params: Container[str], fuel: Fuel) -> Iterator
 
 def _why_no_message(name: str | None) -> str:
     if name in ("lang", "meta"):
-        return f"`{name}` in a template would have to be expanded again"
-    return "a template begins with a core performative or a wrapper; nothing is called in it"
+        return f"`{name}` is not allowed in a template: its result would have to be expanded again"
+    return "a template begins with a core performative or a wrapper; it cannot call another performative"
 
 
 def _no_forms(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tuple[Node, str]]:
-    """Choices that are none, wherever they stand, and operators outside of tests."""
-    operators: set[int] = set()  # where one has its place
-    literals: set[int] = set()  # where something is that a test compares with
-    left = [(template, False)]  # and whether it is such: nothing in it is a choice
+    """Malformed choices at any depth, and operators outside of tests."""
+    operators: set[int] = set()  # positions where an operator is allowed
+    literals: set[int] = set()  # positions of values that a test compares with
+    left = [(template, False)]  # the node, and whether it is such a literal: choices are not recognised in one
     while left:
         node, is_literal = left.pop()
         if node.tag == OPERATOR and node.at not in operators:
-            yield node, f"`{node.value}` stands outside of a test"
+            yield node, f"`{node.value}` is only allowed in a test"
         if node.tag != LIST:
             continue
         fuel.spend(1 + len(node.value))
@@ -304,7 +298,7 @@ def _no_forms(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tu
 
 
 def _tests(form: Node) -> Iterator[Node]:
-    """What a form tests, as far as it is well-formed."""
+    """The tests of a form, as far as it is well-formed."""
     for clause in form.value[1:] if head(form) == COND else ():
         test = clause.value[0] if clause.tag == LIST and clause.value else clause
         if test.tag == LIST and test.value:
@@ -312,18 +306,18 @@ def _tests(form: Node) -> Iterator[Node]:
 
 
 def _room(definition: Definition, performative: Performative, fuel: Fuel) -> Iterator[Violation]:
-    """Limits that not even the smallest message of a template keeps."""
+    """Limits that are too small even for the smallest message of a template."""
     least_of = {each.name: EMPTY_LIST if each.section == "rest" else ATOM for each in performative.params}
     size, depth = smallest(performative.template, least_of, fuel)
     for name, least in ((DEPTH, depth), (SIZE, size)):
         limit = definition.limit(name)
         if limit is not None and 0 < limit < least:
-            why = f"its smallest message needs {least} of :{name}, and {limit} is declared"
+            why = f"its smallest message needs a :{name} of {least}, but {limit} is declared"
             yield Violation(R2, performative.at, why, performative.name)
 
 
 def shown(violation: Violation, where: Any) -> dict[str, Any]:
-    """A violation as it is exchanged; WHERE tells the line and column of an octet."""
+    """A violation as JSON. WHERE returns the line and column of an octet."""
     line, column = where(violation.at)
     return {
         "rule": violation.rule,

@@ -1,1 +1,1 @@
-"""From octets to a message or a definition, and back to canonical text. Nothing is judged here beyond the grammar."""
+"""Parsing octets into a message or a definition, and writing canonical text. Only the grammar is checked here."""

@@ -1,10 +1,10 @@
-"""The canonical form that is signed and hashed: RFC 9804's, of the tree itself.
+"""The canonical form of a tree, which is signed and hashed: the canonical S-expressions of RFC 9804.
 
-Every atom is an octet string of its one spelling, its length before it: `(tell @bob)` is `(4:tell4:@bob)`. RFC 9804
-knows no types, so read literally the string "route" and the symbol route would be the same octets, and a signature
-would hold for either. Therefore strings, and nothing else, carry a display hint. The spellings of the other kinds
-differ from each other by themselves, so two trees have one canonical form only if they say the same, and any reader of
-RFC 9804 can read it. Order is kept, and nothing is left out: comments and layout are gone already.
+Every atom is an octet string of its canonical spelling, after its length: `(tell @bob)` is `(4:tell4:@bob)`. RFC 9804
+has no types, so without a mark the string "route" and the symbol route would be the same octets, and one signature
+would be valid for both. Therefore strings, and only strings, carry a display hint. The spellings of the other types
+already differ, so different trees have different canonical forms, and any reader of RFC 9804 can read them. The order
+of elements is kept. The tree contains no comments and no layout.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ def octets(root: Node, fuel: Fuel | None = None) -> bytes:
 
 def _atom(node: Node) -> bytes:
     if node.tag == STRING:
-        said: bytes = node.value.encode()
-        return b"%b%d:%b" % (HINT, len(said), said)
-    said = lexeme(node).encode()
-    return b"%d:%b" % (len(said), said)
+        text: bytes = node.value.encode()
+        return b"%b%d:%b" % (HINT, len(text), text)
+    text = lexeme(node).encode()
+    return b"%d:%b" % (len(text), text)
 
 
 def digest(root: Node, fuel: Fuel | None = None) -> str:
-    """The SHA-256 of a tree's canonical octets: what it is known by."""
+    """The SHA-256 of a tree's canonical octets, which identifies it."""
     return hashed(octets(root, fuel))
 
 
 def hashed(canonical: bytes) -> str:
-    """The same, where the canonical octets are there already."""
+    """The SHA-256 of canonical octets."""
     return hashlib.sha256(canonical).hexdigest()

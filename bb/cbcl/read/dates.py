@@ -1,4 +1,4 @@
-"""Date-times as RFC 3339, Section 5.6 has them, judged field by field. Nothing is reckoned with them here."""
+"""Validation of RFC 3339 date-times (Section 5.6), field by field. They are not converted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ DATE_TIME = re.compile(
 )
 DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 LEAP_SECOND = 60
-LONGEST = 64  # characters: a fraction of a second has no more digits than anybody needs
+LONGEST = 64  # characters; limits the digits of a fraction of a second
 
 
 def is_date_time(written: str) -> bool:
-    """Whether a text is a date and time that there is. The second may be a leap second."""
-    found = DATE_TIME.match(written) if len(written) <= LONGEST else None
-    if found is None:
+    """Whether a text is an existing date and time. The second may be a leap second."""
+    match = DATE_TIME.match(written) if len(written) <= LONGEST else None
+    if match is None:
         return False
-    year, month, day, hour, minute, second, *offset = (int(field or 0) for field in found.groups())
+    year, month, day, hour, minute, second, *offset = (int(field or 0) for field in match.groups())
     if not (1 <= month <= 12 and 1 <= day <= _days(year, month)):
         return False
     return hour < 24 and minute < 60 and second <= LEAP_SECOND and offset[0] < 24 and offset[1] < 60

@@ -1,9 +1,9 @@
-"""The definition of a dialect: what it is called, on what it builds, who wrote it, what it may cost, what it adds.
+"""The definition of a dialect: its name, parent, author, limits and performatives.
 
-    (define NAME [:extends NAME] [:author @WHO] [:resources (…)] (extend PERFORMATIVE (PARAMETER*) TEMPLATE)*)
+    (define NAME [:extends NAME] [:author @AUTHOR] [:resources (…)] (extend PERFORMATIVE (PARAMETER*) TEMPLATE)*)
 
-Clauses stand in any order, each but `extend` at most once. This is its grammar alone: whether it may be installed is
-`verifying`'s to say, so a definition without an author, or with a template that makes no sense, is read all the same.
+The clauses may come in any order; all but `extend` at most once. Only the grammar is checked here. `verification`
+decides whether a dialect may be installed, so a definition without an author or with a bad template is still read.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ MARKERS = {section: marker for marker, section in SECTIONS.items()}
 ORDER = (REQUIRED, "optional", "rest", "key")
 DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
 LIMITS = (DEPTH, SIZE, TIME)
-SHORT = {"max-expansion": SIZE}  # as two examples of the draft have it
+SHORT = {"max-expansion": SIZE}  # the name that two examples of the draft use
 
 
 class Parameter(Record):
-    """One parameter of a performative: in which section it stands, and what it is called."""
+    """One parameter of a performative: its section and its name."""
 
     section: str
     name: str
@@ -59,7 +59,7 @@ class Parameter(Record):
 
 
 class Performative(Record):
-    """What a dialect adds: a name, what it takes, and the template that is filled with it."""
+    """A performative of a dialect: its name, its parameters and its template."""
 
     name: str
     params: tuple[Parameter, ...]
@@ -75,7 +75,7 @@ class Performative(Record):
 
 
 class Definition(Record):
-    """A dialect as it is written."""
+    """A dialect, as parsed."""
 
     node: Node
     name: str
@@ -83,14 +83,14 @@ class Definition(Record):
     author: str | None
     resources: dict[str, int] | None
     performatives: tuple[Performative, ...]
-    places: dict[str, int]  # where each clause, and each limit, stands
+    places: dict[str, int]  # the position of each clause and each limit
 
     def performative(self, name: str) -> Performative | None:
         return self._by_name.get(name)
 
     @cached_property
     def _by_name(self) -> dict[str, Performative]:
-        """The first of each name."""
+        """The first performative of each name."""
         return {each.name: each for each in reversed(self.performatives)}
 
     def limit(self, name: str) -> int | None:
@@ -98,30 +98,32 @@ class Definition(Record):
 
     @property
     def parent(self) -> str:
-        """The dialect it builds on: the core, unless it says otherwise."""
+        """The dialect that it extends; the core by default."""
         return self.extends or "cbcl"
 
 
 def read(text: Text, node: Node) -> Definition:
-    """The definition that a `define` list is."""
+    """The definition in a `define` list."""
     with Undisturbed():
         return _Definition(text).read(node)
 
 
 class _Definition:
-    """The productions of a definition, with the text they stand in."""
+    """The grammar rules of a definition, applied to one text."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
-        self._said: dict[str, Node] = {}  # the value of each clause but `extend`
+        self._values: dict[str, Node] = {}  # the value of each clause but `extend`
         self._places: dict[str, int] = {}
 
     def read(self, node: Node) -> Definition:
         parts = node.value
         if len(parts) < 2 or parts[1].tag != SYMBOL:
-            raise self._refuse(parts[1] if len(parts) > 1 else parts[0], "`define` needs the name of a dialect first")
+            raise self._refuse(
+                parts[1] if len(parts) > 1 else parts[0], "`define` must be followed by the name of a dialect"
+            )
         performatives = tuple(map(self._performative, self._clauses(parts[2:])))
-        extends, author = self._said.get("extends"), self._said.get("author")
+        extends, author = self._values.get("extends"), self._values.get("author")
         return Definition(
             node,
             str(parts[1].value),
@@ -136,7 +138,7 @@ class _Definition:
         return self._text.refuse(reader.DIALECT, node.at, why)
 
     def _clauses(self, nodes: list[Node]) -> Iterator[Node]:
-        """The `extend` clauses. The others are noted by the way."""
+        """The `extend` clauses. All other clauses are stored."""
         rest = iter(nodes)
         for node in rest:
             if node.tag == KEYWORD:
@@ -144,41 +146,41 @@ class _Definition:
             elif head(node) == EXTEND:
                 yield node
             else:
-                raise self._refuse(node, "a clause is :extends, :author, :resources or (extend …)")
+                raise self._refuse(node, "a clause must be :extends, :author, :resources or (extend …)")
 
     def _note(self, key: Node, value: Node | None) -> None:
         wanted = {"extends": SYMBOL, "author": AGENT, "resources": LIST}
         if key.value not in wanted:
-            raise self._refuse(key, f"{reader.excerpt(':' + key.value)} is no clause of a definition")
-        if key.value in self._said:
+            raise self._refuse(key, f"a definition has no clause {reader.excerpt(':' + key.value)}")
+        if key.value in self._values:
             raise self._refuse(key, f"`:{key.value}` is given twice")
         if value is None or value.tag != wanted[key.value]:
             what = {"extends": "the name of a dialect", "author": "an agent such as @ada", "resources": "a list"}
             raise self._refuse(value or key, f"`:{key.value}` takes {what[key.value]}")
-        self._said[key.value], self._places[key.value] = value, key.at
+        self._values[key.value], self._places[key.value] = value, key.at
 
     def _resources(self) -> dict[str, int] | None:
-        """The limits that are declared, under their long names."""
-        if "resources" not in self._said:
+        """The declared limits, under their long names."""
+        if "resources" not in self._values:
             return None
-        found: dict[str, int] = {}
-        nodes = self._said["resources"].value
+        limits: dict[str, int] = {}
+        nodes = self._values["resources"].value
         for place in range(0, len(nodes), 2):
             key = nodes[place]
             name = SHORT.get(key.value, key.value) if key.tag == KEYWORD else None
             if name not in LIMITS:
-                raise self._refuse(key, "limits are :max-depth, :max-expansion-size and :max-verify-time")
-            if name in found:
+                raise self._refuse(key, "a limit must be :max-depth, :max-expansion-size or :max-verify-time")
+            if name in limits:
                 raise self._refuse(key, f"`:{name}` is given twice")
-            found[name] = self._whole(nodes[place + 1] if place + 1 < len(nodes) else key)
+            limits[name] = self._whole(nodes[place + 1] if place + 1 < len(nodes) else key)
             self._places[name] = key.at
-        return found
+        return limits
 
     def _whole(self, node: Node) -> int:
-        found = whole(node)
-        if found is None:
-            raise self._refuse(node, f"a limit is {WHOLE}")
-        return found
+        limit = whole(node)
+        if limit is None:
+            raise self._refuse(node, f"a limit must be {WHOLE}")
+        return limit
 
     def _performative(self, node: Node) -> Performative:
         """(extend name param-list template)"""
@@ -186,16 +188,17 @@ class _Definition:
         wrong = next((each for each, tag in zip(parts[1:], (SYMBOL, LIST), strict=False) if each.tag != tag), None)
         if wrong or len(parts) != 4:
             at = wrong or (parts[4] if len(parts) > 4 else node)
-            raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
+            raise self._refuse(at, "an `extend` clause must be (extend NAME (PARAMETER…) TEMPLATE)")
         params = tuple(self._params(parts[2]))
         self._settle_wrappers(parts[3], {each.name for each in params})
-        for found in nodes(parts[3], self._text.fuel) if self._text.has_unsettled else ():
-            if found.tag == UNSETTLED:
-                raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
+        for part in nodes(parts[3], self._text.fuel) if self._text.has_unsettled else ():
+            if part.tag == UNSETTLED:
+                why = f"{reader.excerpt(part.value)} is not allowed here; write it as a string in double quotes"
+                raise self._text.refuse(reader.LEX, part.at, why)
         return Performative(str(parts[1].value), params, parts[3], node.at)
 
     def _settle_wrappers(self, template: Node, params: Container[str]) -> None:
-        """An unquoted date-time or signature is a string where a wrapper has it, in a template as in a message."""
+        """Turn unquoted date-times and signatures in the wrappers of a template into strings, as in a message."""
         left = [template]
         while left:
             node = left.pop()
@@ -213,7 +216,7 @@ class _Definition:
                 left += node.value[-1:]
 
     def _settled(self, wrapper: str, before: Node, value: Node, params: Container[str]) -> Node:
-        """VALUE, which stands behind BEFORE in a wrapper: as the string that it is, if it is one there."""
+        """VALUE, which follows BEFORE in a wrapper; as a string, if it is an unquoted date-time or signature."""
         if wrapper == SIGNED and before[:2] == (SYMBOL, SIGNED):
             is_gap = value.tag == SYMBOL and value.value in params
             return value if is_gap else self._text.unquoted_signature(value) or value
@@ -223,32 +226,32 @@ class _Definition:
     def _params(self, node: Node) -> Iterator[Parameter]:
         """Parameters by section. A marker stays in force until the next one; `&rest` takes one name."""
         section, count = REQUIRED, 1
-        for found in node.value:
-            if found.tag == OPERATOR and found.value in SECTIONS:
-                self._must_hold(section, count, found)
-                after = SECTIONS[found.value]
+        for part in node.value:
+            if part.tag == OPERATOR and part.value in SECTIONS:
+                self._must_have_names(section, count, part)
+                after = SECTIONS[part.value]
                 if ORDER.index(after) < ORDER.index(section) or (after == section == "rest"):
-                    raise self._refuse(found, "sections stand in the order required, &optional, &rest, &key")
+                    raise self._refuse(part, "parameters must come in the order required, &optional, &rest, &key")
                 section, count = after, 0
-            elif found.tag == SYMBOL and not (section == "rest" and count):
+            elif part.tag == SYMBOL and not (section == "rest" and count):
                 count += 1
-                yield Parameter(section, str(found.value), found.at)
+                yield Parameter(section, str(part.value), part.at)
             else:
-                raise self._refuse(found, "a parameter is a name; &rest takes one, the other markers any number")
-        self._must_hold(section, count, node)
+                raise self._refuse(part, "a parameter must be a name; &rest takes one name, other markers any number")
+        self._must_have_names(section, count, node)
 
-    def _must_hold(self, section: str, count: int, node: Node) -> None:
+    def _must_have_names(self, section: str, count: int, node: Node) -> None:
         if section != REQUIRED and not count:
-            raise self._refuse(node, f"&{section} stands without a name")
+            raise self._refuse(node, f"&{section} must be followed by a name")
 
 
 def written(params: Sequence[Parameter]) -> str:
-    """A list of parameters as it is written, each marker once."""
-    said: list[str] = []
+    """A parameter list as text, with each marker once."""
+    words: list[str] = []
     section = None
     for each in params:
         if each.section != section and each.section in MARKERS:
-            said.append(MARKERS[each.section])
+            words.append(MARKERS[each.section])
         section = each.section
-        said.append(each.name)
-    return f"({' '.join(said)})"
+        words.append(each.name)
+    return f"({' '.join(words)})"

@@ -1,31 +1,26 @@
-"""Messages, definitions and trees as JSON: the form in which other programs are told of them, and which stays as it is.
+"""Messages, definitions and trees as JSON. Other programs read this format, so it must stay stable.
 
-An S-expression is `[tag, value]`; a message is an object whose `type` says which form it has. Numbers stay text: no
-float could hold them.
+An S-expression is `[tag, value]`; a message is an object with a `type`. Numbers are strings, because a float could not
+hold all of them.
 """
 
 from __future__ import annotations
 
-from bb.cbcl.read.definition import LIMITS
-from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Query, Signed, Simple, Teach
+from typing import Any
+
+from bb.cbcl.read.definition import LIMITS, Definition
+from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message, Query, Signed, Simple, Teach
 from bb.cbcl.read.tree import as_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
 
 
 def shown(message: Message | Call) -> dict[str, Any]:
-    """A message as JSON. What wraps is put around what is wrapped, from within."""
+    """A message as JSON. Wrappers are added from the inside out."""
     around: list[dict[str, Any]] = []
-    found: Message | Call = message
-    while isinstance(found, Lang | Envelope | Signed | Limited):
-        around.append(_around(found))
-        found = found.inner
-    result = _innermost(found)
+    inner: Message | Call = message
+    while isinstance(inner, Lang | Envelope | Signed | Limited):
+        around.append(_around(inner))
+        inner = inner.inner
+    result = _innermost(inner)
     for each in reversed(around):
         each["inner"] = result
         result = each
@@ -77,7 +72,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
                 "args": [as_json(each) for each in message.args],
                 "kwargs": [[name, as_json(value)] for name, value in message.kwargs],
             }
-    raise AssertionError(f"{type(message).__name__} is no form of a message")
+    raise AssertionError(f"{type(message).__name__} is not a type of message")
 
 
 def dialect(definition: Definition) -> dict[str, Any]:

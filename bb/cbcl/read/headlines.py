@@ -1,4 +1,4 @@
-"""What a message is about, in one line, for people who look through their mail."""
+"""A one-line summary of a message, for lists of mail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST = 120
 
 
 def headline(message: Message) -> str:
-    """MESSAGE in one line: what is said, or else what is done."""
+    """MESSAGE in one line: its content, or its action."""
     core = core_of(message)
     match core:
         case Simple():

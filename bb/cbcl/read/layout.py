@@ -1,29 +1,26 @@
-"""A text laid out for people: over several lines, 80 columns wide where that is possible.
+"""Pretty-printing of a text: several lines, 80 columns wide if possible.
 
-A list that fits on what is left of its line stands there. One that does not begins with its head and what names it;
-everything else stands two columns further in on lines of its own, a keyword beside its value. What is laid out reads
-back as the same tree. Comments are no part of a tree: they are gone.
+A list that fits on the rest of its line is written there. Otherwise its head and the next elements that fit stay on
+the line, and everything else goes on lines of its own, indented by two columns; a keyword stays beside its value. The
+output parses to the same tree. Comments are lost, because they are not part of a tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of
 from bb.kernel.gc_pause import Undisturbed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.fuel import Fuel
-
 WIDTH = 80
 STEP = 2
-BESIDE_HEAD = 2  # elements that stand beside a head, if they fit: a name, a recipient, a list of parameters
+BESIDE_HEAD = 2  # elements beside the head, if they fit: a name, a recipient, a list of parameters
 
 
 class _Piece:
-    """What is still to be written: an element, or a keyword with its value. INDENT is where it goes if it must begin a
-    line, CLOSING how many parentheses follow it at once."""
+    """A piece of output: an element, or a keyword with its value. INDENT applies if it begins a line; CLOSING is the
+    number of parentheses directly after it."""
 
     __slots__ = ("closing", "flows", "indent", "nodes")
 
@@ -32,16 +29,16 @@ class _Piece:
 
 
 def laid_out(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
-    """ROOT as text over lines of at most WIDTH columns, where its atoms are not longer than that."""
+    """ROOT as text in lines of at most WIDTH columns, unless an atom is longer."""
     with Undisturbed():
         return _Page(_sizes(root, fuel), width, fuel).filled(root)
 
 
 def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
-    """How long the canonical text of each list is."""
-    found: dict[int, int] = {}
+    """The length of the canonical text of each list, by the identity of its node."""
+    by_list: dict[int, int] = {}
     within: list[tuple[Node, Iterator[Node]]] = []
-    sizes: list[int] = []  # of what has been met of each of these, with the spaces
+    sizes: list[int] = []  # the size so far of each open list, with the spaces
     following: Node | None = root if root.tag == LIST else None
     while following is not None or within:
         if following is not None:
@@ -59,10 +56,10 @@ def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
         sizes[-1] += size
         if following is None:
             within.pop()
-            found[id(node)] = size = sizes.pop()
+            by_list[id(node)] = size = sizes.pop()
             if sizes:
                 sizes[-1] += size
-    return found
+    return by_list
 
 
 class _Page:
@@ -93,7 +90,7 @@ class _Page:
         return "".join(self._written)
 
     def _begin(self, piece: _Piece) -> None:
-        """Go to where PIECE begins: here behind a space, or on a line of its own."""
+        """Move to the start of PIECE: on this line after a space, or on a new line."""
         if not self._written or self._written[-1] == "(":
             return
         size = sum(map(self._size, piece.nodes)) + len(piece.nodes) + piece.closing
@@ -104,7 +101,7 @@ class _Page:
             self._column = piece.indent
 
     def _pieces(self, node: Node, closing: int) -> Iterator[_Piece]:
-        """What a list is made of that does not fit on one line."""
+        """The pieces of a list that does not fit on one line."""
         if self._fuel is not None:
             self._fuel.spend(1 + len(node.value))
         indent = self._column + (0 if node.value[0].tag == LIST else STEP - 1)

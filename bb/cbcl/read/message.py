@@ -1,9 +1,9 @@
-"""What a CBCL message says, once its tree has been recognised.
+"""The types of CBCL messages.
 
     message  =  simple | meta | lang | wrapper around a message          call  =  only within lang
 
-Each keeps the tree it was read from: what is printed, signed, hashed and counted is the tree, never something put
-together again from these fields.
+Each message keeps the tree it was parsed from. Printing, signing, hashing and measuring use that tree, never a tree
+rebuilt from the fields.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENVELOPE, SIGNED, LIMITED = "envelope", "signed", "with-limits"
 WRAPPERS = (ENVELOPE, SIGNED, LIMITED)
 HEADS = (*PERFORMATIVES, META, LANG, *WRAPPERS)
 DEFINE, QUERY, TEACH = "define", "query", "teach"
-CORE = "cbcl"  # the dialect that everybody speaks
+CORE = "cbcl"  # the dialect that every agent speaks
 
 Pairs = tuple[tuple[str, Node], ...]
 
@@ -39,31 +39,31 @@ class Simple(Record):
     params: Pairs
 
     def param(self, name: str) -> Node | None:
-        """The value that is given for a parameter."""
+        """The value of a parameter; None if it is missing."""
         return next((value for key, value in self.params if key == name), None)
 
     def text(self, name: str) -> str | None:
-        """A parameter that is a name of something: `t-1` and `"t-1"` name the same."""
+        """The value of a parameter as text: `t-1` and `"t-1"` are the same."""
         value = self.param(name)
         return str(value.value) if value is not None and value.tag in ("sym", "str", "num", "qsym") else None
 
 
 class Define(Record):
-    """A dialect is defined."""
+    """A message that defines a dialect."""
 
     node: Node
     definition: Definition
 
 
 class Query(Record):
-    """Somebody asks whether a dialect is spoken."""
+    """A question whether the recipient speaks a dialect."""
 
     node: Node
     dialect: str
 
 
 class Teach(Record):
-    """A dialect is handed on, signed by its author or not."""
+    """A dialect sent to another agent, optionally with its author's signature."""
 
     node: Node
     recipient: str
@@ -72,7 +72,7 @@ class Teach(Record):
 
 
 class Call(Record):
-    """A performative of a dialect, with what it is to be filled with."""
+    """A call of a performative of a dialect, with its arguments."""
 
     node: Node
     name: str
@@ -81,7 +81,7 @@ class Call(Record):
 
 
 class Lang(Record):
-    """What is said in a dialect."""
+    """A message or a call inside a dialect."""
 
     node: Node
     dialect: str
@@ -89,7 +89,7 @@ class Lang(Record):
 
 
 class Envelope(Record):
-    """A message with who sends it to whom, and when, outside of it."""
+    """A message wrapped with its sender, recipient and time."""
 
     node: Node
     sender: str | None
@@ -99,7 +99,7 @@ class Envelope(Record):
 
 
 class Signed(Record):
-    """A message with a signature of it."""
+    """A message wrapped with its signature."""
 
     node: Node
     signature: str
@@ -107,13 +107,13 @@ class Signed(Record):
 
 
 class Limited(Record):
-    """A message with hints how little should be spent on it."""
+    """A message wrapped with limits for its processing."""
 
     node: Node
     timeout: int | None
     depth: int | None
     size: int | None
-    deep: int  # how deep what is wrapped is: hints are kept to without going through it once for each
+    deep: int  # the depth of the wrapped message, computed once for all nested limits
     inner: Message
 
 
@@ -123,7 +123,7 @@ Message = Simple | Meta | Lang | Wrapper
 
 
 def layers(message: Message) -> Iterator[Message]:
-    """A message, then what is wrapped in it, down to what is no wrapper."""
+    """A message, then each message wrapped in it, down to the core message."""
     while isinstance(message, Wrapper):
         yield message
         message = message.inner
@@ -131,7 +131,7 @@ def layers(message: Message) -> Iterator[Message]:
 
 
 def every_layer(message: Message) -> Iterator[Message]:
-    """Likewise, through every dialect that it is said in, down to a call or what no dialect is around."""
+    """Like `layers`, but continues through every `lang`, down to a call or a core message."""
     said: Message | Call = message
     while not isinstance(said, Call):
         yield from layers(said)
@@ -142,7 +142,7 @@ def every_layer(message: Message) -> Iterator[Message]:
 
 
 def core_of(message: Message) -> Simple | Meta | Lang:
-    """What a message is within all its wrappers."""
+    """The message inside all wrappers."""
     while isinstance(message, Wrapper):
         message = message.inner
     return message

@@ -1,8 +1,8 @@
-"""What messages and conversations are called, and how answers are written.
+"""Ids of messages and conversations, and the text of answers.
 
-The draft speaks of `:in-reply-to` and never says how a message gets an id. It has the one that its `:id` gives it, else
-one made of its content, so that everybody who has the message knows it by the same name. Names are repeated in answers:
-an id that is too long for that is none, and a thread that is too long is not repeated.
+The draft uses `:in-reply-to` but does not say how a message gets an id. Here a message has the id in its `:id`, or else
+one derived from its content, so every holder of the message computes the same id. Answers repeat ids and threads: an
+`:id` that is too long is ignored, and a thread that is too long is not repeated.
 """
 
 from __future__ import annotations
@@ -19,61 +19,62 @@ if TYPE_CHECKING:
 ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "code", "rule", "dialects"
 PREFIX, DIGITS = "m-", 16
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-LONGEST_NAME, LONGEST_TEXT = 200, 400  # characters of what an answer repeats, and of what an error says
+LONGEST_NAME, LONGEST_TEXT = 200, 400  # characters of a repeated name, and of the text of an error
 LONGEST_WAIT = 10**9  # seconds
 LONGEST_SHOWN = 60  # of a name, in an error
 
 
 def id_of(message: Message) -> str:
-    """What a message is called."""
+    """The id of a message."""
     core = core_of(message)
-    given = given_id(core) if isinstance(core, Simple) else None
-    return given or PREFIX + canonical.digest(message.node)[:DIGITS]
+    own = given_id(core) if isinstance(core, Simple) else None
+    return own or PREFIX + canonical.digest(message.node)[:DIGITS]
 
 
 def given_id(said: Simple) -> str | None:
-    """The id that a message gives itself."""
-    found = said.text(ID)
-    return found if found and len(found) <= LONGEST_NAME else None
+    """The `:id` of a message, if it has a usable one."""
+    own = said.text(ID)
+    return own if own and len(own) <= LONGEST_NAME else None
 
 
 class Within:
-    """What the messages are called that one message comes to: as they say themselves, else as that one is. Of several
-    questions to one agent only the first: each is owed an answer, so the others are called by what they say."""
+    """The ids of the messages in an expansion: their own `:id`, or else the id of the original message. If several of
+    them ask the same agent, only the first one gets it; the others get one derived from their content, because each
+    needs its own answer."""
 
     def __init__(self, outer: str) -> None:
         self._outer = outer
         self._asked: set[tuple[str, str]] = set()
 
     def known(self, said: Simple) -> str:
-        found = given_id(said) or self._outer
+        known = given_id(said) or self._outer
         if said.performative == ASK:
-            if (said.recipient, found) in self._asked:
-                found = id_of(said)
-            self._asked.add((said.recipient, found))
-        return found
+            if (said.recipient, known) in self._asked:
+                known = id_of(said)
+            self._asked.add((said.recipient, known))
+        return known
 
 
 def timeout_of(said: Simple) -> str | None:
-    """For how long an answer is waited for. The draft gives the `:timeout` of an ask no unit: here it is seconds."""
-    given = said.param("timeout")
-    seconds = whole(given) if given is not None else None
+    """The seconds to wait for an answer. The draft gives the `:timeout` of an ask no unit; here it is seconds."""
+    value = said.param("timeout")
+    seconds = whole(value) if value is not None else None
     return str(seconds) if seconds and 0 < seconds < LONGEST_WAIT else None
 
 
 def brief(name: str) -> str:
-    """NAME, or as much of it as an error repeats."""
+    """NAME, shortened for an error message."""
     return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
 
 
 def thread_of(message: Message) -> str | None:
-    """The conversation that a message belongs to; `t-1` and `"t-1"` are one."""
+    """The conversation of a message; `t-1` and `"t-1"` are the same."""
     core = core_of(message)
     return core.text(THREAD) if isinstance(core, Simple) else None
 
 
 def name(text: str) -> Node:
-    """A name as it is written: a symbol where it can be one."""
+    """A name as a symbol if possible, otherwise as a string."""
     is_plain = bool(text) and PLAIN.issuperset(text) and not text.lstrip("-").isdigit()
     return symbol(text) if is_plain else string(text)
 
@@ -87,7 +88,7 @@ def answer(
     thread: str | None = None,
     more: Sequence[tuple[str, Node]] = (),
 ) -> str:
-    """A message of ours, as text."""
+    """The text of an answer."""
     params = list(more)
     params += [(IN_REPLY_TO, name(in_reply_to))] if in_reply_to else []
     params += [(THREAD, name(thread))] if thread and len(thread) <= LONGEST_NAME else []
@@ -99,7 +100,7 @@ def answer(
 def error(
     to: str, code: str, text: str, *, in_reply_to: str | None, thread: str | None, rules: Sequence[str] = ()
 ) -> str:
-    """What is answered when a message cannot be processed: the reason, the code, and what it is about."""
+    """The text of an `error` answer: the reason, the code and the id of the refused message."""
     more = [(CODE, string(code))]
     more += [(RULE, listed(*map(symbol, rules)))] if rules else []
     said = harmless(text[:LONGEST_TEXT])

@@ -1,14 +1,14 @@
-"""Where in a text an octet stands, as people count: lines and columns, from 1."""
+"""The line and column of an octet in a text, both counted from 1."""
 
 from __future__ import annotations
 
 STRIDE = 4096
-CONTINUED = bytes(range(0x80, 0xC0))  # the octets of a character behind its first
+CONTINUED = bytes(range(0x80, 0xC0))  # the octets of a UTF-8 character after its first
 
 
 class Places:
-    """The lines and columns of one text. Every STRIDE octets it is noted where that is, once, so that a look takes no
-    longer for being far behind in the text."""
+    """The lines and columns of one text. The position of every STRIDE-th octet is cached, so a lookup far into the text
+    does not take longer."""
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
@@ -21,7 +21,7 @@ class Places:
         return self._after(at)
 
     def _after(self, at: int) -> tuple[int, int]:
-        """Where AT is, from the last place before it that is noted."""
+        """The position of AT, counted from the last cached position before it."""
         number = min(at // STRIDE, len(self._noted) - 1)
         line, column = self._noted[number]
         passed = self._octets[number * STRIDE : at]

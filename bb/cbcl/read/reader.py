@@ -1,14 +1,14 @@
-"""The one reader: octets in, a tree out, or a refusal that says where and why. Nothing else takes CBCL text apart.
+"""The reader: octets in, a tree out, or a refusal with position and reason. No other module parses CBCL text.
 
-What is looked at in this order: size, UTF-8, then tokens and nesting in one pass from left to right, so that the first
-mistake is the one that is named, and what is deep is refused before it is gone into.
+The checks run in this order: size, UTF-8, then tokens and nesting in one pass from left to right. So the first mistake
+is the one reported, and a list that is nested too deep is refused before its content is read.
 
-A token is a parenthesis, a string, or a run up to the next separator, parenthesis, quote or semicolon. A run is one
-token as a whole or it is none: nothing is split, nothing tried twice. After an atom something must separate it from
-the next. The draft's grammar forgets that, and allows no line break at all; its own examples are full of them.
+A token is a parenthesis, a string, or a run of characters up to the next separator, parenthesis, quote or semicolon.
+A run is one token as a whole, or it is refused; it is never split. A separator must follow every atom. The draft's
+grammar omits that rule and allows no line break, although its own examples have many.
 
-Octets are read as if each were a character (Latin-1), so that every place is an octet's. Only strings hold others than
-ASCII, and those are put together again where they are met.
+Octets are decoded as Latin-1, so every character position is an octet position. Only strings can hold non-ASCII
+characters; they are decoded as UTF-8 when the reader meets them.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ SIZE_RECOMMENDED, SIZE_MOST = 1 << 20, 1 << 24
 
 
 class Malformed(Usage):
-    """That is no CBCL text."""
+    """The text is not valid CBCL."""
 
     code = "SYNTAX_ERROR"
-    hint = "docs/cbcl.md has the language on two pages, and what may stand where"
+    hint = "correct the text at that position; docs/cbcl.md describes the language on two pages"
 
 
 class Bounds(Record):
-    """How much of a text is read at all: octets, and lists within lists. What reaches a bound is still within it."""
+    """The limits of a text: its size in octets and its nesting of lists. A value equal to a limit is allowed."""
 
     depth: int = DEPTH_RECOMMENDED
     size: int = SIZE_RECOMMENDED
 
 
 BOUNDS = Bounds()
-BEYOND = "say less at once; the limit is of the command (--max-depth, --max-size) or of `bb cbcl policy`"
-UTMOST = Bounds(DEPTH_MOST, SIZE_MOST)  # for what we have made ourselves, or judged before
+BEYOND = "shorten the text, or raise the limit: --max-depth or --max-size of the command, or `bb cbcl policy`"
+UTMOST = Bounds(DEPTH_MOST, SIZE_MOST)  # for texts that this program wrote, or checked before
 
-IDENTIFIER = r"[A-Za-z0-9_-]++"  # possessive: a run is never tried in part
-PLAIN = r" !#-\[\]-~\x80-\xff"  # what stands in a string for itself
-END = r"(?![^ \t\r\n()\";])"  # the run is over
-# Tried in this order. What looks like an identifier may be a number: that is seen to where it is met.
+IDENTIFIER = r"[A-Za-z0-9_-]++"  # possessive: no backtracking into a run
+PLAIN = r" !#-\[\]-~\x80-\xff"  # characters that a string holds unescaped
+END = r"(?![^ \t\r\n()\";])"  # the end of a run
+# Alternatives in order. An integer also matches as a symbol; `trees` tells them apart.
 TOKEN = re.compile(
     rf"""[ \t\r\n]*+(?:
       (?P<symbol>{IDENTIFIER}){END}
@@ -87,32 +87,32 @@ INTEGER = re.compile(r"-?[0-9]+\Z")
 ESCAPE = re.compile(r"\\(.)")
 MEANT = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 RUN = re.compile(r"[^ \t\r\n()\";]+")
-CLOSES_NOTHING = "this parenthesis closes nothing"
+CLOSES_NOTHING = "this closing parenthesis has no opening parenthesis"
 BOM = "\xef\xbb\xbf"
 
 
 class Text:
-    """A text that is being read: its octets, as characters, and how to say where a mistake is."""
+    """A text that is being read: its octets as characters, its limits, and the refusal of a mistake in it."""
 
     def __init__(self, octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> None:
         self.bounds = bounds
         self.fuel = fuel or for_text(bounds.size)
-        self.has_unsettled = False  # whether anything was met that only its place makes a string
+        self.has_unsettled = False  # whether any token so far may be a string, depending on its place
         self.size = len(octets)
         if self.size > bounds.size:
             self.characters = octets[: bounds.size].decode("latin-1")
-            raise self.refuse(LIMIT, bounds.size, f"the text has {self.size:,} octets; {bounds.size:,} are read")
+            raise self.refuse(LIMIT, bounds.size, f"the text has {self.size:,} octets; the limit is {bounds.size:,}")
         self.fuel.spend(self.size)
         self.characters = octets.decode("latin-1")
         try:
             octets.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.refuse(ENCODING, error.start, "the text is not well-formed UTF-8") from None
+            raise self.refuse(ENCODING, error.start, "the text is not valid UTF-8") from None
         if self.characters.startswith(BOM):
             raise self.refuse(ENCODING, 0, "the text begins with a byte order mark")
 
     def refuse(self, reason: str, at: int, why: str) -> Malformed:
-        """The refusal of what stands AT an octet."""
+        """The refusal of a mistake AT an octet."""
         before = self.characters[:at].encode("latin-1").decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         message = f"{why} (line {line}, column {column})"
@@ -120,22 +120,22 @@ class Text:
         return Malformed(message, hint=hint, reason=reason, offset=at, line=line, column=column)
 
     def run_at(self, at: int) -> str:
-        """The run that begins there."""
-        found = RUN.match(self.characters, at)
-        return found[0] if found else ""
+        """The run that begins at that octet."""
+        run = RUN.match(self.characters, at)
+        return run[0] if run else ""
 
     def unquoted_signature(self, node: Node) -> Node | None:
-        """The string that NODE is where a signature stands; None where it can be none. A run of base64 may look like a
-        symbol, or like a number, whose spelling then counts."""
+        """NODE as an unquoted signature; None if it cannot be one. A run of base64 may have been read as a symbol or a
+        number, so the original spelling is used."""
         is_run = node.tag in (SYMBOL, NUMBER, UNSETTLED) and BASE64.match(self.run_at(node.at))
         return Node(STRING, self.run_at(node.at), node.at) if is_run else None
 
     def trees(self) -> Iterator[Node]:  # noqa: C901  (one loop: half of all time is spent here)
-        """The trees that the text holds, one after the other."""
-        deepest = min(self.bounds.depth, DEPTH_MOST)  # whatever is asked for
+        """The trees of the text, one after the other."""
+        deepest = min(self.bounds.depth, DEPTH_MOST)
         open_lists: list[list[Node]] = []
         elements: list[Node] = []
-        behind = -1  # where the last string or run ended: the next must not begin there
+        behind = -1  # the end of the last atom: the next atom must not begin there
         for match in TOKEN.finditer(self.characters):
             way = match.lastindex or 0
             at = match.start(way)
@@ -148,7 +148,7 @@ class Text:
                 begins = at
             elif way == _OPEN:
                 if len(open_lists) >= deepest:
-                    raise self.refuse(DEPTH, at, f"lists stand more than {deepest} deep in each other")
+                    raise self.refuse(DEPTH, at, f"lists are nested more than {deepest} deep")
                 node = Node(LIST, [], at)
                 elements.append(node)
                 open_lists.append(elements)
@@ -172,99 +172,99 @@ class Text:
                 begins = at - 1
                 node = Node(AGENT, match[_AGENT], begins)
             else:
-                seldom = self._seldom(WAYS[way], match, at)
-                if seldom is None:
+                rare = self._rare(WAYS[way], match, at)
+                if rare is None:
                     continue
-                node, begins = seldom, seldom.at
+                node, begins = rare, rare.at
             if begins == behind:
-                raise self.refuse(LEX, begins, "nothing separates this from what stands before it")
+                raise self.refuse(LEX, begins, "a space is missing before this")
             behind = match.end()
             elements.append(node)
             if not open_lists:
                 yield elements.pop()
         if open_lists:
             begins = open_lists[-1][-1].at
-            raise self.refuse(PAREN, self.size, f"the list that begins at octet {begins} does not end")
+            raise self.refuse(PAREN, self.size, f"the list that begins at octet {begins} has no closing parenthesis")
 
-    def _seldom(self, way: str, match: re.Match[str], at: int) -> Node | None:
-        """What is met more seldom; None for a comment, and at the end."""
-        found = match[way]
+    def _rare(self, way: str, match: re.Match[str], at: int) -> Node | None:
+        """The node of a less frequent token; None for a comment and at the end."""
+        spelling = match[way]
         match way:
             case "comment" | "end":
                 return None
             case "escaped":
-                return Node(STRING, _together(ESCAPE.sub(lambda each: MEANT[each[1]], found)), at - 1)
+                return Node(STRING, _together(ESCAPE.sub(lambda escape: MEANT[escape[1]], spelling)), at - 1)
             case "decimal":
-                return Node(NUMBER, decimal(found), at)
+                return Node(NUMBER, decimal(spelling), at)
             case "quoted":
-                return Node(QUOTED, found, at - 1)
+                return Node(QUOTED, spelling, at - 1)
             case "boolean":
-                return Node(BOOLEAN, found == "t", at - 1)
+                return Node(BOOLEAN, spelling == "t", at - 1)
             case "operator":
-                return Node(OPERATOR, found, at)
+                return Node(OPERATOR, spelling, at)
             case "unsettled":
                 self.has_unsettled = True
-                return Node(UNSETTLED, found, at)
+                return Node(UNSETTLED, spelling, at)
         raise self._no_token(at)
 
     def _no_token(self, at: int) -> Malformed:
-        """The refusal of what begins AT an octet and is no token; where in it the mistake is."""
+        """The refusal of an invalid token that begins AT an octet, with the position of the mistake in it."""
         if self.characters[at] == '"':
             return self._no_string(at)
         if self.characters[at] == ";":
             return self._no_comment(at)
         if not " " < self.characters[at] < "\x7f":
-            return self.refuse(LEX, at, "only printable ASCII may stand outside of strings and comments")
-        return self.refuse(LEX, at, f"{excerpt(self.run_at(at))} is no token")
+            return self.refuse(LEX, at, "only printable ASCII is allowed outside of strings and comments")
+        return self.refuse(LEX, at, f"{excerpt(self.run_at(at))} is not a valid token")
 
     def _no_string(self, at: int) -> Malformed:
         place = at + 1
         while place < self.size:
-            found = self.characters[place]
-            if found == "\\":
+            character = self.characters[place]
+            if character == "\\":
                 if self.characters[place + 1 : place + 2] not in MEANT:
-                    return self.refuse(LEX, place, 'only \\" \\\\ \\n \\r \\t are escapes')
+                    return self.refuse(LEX, place, 'unknown escape: only \\" \\\\ \\n \\r \\t are allowed')
                 place += 1
-            elif found < " " or found == "\x7f":
-                return self.refuse(LEX, place, f"the octet {ord(found):#04x} stands unescaped in a string")
+            elif character < " " or character == "\x7f":
+                return self.refuse(LEX, place, f"the octet {ord(character):#04x} is not allowed unescaped in a string")
             place += 1
-        return self.refuse(LEX, self.size, f"the string that begins at octet {at} does not end")
+        return self.refuse(LEX, self.size, f"the string that begins at octet {at} has no closing quote")
 
     def _no_comment(self, at: int) -> Malformed:
         place = at
         while self.characters[place] == "\t" or (self.characters[place] >= " " and self.characters[place] != "\x7f"):
             place += 1
-        return self.refuse(LEX, place, f"the octet {ord(self.characters[place]):#04x} stands in a comment")
+        return self.refuse(LEX, place, f"the octet {ord(self.characters[place]):#04x} is not allowed in a comment")
 
 
 def one(text: Text) -> Node:
-    """The tree that a text is, if it is exactly one list."""
+    """The tree of a text that must be exactly one list."""
     with Undisturbed():
-        trees = list(text.trees())  # all of it: what is no token, or no list, is told before what is one too many
+        trees = list(text.trees())  # read to the end, so that a lexical mistake is reported before an extra message
     if not trees:
-        raise text.refuse(STRUCTURE, text.size, "the text holds no message")
+        raise text.refuse(STRUCTURE, text.size, "the text contains no message")
     if trees[0].tag != LIST:
-        raise text.refuse(STRUCTURE, trees[0].at, "a message is a list")
+        raise text.refuse(STRUCTURE, trees[0].at, "a message must be a list")
     if len(trees) > 1:
-        raise text.refuse(STRUCTURE, trees[1].at, "something follows the message")
+        raise text.refuse(STRUCTURE, trees[1].at, "the message is followed by more text; only one message is allowed")
     return trees[0]
 
 
 def first_head(octets: bytes) -> str | None:
-    """The symbol that a text begins with behind its first parenthesis, be the rest what it may."""
+    """The symbol after the first parenthesis of a text, whether or not the rest is valid."""
     tokens = (match for match in TOKEN.finditer(octets.decode("latin-1")) if match.lastgroup != "comment")
     first, second = next(tokens, None), next(tokens, None)
     return second["symbol"] if first and second and first["open"] else None
 
 
 def integer(written: str) -> str:
-    """A whole number in its one spelling. Its value is nobody's business here: it may be as long as the text."""
+    """A whole number in canonical spelling. It is not converted to a value: it may be as long as the text."""
     digits = written.removeprefix("-").lstrip("0")
     return "0" if not digits else "-" + digits if written[0] == "-" else digits
 
 
 def decimal(written: str) -> str:
-    """A decimal number in its one spelling: `-0.50` is -0.5, `1.00` is 1.0, and `-0.0` is 0.0."""
+    """A decimal number in canonical spelling: `-0.50` becomes -0.5, `1.00` becomes 1.0, `-0.0` becomes 0.0."""
     whole, _, part = written.removeprefix("-").partition(".")
     whole, part = whole.lstrip("0") or "0", part.rstrip("0") or "0"
     sign = "-" if written[0] == "-" and (whole, part) != ("0", "0") else ""
@@ -272,11 +272,11 @@ def decimal(written: str) -> str:
 
 
 def excerpt(text: str) -> str:
-    """As much of what somebody has written as a refusal repeats: a few characters, none of them a control."""
+    """The beginning of a foreign text for a refusal, without control characters."""
     shown = harmless(text[:24].encode("latin-1", "replace").decode("utf-8", "replace"))
     return f"`{shown}{'…' if len(text) > 24 else ''}`"
 
 
 def _together(text: str) -> str:
-    """What a string says, from its octets."""
+    """The text of a string, from its octets."""
     return text.encode("latin-1").decode("utf-8")

@@ -1,9 +1,9 @@
-"""The tree that every CBCL text is: lists of atoms, each with the octet it begins at.
+"""The tree of a CBCL text: nested lists of atoms, each with the position of its first octet.
 
     (tell @bob "hi" :n 1)   is   [tell, @bob, "hi", :n, 1]   under the tags   sym agent str kw num
 
-A tag and a value say all that an atom means; where it stood is for people, and two trees are the same without it. What
-walks a tree does so with a stack of its own, never by calling itself: how deep a text is, its sender decides.
+A tag and a value define an atom. The position is only for error reports and is ignored when trees are compared. No
+function walks a tree by recursion, because the sender of a text decides how deep it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SYMBOL, QUOTED, KEYWORD, AGENT = "sym", "qsym", "kw", "agent"
 STRING, NUMBER, BOOLEAN, OPERATOR, LIST = "str", "num", "bool", "op", "list"
-# What only its place makes a string: an unquoted date-time, an unquoted signature. No finished tree has any.
+# An unquoted date-time or signature, which is a string in some places. A finished tree contains none.
 UNSETTLED = "unsettled"
 
 SPEAKS, TYPE_IS, EQUALS, KEY, OPTIONAL, REST = "speak?", "type?", "=", "&key", "&optional", "&rest"
@@ -27,7 +27,7 @@ OPERATORS = (SPEAKS, TYPE_IS, EQUALS, KEY, OPTIONAL, REST)
 MARKS = {SYMBOL: "", QUOTED: "'", KEYWORD: ":", AGENT: "@", NUMBER: "", OPERATOR: ""}
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = str.maketrans(ESCAPES)
-LONGEST_NUMBER = 1000  # digits of a number whose value matters
+LONGEST_NUMBER = 1000  # digits of a number that is converted to a value
 WHOLE = f"a whole number of at most {LONGEST_NUMBER:,} digits"
 
 
@@ -67,19 +67,19 @@ def is_list(node: Node) -> bool:
 
 
 def is_nil(node: Node) -> bool:
-    """Whether NODE is the empty list, which stands for nothing."""
+    """Whether NODE is the empty list."""
     return node.tag == LIST and not node.value
 
 
 def head(node: Node) -> str | None:
-    """The plain symbol that a list begins with; None where it begins otherwise, or is none."""
+    """The plain symbol at the beginning of a list; None if there is none or NODE is not a list."""
     if node.tag == LIST and node.value and node.value[0].tag == SYMBOL:
         return str(node.value[0].value)
     return None
 
 
 def lexeme(node: Node) -> str:
-    """An atom as it is written, in its one canonical spelling."""
+    """The canonical spelling of an atom."""
     if node.tag == STRING:
         return f'"{node.value.translate(ESCAPED)}"'
     if node.tag == BOOLEAN:
@@ -88,7 +88,7 @@ def lexeme(node: Node) -> str:
 
 
 def nodes(root: Node, fuel: Fuel | None = None) -> Iterator[Node]:
-    """Every node of a tree once, in the order of the text. Each is a step of FUEL."""
+    """Every node of a tree once, in text order. Each costs one step of FUEL."""
     left = [root]
     while left:
         node = left.pop()
@@ -108,8 +108,8 @@ class Step(NamedTuple):
 
 
 def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
-    """Every node of a tree in the order of the text, each list once when it begins and once when it ends. Each node
-    is a step of FUEL."""
+    """Every node of a tree in text order; a list comes twice, at its beginning and at its end. Each node costs one step
+    of FUEL."""
     yield Step(root, 1 if root.tag == LIST else 0, is_end=False)
     if root.tag != LIST:
         return
@@ -132,10 +132,12 @@ def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
 
 
 def text_of(root: Node, fuel: Fuel | None = None) -> str:
-    """The canonical text: one space between elements, none beside a parenthesis that they stand in."""
+    """The canonical text: one space between elements, none after `(` or before `)`."""
     if root.tag != LIST:
         return lexeme(root)
-    within: list[tuple[Iterator[Node], list[str]]] = []  # what is left of each list, and what of it is written
+    within: list[
+        tuple[Iterator[Node], list[str]]
+    ] = []  # for each open list: the remaining elements and the text so far
     following: Node | None = root
     while True:
         if following is not None:
@@ -158,7 +160,7 @@ def text_of(root: Node, fuel: Fuel | None = None) -> str:
 
 
 class Extent(NamedTuple):
-    """How long a tree's canonical text is, in characters, and how deep its lists stand in each other."""
+    """The length of a tree's canonical text in characters, and the nesting depth of its lists."""
 
     size: int
     depth: int
@@ -169,9 +171,9 @@ def extent(root: Node) -> Extent:
     size = deepest = 0
     for node, depth, is_end in walk(root):
         if node.tag != LIST:
-            size += len(lexeme(node)) + 1  # and the space behind it
+            size += len(lexeme(node)) + 1  # and the space after it
         elif is_end:
-            size += 1 if node.value else 2  # the space behind its last element becomes the parenthesis
+            size += 1 if node.value else 2  # the space after its last element becomes the parenthesis
         else:
             size += 1
             deepest = max(deepest, depth)
@@ -179,16 +181,16 @@ def extent(root: Node) -> Extent:
 
 
 def depth(root: Node) -> int:
-    """How deep a tree's lists stand in each other: its extent without its size, one level after the other."""
-    found, level = 0, [root] if root.tag == LIST else []
+    """The nesting depth of a tree's lists, counted level by level."""
+    levels, level = 0, [root] if root.tag == LIST else []
     while level:
-        found += 1
+        levels += 1
         level = [child for node in level for child in node.value if child.tag == LIST]
-    return found
+    return levels
 
 
 def same(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
-    """Whether two trees say the same, wherever they stood. Each two nodes are a step of FUEL."""
+    """Whether two trees are equal, apart from positions. Each pair of nodes costs one step of FUEL."""
     pairs = [(one, other)]
     while pairs:
         left, right = pairs.pop()
@@ -207,21 +209,21 @@ def same(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
 
 
 def whole(node: Node) -> int | None:
-    """The whole number that NODE is; None when it is none, or longer than any that means something."""
+    """The whole number in NODE; None if it is not one or has too many digits."""
     is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
     return int(node.value) if is_whole else None
 
 
 def as_json(root: Node) -> list[Any]:
-    """The pair `[tag, value]` that a tree is exchanged as."""
-    made: list[list[Any]] = [[]]
+    """A tree as JSON: the pair `[tag, value]`."""
+    lists: list[list[Any]] = [[]]
     for node, _, is_end in walk(root):
         if is_end:
-            elements = made.pop()
-            made[-1].append([LIST, elements])
+            elements = lists.pop()
+            lists[-1].append([LIST, elements])
         elif node.tag == LIST:
-            made.append([])
+            lists.append([])
         else:
-            made[-1].append([node.tag, node.value])
-    found: list[Any] = made[0][0]
-    return found
+            lists[-1].append([node.tag, node.value])
+    pair: list[Any] = lists[0][0]
+    return pair

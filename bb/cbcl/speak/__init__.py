@@ -1,1 +1,1 @@
-"""What saying or hearing a message does to an agent, and conversations replayed in memory."""
+"""Sending and receiving messages: their effects on an agent, and conversations replayed in memory."""

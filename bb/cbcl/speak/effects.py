@@ -1,7 +1,7 @@
-"""What happens to an agent when it says or hears something, and how a line of the ledger says so: `[kind, field, …]`.
+"""The effects of a sent or received message on an agent, and their form on a line of the ledger: `[kind, field, …]`.
 
-Reading is tolerant, writing is not. What a message says itself is not repeated beside it: of a belief or an entry whose
-text is the message's own, the line keeps no text.
+Reading is tolerant, writing is strict. The line does not repeat the text of the message: a belief or an entry with the
+message's own text is written with an empty text.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 REPLIED, FAILED, CANCELLED, DROPPED = "replied", "failed", "cancelled", "dropped"
-MOST = 10_000  # effects of one message
+MOST = 10_000  # effects of one message, when read
 OPTIONAL = ("thread", "timeout")
 
 
 class Believed(Record):
-    """Somebody has said so. TEXT is canonical; it is WHO's word, and no more than that."""
+    """The agent WHO told something. TEXT is canonical. It is recorded as WHO's statement, not as a fact."""
 
     who: str
     text: str
 
 
 class Entered(Record):
-    """A message belongs to a conversation."""
+    """A message was added to a conversation."""
 
     thread: str
     sender: str
@@ -37,17 +37,17 @@ class Entered(Record):
 
 
 class Expected(Record):
-    """An answer of TO is waited for: for TIMEOUT seconds, where the question says so."""
+    """The agent expects an answer from TO, within TIMEOUT seconds if the question has a timeout."""
 
     to: str
     id: str
     thread: str | None = None
     timeout: str | None = None
-    event: str = ""  # by which the ledger knows the message; not written, for the line it stands on says so
+    event: str = ""  # the message's event id; not written, because the line itself has it
 
 
 class Settled(Record):
-    """What was waited for has come, or never will: replied, failed, cancelled or dropped."""
+    """An expected answer has arrived or will not arrive: replied, failed, cancelled or dropped."""
 
     to: str
     id: str
@@ -55,17 +55,17 @@ class Settled(Record):
 
 
 class Obliged(Record):
-    """FROM_ waits for an answer of ours."""
+    """The agent owes FROM_ an answer."""
 
     from_: str
     id: str
     thread: str | None = None
     timeout: str | None = None
-    event: str = ""  # likewise
+    event: str = ""  # not written, as in Expected
 
 
 class Discharged(Record):
-    """We owe that answer no more: replied, failed or cancelled."""
+    """The agent no longer owes an answer: replied, failed or cancelled."""
 
     from_: str
     id: str
@@ -73,25 +73,25 @@ class Discharged(Record):
 
 
 class Greeted(Record):
-    """We have said hello to somebody."""
+    """The agent said hello to PEER."""
 
     peer: str
 
 
 class Met(Record):
-    """Somebody has said hello to us."""
+    """PEER said hello to the agent."""
 
     peer: str
 
 
 class Parted(Record):
-    """The session with somebody is over."""
+    """The session with PEER has ended."""
 
     peer: str
 
 
 class Verified(Record):
-    """A signed message of WHO was taken. It is taken once."""
+    """A signed message of WHO was accepted. A second copy is a duplicate."""
 
     who: str
     hash: str
@@ -105,7 +105,7 @@ BY_NAME: dict[str, type[Any]] = {
 
 
 def written(effects: Iterable[Effect], own: frozenset[str] = frozenset()) -> list[list[Any]]:
-    """EFFECTS as a line holds them; texts that are the message's OWN are left out. Dialects have lines of their own."""
+    """EFFECTS in the form of a line. Texts among the message's OWN are left out. Dialects have their own lines."""
     return [[type(each).__name__.lower(), *_values(each, own)] for each in effects if not isinstance(each, Installed)]
 
 
@@ -115,12 +115,12 @@ def _values(effect: Effect, own: frozenset[str]) -> list[Any]:
 
 
 def texts(effect: Effect) -> str:
-    """What somebody has said, as far as EFFECT repeats it."""
+    """The message text that EFFECT contains; empty if none."""
     return effect.text if isinstance(effect, Believed | Entered) else ""
 
 
 def read(value: Any) -> Iterator[Effect]:
-    """The effects that a line holds, as far as they are any."""
+    """The effects on a line. Invalid entries are skipped."""
     for each in value[:MOST] if isinstance(value, list) else ():
         kind = BY_NAME.get(each[0]) if isinstance(each, list) and each and isinstance(each[0], str) else None
         if kind is None or len(each) != len(_names(kind)) + 1:

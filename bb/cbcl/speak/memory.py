@@ -1,29 +1,25 @@
-"""An agent that lives in memory: everything it knows, folded from what happens to it. For replays and for tests; in a
-repository the ledger keeps the same facts."""
+"""An agent in memory, for replays and tests: its state, folded from effects. In a repository, the ledger keeps the same
+facts."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from bb.cbcl.facts import Installed
 from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import core_of
 from bb.cbcl.speak import processing, speaking
-from bb.cbcl.speak.effects import Believed, Entered, Verified
+from bb.cbcl.speak.effects import Believed, Effect, Entered, Verified
+from bb.cbcl.speak.processing import Outcome
+from bb.cbcl.speak.speaking import Speech
 from bb.cbcl.speak.state import Standing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.processing import Outcome
-    from bb.cbcl.speak.speaking import Speech
 
 
 class Agent:
-    """One agent, from its first message on."""
+    """One agent and its state."""
 
     def __init__(self, name: str, rules: Rules) -> None:
         self._taken: set[tuple[str, str]] = set()
@@ -37,7 +33,7 @@ class Agent:
         self._audit: list[dict[str, str]] = []
 
     def speaks(self, octets: bytes, signature: str | None = None) -> None:
-        """Install a dialect from a file, by its user's own hand."""
+        """Install a dialect from a file, as by a command of the user."""
         signed, definition = grammar.definition_in(octets)
         self._happen(
             install(
@@ -52,22 +48,22 @@ class Agent:
         )
 
     def hear(self, octets: bytes, sender: str) -> Outcome:
-        """Take a message from SENDER."""
-        found = processing.receive(self.standing, self.definitions, octets, sender, self.rules)
-        self._happen(found.effects)
-        for _, answer in found.answers:
+        """Process a message from SENDER."""
+        outcome = processing.receive(self.standing, self.definitions, octets, sender, self.rules)
+        self._happen(outcome.effects)
+        for _, answer in outcome.answers:
             said = core_of(grammar.message(answer.encode()))
             self._happen(speaking.entered(self.standing.id, said, names.id_of(said)))
-        self._outbox += [*found.passed_on, *found.kept_back]
-        if found.code:
-            self._audit.append({"action": "refused", "from": sender, "code": found.code, "id": found.id})
-        return found
+        self._outbox += [*outcome.passed_on, *outcome.kept_back]
+        if outcome.code:
+            self._audit.append({"action": "refused", "from": sender, "code": outcome.code, "id": outcome.id})
+        return outcome
 
     def say(self, octets: bytes, to: Sequence[str] = ()) -> Speech:
         """Send a message."""
-        found = speaking.speak(self.standing, self.definitions, octets, self.rules, to)
-        self._happen(found.effects)
-        return found
+        speech = speaking.speak(self.standing, self.definitions, octets, self.rules, to)
+        self._happen(speech.effects)
+        return speech
 
     def _happen(self, effects: Sequence[Effect]) -> None:
         self.standing = self.standing.after(effects)
@@ -86,7 +82,7 @@ class Agent:
                     self._audit.append({"action": "installed", **about})
 
     def shown(self) -> dict[str, Any]:
-        """Everything it knows, as JSON."""
+        """The agent's state as JSON."""
         return {
             "id": self.standing.id,
             "beliefs": [{"who": who, "text": text} for who, text in self._beliefs],

@@ -1,24 +1,28 @@
-"""How an agent takes a message (draft, Section 4): parse, verify, interpret, update, respond. All of it, or nothing.
+"""Processing of a received message (draft, Section 4): parse, verify, interpret, update, respond. All or nothing.
 
-    tell    what it says is believed to be its sender's word, and no more
-    ask     an answer is owed                        reply   what was waited for has come
-    hello   answered once                            bye     what was waited for is dropped
-    ok      nothing is to do                         error   what was waited for has failed; never answered by an error
-    cancel  an answer is owed no more                query   answered yes or no
-    define, teach   the dialect is installed, if it may be
-    lang    what it comes to is taken as if it had been received
+    tell    recorded as the sender's statement
+    ask     an answer is owed                        reply   an expected answer has arrived
+    hello   answered once                            bye     expected answers are dropped
+    ok      nothing to do                            error   an expected answer has failed; never answered by an error
+    cancel  an answer is no longer owed              query   answered yes or no
+    define, teach   the dialect is installed, if its checks pass
+    lang    the messages of the expansion are processed as if they had been received
 
-The draft describes sender and receiver in one breath; `speaking` has the sender's half.
+The draft describes sender and receiver together; `speaking` has the sender's part.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
 from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import Proof
 from bb.cbcl.judge.expansion import Room, expand, hinted
-from bb.cbcl.judge.installation import install
+from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import canonical, grammar, names
-from bb.cbcl.read.fuel import ResourceLimit, for_text, steps_of
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text, steps_of
 from bb.cbcl.read.message import (
     CORE,
     ERROR,
@@ -26,6 +30,8 @@ from bb.cbcl.read.message import (
     Envelope,
     Lang,
     Limited,
+    Message,
+    Meta,
     Query,
     Signed,
     Simple,
@@ -42,6 +48,7 @@ from bb.cbcl.speak.effects import (
     REPLIED,
     Believed,
     Discharged,
+    Effect,
     Entered,
     Greeted,
     Met,
@@ -50,55 +57,43 @@ from bb.cbcl.speak.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.speak.state import MOST_OPEN
+from bb.cbcl.speak.state import MOST_OPEN, Standing
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
-
-    from bb.cbcl.judge.installation import Rules
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message, Meta
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.state import Standing
-
-    Open = TypeVar("Open")
+Open = TypeVar("Open")
 
 TAKEN, REFUSED, REPEATED = "ok", "error", "duplicate"
 
 
 class SenderMismatch(Refused):
-    """The envelope names another sender than the one it came from."""
+    """The envelope names another agent as its sender."""
 
     code = "SENDER_MISMATCH"
-    hint = "leave :from out, or name yourself in it"
+    hint = "leave out :from, or write the name of the sending agent there"
 
 
 class NotRecipient(Refused):
-    """The message is for somebody else."""
+    """The message is for another agent."""
 
     code = "NOT_RECIPIENT"
-    hint = "send it to whom it names; `bb cbcl policy --relay on` lets an agent pass messages on"
+    hint = "send it to the recipient that it names; with `bb cbcl policy --relay on`, an agent forwards such messages"
 
 
 class Outcome(Record):
-    """What came of a message: what happened to the agent, what it answers, what it passes on to whom."""
+    """The result of a received message: effects on the agent, answers and forwarded messages."""
 
     status: str
     id: str = ""
     thread: str | None = None
     effects: tuple[Effect, ...] = ()
-    answers: tuple[tuple[str, str], ...] = ()  # to whom, and the text
-    comes_to: tuple[str, ...] = ()  # what a dialect made of it for this agent
+    answers: tuple[tuple[str, str], ...] = ()  # recipient and text
+    comes_to: tuple[str, ...] = ()  # the messages of its expansion for this agent
     passed_on: tuple[tuple[str, str], ...] = ()
-    kept_back: tuple[tuple[str, str], ...] = ()  # what a dialect made for others, who get it from its sender
+    kept_back: tuple[tuple[str, str], ...] = ()  # messages of its expansion for other agents, not forwarded
     code: str = ""
     why: str = ""
-    proof: Proof = authorship.NONE  # of its having been said by its sender
+    proof: Proof = authorship.NONE  # that the sender is its author
 
 
 def receive(
@@ -109,7 +104,7 @@ def receive(
     rules: Rules,
     said_in: str = "",
 ) -> Outcome:
-    """What becomes of OCTETS that have come from SENDER, on a line that names the ledger it was SAID_IN."""
+    """The outcome of OCTETS received from SENDER. SAID_IN is the ledger that the message's line names."""
     policy = rules.trust.policy
     fuel = for_text(policy.max_size)
     try:
@@ -138,8 +133,8 @@ def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
 
 
 def _is_error(octets: bytes) -> bool:
-    """Whether OCTETS are an error that is only too much for us. Where two agents let each other say very little, an
-    error could be too much for both, and each would answer the other's for ever."""
+    """Whether OCTETS are an error message that only exceeds our limits. Between two agents with very low limits, an
+    error could exceed both limits, and they would answer each other's errors forever."""
     try:
         return _says_error(grammar.message(octets, UTMOST))
     except Malformed:
@@ -152,7 +147,7 @@ def _says_error(message: Message) -> bool:
 
 
 def innermost(message: Message) -> Message | Call:
-    """What a message is within every wrapper, and every dialect that it is said in."""
+    """The message or call inside all wrappers and every `lang`."""
     core: Message | Call = core_of(message)
     while isinstance(core, Lang):
         core = core.inner if isinstance(core.inner, Call) else core_of(core.inner)
@@ -160,7 +155,7 @@ def innermost(message: Message) -> Message | Call:
 
 
 def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message) -> Outcome:
-    """The outcome of a message that a rule refuses. An error is never answered with an error."""
+    """The outcome of a refused message. An error is never answered with an error."""
     refused = untouched.but(status=REFUSED, code=refusal.code, why=refusal.message)
     if _says_error(message):
         return refused
@@ -176,22 +171,24 @@ def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message
 
 
 def must_be_from(sender: str, layer: Message) -> None:
-    """Refuse an envelope that names another than its SENDER."""
+    """Refuse an envelope that names another agent than SENDER."""
     if isinstance(layer, Envelope) and layer.sender not in (None, sender):
-        raise SenderMismatch(f"the envelope says @{names.brief(layer.sender or '')}, and it is from @{sender}")
+        raise SenderMismatch(
+            f"the envelope names @{names.brief(layer.sender or '')} as sender, but the message is from @{sender}"
+        )
 
 
 def named(open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple) -> Open | None:
-    """What is cancelled, of what is OPEN_TO somebody: by its id, which `:in-reply-to` names, or `:id`; else by its
-    thread, for then `:id` is what the cancelling itself is called. What names nothing cancels nothing."""
-    meant, known, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.ID), cancel.text(names.THREAD)
-    if meant is None and known and (found := open_to(to, known, None)):
-        return found
-    return None if meant is None and thread is None else open_to(to, meant, thread)
+    """The open answer that CANCEL names, looked up with OPEN_TO: by the id in `:in-reply-to` or `:id`, or else by the
+    thread; in that case `:id` is the id of the cancel message itself. Without any of these, nothing is cancelled."""
+    in_reply_to, own_id, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.ID), cancel.text(names.THREAD)
+    if in_reply_to is None and own_id and (answer := open_to(to, own_id, None)):
+        return answer
+    return None if in_reply_to is None and thread is None else open_to(to, in_reply_to, thread)
 
 
 class _Taking:
-    """One message on its way through an agent."""
+    """The processing of one message by an agent."""
 
     def __init__(
         self,
@@ -211,7 +208,7 @@ class _Taking:
         self._within = names.Within(known)
         self._rules = rules
         self._fuel, self._said_in = fuel, said_in
-        self.proof = authorship.NONE  # the least that is proved of anything that it says
+        self.proof = authorship.NONE  # the weakest proof among the parts of the message
         self._is_judged = False
         self._effects: list[Effect] = []
         self._comes_to: list[str] = []
@@ -232,29 +229,28 @@ class _Taking:
     # -- verify
 
     def _proved(self, message: Message, around: Proof) -> Proof:
-        """What is proved of MESSAGE's being from its sender: what is AROUND it proves that, or else its own
-        signature."""
+        """The proof that MESSAGE is from its sender: the proof of the message AROUND it, or else its own signature."""
         for layer in layers(message):
             must_be_from(self._sender, layer)
             if isinstance(layer, Limited) and layer.timeout is not None:
                 steps = steps_of(layer.timeout)
-                self._fuel.less(steps, f"the {steps:,} steps that its :timeout of {layer.timeout} ms stands for")
+                self._fuel.less(steps, f"{steps:,} steps, the equivalent of its :timeout of {layer.timeout} ms")
         if around.is_good:
             return around
         rules = self._rules
-        found = authorship.prove(message, self._sender, rules.trust, rules.ledger, self._said_in, self._fuel)
-        return around if found is authorship.NONE else found
+        proof = authorship.prove(message, self._sender, rules.trust, rules.ledger, self._said_in, self._fuel)
+        return around if proof is authorship.NONE else proof
 
     def _must_be_believed(self, core: Simple | Meta | Lang, proof: Proof) -> None:
-        """Refuse what is not proved enough. Of a lesson with its author's signature nothing else is believed, and that
-        signature is looked at when it is installed."""
+        """Refuse a message with insufficient proof. A `teach` with a signed definition needs none from its sender: only
+        the definition counts, and its signature is checked during the installation."""
         if not self._is_judged or (self.proof.is_good and not proof.is_good):
             self.proof, self._is_judged = proof, True
         if not (isinstance(core, Teach) and core.signature is not None and proof.state != authorship.FORGED):
             authorship.must_be_believed(proof, self._sender, self._rules.trust)
 
     def _is_new(self, message: Message, proof: Proof) -> bool:
-        """Whether a signed message comes for the first time. Only of a signed one can that be told."""
+        """False if a signed message was accepted before. Unsigned messages always count as new."""
         is_new = True
         for layer in layers(message) if proof.is_good else ():
             if isinstance(layer, Signed):
@@ -266,15 +262,17 @@ class _Taking:
     # -- interpret and update
 
     def take(self, message: Message, room: Room) -> bool:
-        """Take what MESSAGE says, unless it came before. What a dialect makes of it is verified and taken like it, in
-        order."""
+        """Process MESSAGE; False if it is a duplicate. The messages of an expansion are verified and processed in the
+        same way, in order."""
         left = [(message, room, False, authorship.NONE)]
         while left:
             said, room, is_made, around = left.pop()
             proof = self._proved(said, around)
             core = core_of(said)
             if not isinstance(core, Lang) or isinstance(core.inner, Call) or proof.state == authorship.FORGED:
-                self._must_be_believed(core, proof)  # else what is said in the dialect may be signed itself
+                self._must_be_believed(
+                    core, proof
+                )  # otherwise the message inside the `lang` may have its own signature
             if not self._is_new(said, proof):
                 return False
             room = hinted(said, room)
@@ -290,10 +288,10 @@ class _Taking:
         return True
 
     def _comes_of(self, lang: Lang, room: Room) -> list[Message]:
-        """What is said in a dialect: what a call comes to, or the message itself."""
-        found = expand(lang, self._dialects, room, self._fuel)
-        if found is not None:
-            return list(found.messages)
+        """The messages of a `lang`: the expansion of its call, or the message inside it."""
+        expansion = expand(lang, self._dialects, room, self._fuel)
+        if expansion is not None:
+            return list(expansion.messages)
         return [] if isinstance(lang.inner, Call) else [lang.inner]
 
     def _happens(self, *effects: Effect) -> None:
@@ -304,10 +302,11 @@ class _Taking:
         self._answers.append((self._sender, text))
 
     def _pass_on(self, to: str, said: Message, *, is_made: bool) -> None:
-        """What is for others is passed on where the policy says so, in this agent's name. Else what a dialect makes for
-        them stays here, or anybody could let anybody say anything; and all else came to the wrong place."""
+        """Forward a message for another agent, in this agent's name, if the policy allows relaying. Otherwise a message
+        from an expansion is kept back, so that a sender cannot make this agent send messages, and any other message
+        is refused."""
         if not (is_made or self._rules.trust.policy.relay):
-            raise NotRecipient(f"it is for @{names.brief(to)}, and this is @{self._standing.id}")
+            raise NotRecipient(f"the message is for @{names.brief(to)}, not for @{self._standing.id}")
         waiting = self._passed_on if self._rules.trust.policy.relay else self._kept_back
         waiting.append((to, text_of(said.node)))
 
@@ -320,7 +319,9 @@ class _Taking:
                 self._happens(Believed(sender, text_of(said.content)))
             case "ask":
                 if len(self._standing.obliged.of(sender)) >= MOST_OPEN:
-                    raise ResourceLimit(f"@{sender} waits for {MOST_OPEN} answers already", limit="asks")
+                    raise ResourceLimit(
+                        f"@{sender} already waits for {MOST_OPEN} answers from this agent", limit="asks"
+                    )
                 self._happens(Obliged(sender, known, thread, names.timeout_of(said)))
             case "reply":
                 self._settle(said, REPLIED)
@@ -335,18 +336,18 @@ class _Taking:
                 self._happens(Parted(sender), *dropped)
 
     def _settle(self, said: Simple, how: str) -> None:
-        """Let what was waited for have come. What nobody has waited for is heard all the same."""
-        found = self._standing.awaited(self._sender, said.text(names.IN_REPLY_TO), said.text(names.THREAD))
-        if found:
-            self._happens(Settled(self._sender, found.id, how))
+        """Settle an expected answer. An unexpected answer is accepted too."""
+        expected = self._standing.awaited(self._sender, said.text(names.IN_REPLY_TO), said.text(names.THREAD))
+        if expected:
+            self._happens(Settled(self._sender, expected.id, how))
 
     def _cancel(self, said: Simple, known: str) -> None:
-        if found := named(self._standing.owed, self._sender, said):
-            self._happens(Discharged(self._sender, found.id, CANCELLED))
+        if owed := named(self._standing.owed, self._sender, said):
+            self._happens(Discharged(self._sender, owed.id, CANCELLED))
             self._answer(names.answer("ok", self._sender, in_reply_to=known, thread=said.text(names.THREAD)))
 
     def _hello(self) -> None:
-        """Greet back, once."""
+        """Answer a hello once."""
         is_greeted = self._sender in self._standing.greeted
         self._happens(Met(self._sender))
         if not is_greeted:

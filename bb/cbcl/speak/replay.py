@@ -1,33 +1,29 @@
-"""A scripted conversation, played in memory: who is there, what they are let do, what each says or hears.
+"""Replay of a scripted conversation in memory: its agents, their policies, and the messages they send or receive.
 
     {"agents": ["alice", {"id": "bob", "dialects": ["(define …)"], "trust": {"ada": ["KEY"]}, "policy": {…}}],
      "policy": {…}, "trust": {…}, "signed": {"ada": "preferred"}, "ledger": "ID", "deliver": true,
      "steps": [{"agent": "alice", "sent": "(hello @bob)"},
                {"agent": "bob", "received": "(tell @bob \\"hi\\")", "from": "alice"}]}
 
-With `deliver`, whatever is sent or answered reaches those of its recipients who are in the script, in order, before
-the next step. Without, each step is one agent's, and nothing else happens.
+With `deliver`, every message and answer is delivered to its recipients in the script, in order, before the next step.
+Without it, a step affects only one agent.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from bb.cbcl.judge import trust as judge_trust
 from bb.cbcl.judge.authorship import Ledger
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak.effects import Effect
 from bb.cbcl.speak.memory import Agent
 from bb.kernel.errors import BbError, Refused, Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from bb.cbcl.speak.effects import Effect
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MOST_AGENTS, MOST_STEPS, MOST_DELIVERIES = 100, 10_000, 100_000
 MEMBERS = ("agents", "policy", "trust", "signed", "ledger", "deliver", "steps")
@@ -36,25 +32,26 @@ OF_SENT, OF_RECEIVED = ("agent", "sent", "to"), ("agent", "received", "from")
 
 
 class InvalidScript(Usage):
-    """That is no scripted conversation."""
+    """The script of a conversation is not valid."""
 
     code = "INVALID_SCRIPT"
-    hint = "docs/cbcl.md shows one"
+    hint = "correct the script; docs/cbcl.md shows an example"
 
 
 class EndlessConversation(Refused):
-    """The agents go on answering each other."""
+    """The agents answer each other without end."""
 
     code = "ENDLESS_CONVERSATION"
+    hint = "remove the step that starts the loop, or set `deliver` to false"
 
 
 def replay(script: Any) -> dict[str, Any]:
-    """What comes of each step of SCRIPT, and what everybody knows at the end."""
+    """The result of each step of SCRIPT, and the final state of every agent."""
     _must_have(script, MEMBERS, "$")
     agents: dict[str, Agent] = {}
     for place, agent in enumerate(_agents(script)):
         if agent.standing.id in agents:
-            raise InvalidScript(f"$.agents[{place}] is there already", path=f"$.agents[{place}]")
+            raise InvalidScript(f"$.agents[{place}] has the same id as an earlier agent", path=f"$.agents[{place}]")
         agents[agent.standing.id] = agent
     stage = _Stage(agents, delivers=_member(script, "deliver", bool, default=False))
     steps = [stage.play(step, f"$.steps[{place}]") for place, step in enumerate(_listed(script, "steps", MOST_STEPS))]
@@ -62,21 +59,21 @@ def replay(script: Any) -> dict[str, Any]:
 
 
 class _Stage:
-    """Those who are there, and what is on its way between them."""
+    """The agents, and the messages on their way between them."""
 
     def __init__(self, agents: Mapping[str, Agent], *, delivers: bool) -> None:
         self._agents = agents
         self._delivers = delivers
-        self._on_the_way: deque[tuple[str, str, str]] = deque()  # from whom, to whom, what
+        self._on_the_way: deque[tuple[str, str, str]] = deque()  # sender, recipient, text
         self._count = 0
 
     def play(self, step: Any, path: str) -> dict[str, Any]:
-        """One step, and all that follows from it."""
+        """Play one step and all deliveries that follow from it."""
         is_sent = isinstance(step, dict) and "sent" in step
         _must_have(step, OF_SENT if is_sent else OF_RECEIVED, path)
         name = _agent(step, "agent", path)
         if name not in self._agents:
-            raise InvalidScript(f"{path}.agent is nobody who is there", path=f"{path}.agent")
+            raise InvalidScript(f"{path}.agent is not among $.agents", path=f"{path}.agent")
         agent = self._agents[name]
         shown = self._sent(agent, step, path) if is_sent else self._received(agent, step, path)
         return shown | ({"delivered": list(self._deliver())} if self._delivers else {})
@@ -110,21 +107,21 @@ class _Stage:
         return self._heard(agent, _valid(judge_trust.identifier, sender, f"{path}.from"), text)
 
     def _heard(self, agent: Agent, sender: str, text: str) -> dict[str, Any]:
-        found = agent.hear(_octets(text), sender)
-        self._on_the_way += ((agent.standing.id, to, answer) for to, answer in [*found.answers, *found.passed_on])
+        outcome = agent.hear(_octets(text), sender)
+        self._on_the_way += ((agent.standing.id, to, answer) for to, answer in [*outcome.answers, *outcome.passed_on])
         return {
             "agent": agent.standing.id,
             "received": text,
             "from": sender,
-            "status": found.status,
-            "verified": found.proof.as_plain(),
-            "id": found.id,
-            **({"code": found.code, "message": found.why} if found.code else {}),
-            "comes_to": list(found.comes_to),
-            "replies": [answer for _, answer in found.answers],
-            "passed_on": [{"to": to, "text": each} for to, each in found.passed_on],
-            "kept_back": [{"to": to, "text": each} for to, each in found.kept_back],
-            "effects": _effects(found.effects),
+            "status": outcome.status,
+            "verified": outcome.proof.as_plain(),
+            "id": outcome.id,
+            **({"code": outcome.code, "message": outcome.why} if outcome.code else {}),
+            "comes_to": list(outcome.comes_to),
+            "replies": [answer for _, answer in outcome.answers],
+            "passed_on": [{"to": to, "text": each} for to, each in outcome.passed_on],
+            "kept_back": [{"to": to, "text": each} for to, each in outcome.kept_back],
+            "effects": _effects(outcome.effects),
         }
 
     def _deliver(self) -> Iterable[dict[str, Any]]:
@@ -133,14 +130,14 @@ class _Stage:
             if to in self._agents:
                 self._count += 1
                 if self._count > MOST_DELIVERIES:
-                    raise EndlessConversation(f"after {MOST_DELIVERIES:,} messages there is no end to it")
+                    raise EndlessConversation(f"the conversation has not ended after {MOST_DELIVERIES:,} deliveries")
                 yield self._heard(self._agents[to], sender, text)
 
 
 def _agents(script: Any) -> Iterable[Agent]:
-    for place, given in enumerate(_listed(script, "agents", MOST_AGENTS)):
+    for place, entry in enumerate(_listed(script, "agents", MOST_AGENTS)):
         path = f"$.agents[{place}]"
-        about = {"id": given} if isinstance(given, str) else given
+        about = {"id": entry} if isinstance(entry, str) else entry
         _must_have(about, OF_AGENT, path)
         name = _valid(judge_trust.identifier, _agent(about, "id", path), f"{path}.id")
         agent = Agent(name, _rules(script, about, path))
@@ -150,7 +147,7 @@ def _agents(script: Any) -> Iterable[Agent]:
 
 
 def _rules(script: Any, about: Any, path: str) -> Rules:
-    """What holds for one agent: what the script says for all, and it for itself."""
+    """The rules for one agent: its own settings over those of the script."""
     policy = {**_member(script, "policy", dict, default={}), **_member(about, "policy", dict, default={}, path=path)}
     authors = {**_member(script, "trust", dict, default={}), **_member(about, "trust", dict, default={}, path=path)}
     keys = {name.removeprefix("@"): [each] if isinstance(each, str) else each for name, each in authors.items()}
@@ -162,7 +159,7 @@ def _rules(script: Any, about: Any, path: str) -> Rules:
 
 
 def _valid(read: Callable[[Any], T], value: Any, path: str) -> T:
-    """What a VALUE of the script comes to, which is refused as any other part of a script is."""
+    """The result of READ for a VALUE of the script. A refusal becomes INVALID_SCRIPT with the path."""
     try:
         return read(value)
     except Usage as error:
@@ -180,42 +177,42 @@ def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _must_have(value: Any, members: Sequence[str], path: str) -> None:
     if not isinstance(value, dict):
-        raise InvalidScript(f"{path} is no object", path=path)
-    if strange := sorted(value.keys() - set(members)):
-        why = f"{path} has a member {strange[0][:40]!a}; it may have {', '.join(members)}"
+        raise InvalidScript(f"{path} is not a JSON object", path=path)
+    if unknown := sorted(value.keys() - set(members)):
+        why = f"{path} has an unknown member {unknown[0][:40]!a}; possible members are {', '.join(members)}"
         raise InvalidScript(why, path=path)
 
 
 def _member(value: Any, name: str, kind: type[Any], *, default: Any = None, path: str = "$") -> Any:
-    found = value.get(name, default)
-    if not isinstance(found, kind):
-        raise InvalidScript(f"{path}.{name} is missing, or no {WORDS[kind]}", path=f"{path}.{name}")
-    return found
+    member = value.get(name, default)
+    if not isinstance(member, kind):
+        raise InvalidScript(f"{path}.{name} is missing or not {WORDS[kind]}", path=f"{path}.{name}")
+    return member
 
 
 def _agent(value: Any, name: str, path: str) -> str:
-    """An agent, as it is named in messages or without the @."""
+    """The name of an agent, given with or without the @."""
     return str(_member(value, name, str, path=path)).removeprefix("@")
 
 
-WORDS = {str: "text", bool: "true or false", dict: "object"}
+WORDS = {str: "a string", bool: "true or false", dict: "a JSON object"}
 
 
 def _listed(value: Any, name: str, most: int, path: str = "$") -> list[Any]:
-    found = value.get(name, [])
-    if isinstance(found, str):
-        found = [found]
-    if not isinstance(found, list) or len(found) > most:
-        raise InvalidScript(f"{path}.{name} is no list of at most {most:,}", path=f"{path}.{name}")
-    return found
+    members = value.get(name, [])
+    if isinstance(members, str):
+        members = [members]
+    if not isinstance(members, list) or len(members) > most:
+        raise InvalidScript(f"{path}.{name} is not a list of at most {most:,} elements", path=f"{path}.{name}")
+    return members
 
 
 def _texts(value: Any, name: str, most: int, path: str) -> list[str]:
-    found = _listed(value, name, most, path)
-    for place, each in enumerate(found):
-        if not isinstance(each, str):
-            raise InvalidScript(f"{path}.{name}[{place}] is no text", path=f"{path}.{name}[{place}]")
-    return found
+    texts = _listed(value, name, most, path)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InvalidScript(f"{path}.{name}[{place}] is not a string", path=f"{path}.{name}[{place}]")
+    return texts
 
 
 def _octets(text: str) -> bytes:

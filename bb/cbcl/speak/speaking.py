@@ -1,19 +1,21 @@
-"""What it means for an agent to say something: the sender's half of the draft's Section 4.
+"""Sending a message: the sender's part of the draft's Section 4.
 
-Who asks waits for an answer; who answers owes it no more; who tells has said so itself. To whom a message goes, it says
-itself. Where it names nobody (a call in a dialect that is not installed here, a query), the sender must. Who defines a
-dialect speaks it from then on, whether somebody is told or not.
+After an ask, the sender expects an answer; after a reply, it no longer owes one; a tell is recorded as its statement.
+A message names its own recipients. If it names none (a query, or a call in a dialect that is not installed here), the
+sender must pass them. An agent that defines a dialect installs it at once, even without a recipient.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from bb.cbcl.judge.expansion import Room, UnknownDialect, expand
-from bb.cbcl.judge.installation import install
+from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import Define, Envelope, Query, Simple, Teach, core_of, every_layer, layers
+from bb.cbcl.read.message import Define, Envelope, Message, Query, Simple, Teach, core_of, every_layer, layers
 from bb.cbcl.read.reader import Bounds
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.speak.effects import (
@@ -23,6 +25,7 @@ from bb.cbcl.speak.effects import (
     REPLIED,
     Believed,
     Discharged,
+    Effect,
     Entered,
     Expected,
     Greeted,
@@ -30,37 +33,27 @@ from bb.cbcl.speak.effects import (
     Settled,
 )
 from bb.cbcl.speak.processing import innermost, must_be_from, named
-from bb.cbcl.speak.state import MOST_OPEN
+from bb.cbcl.speak.state import MOST_OPEN, Standing
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bb.cbcl.judge.installation import Rules
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.state import Standing
-
 
 class NoRecipient(Usage):
-    """The message does not say whom it is for."""
+    """The message names no recipient."""
 
     code = "NO_RECIPIENT"
-    hint = "pass --to AGENT, or wrap it in (envelope :to @AGENT …)"
+    hint = "pass --to AGENT, or wrap the message in (envelope :to @AGENT …)"
 
 
 class OtherRecipient(Usage):
-    """The message says itself whom it is for."""
+    """The message already names its recipient."""
 
     code = "OTHER_RECIPIENT"
-    hint = "leave --to out: it is for what names nobody, and for a call in a dialect that is not installed here"
+    hint = "leave out --to; only a message without a recipient, or a call in a dialect not installed here, needs it"
 
 
 class Speech(Record):
-    """A message that may be sent: to whom, and what saying it does to its sender."""
+    """A message that may be sent, with its recipients and its effects on the sender."""
 
     message: Message
     id: str
@@ -72,7 +65,7 @@ class Speech(Record):
 def speak(
     standing: Standing, dialects: Mapping[str, Definition], octets: bytes, rules: Rules, to: Sequence[str] = ()
 ) -> Speech:
-    """What sending OCTETS means; TO whom it goes where it does not say so itself."""
+    """The message in OCTETS, checked for sending. TO holds the recipients if the message names none."""
     policy = rules.trust.policy
     message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
     comes_to, unknown = _comes_to(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
@@ -90,7 +83,7 @@ def speak(
         raise NoRecipient if unknown is None else unknown
     if to and said and recipients.keys() != set(to):
         shown = [names.brief(each) for each in recipients]
-        raise OtherRecipient(f"it says that it is for {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
+        raise OtherRecipient(f"the message is addressed to {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
     within = names.Within(known)
     now = standing
     for each in said:
@@ -105,16 +98,16 @@ def speak(
 def _comes_to(
     message: Message, dialects: Mapping[str, Definition], room: Room
 ) -> tuple[Sequence[Message], UnknownDialect | None]:
-    """The messages that one comes to in the end: itself where it calls nothing, none where its dialect is UNKNOWN."""
+    """The messages of the expansion: the message itself if it contains no call, none if its dialect is UNKNOWN."""
     try:
-        found = expand(message, dialects, room)
+        expansion = expand(message, dialects, room)
     except UnknownDialect as unknown:
         return (), unknown
-    return (message,) if found is None else found.messages, None
+    return (message,) if expansion is None else expansion.messages, None
 
 
 def _envelope_to(message: Message) -> tuple[str, ...]:
-    """Whom the outermost envelope says it goes to: that is routing, and may be somebody who passes it on."""
+    """The recipient in the outermost envelope: a routing address, possibly an agent that forwards the message."""
     return next(((layer.to,) for layer in layers(message) if isinstance(layer, Envelope) and layer.to), ())
 
 
@@ -124,12 +117,12 @@ def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
 
 
 def _effects(standing: Standing, said: Simple, known: str) -> list[Effect]:
-    """What saying one simple message does that is KNOWN by that id."""
+    """The effects of sending one simple message with the id KNOWN."""
     return [*entered(standing.id, said, known), *_meaning(standing, said, said.text(names.THREAD), known)]
 
 
 def entered(who: str, said: Message, known: str) -> list[Entered]:
-    """What WHO says, KNOWN by that id, as part of a conversation; nothing where it is part of none."""
+    """The conversation entry for a message of WHO with the id KNOWN; none if it has no thread."""
     thread = said.text(names.THREAD) if isinstance(said, Simple) else None
     if thread is None or not isinstance(said, Simple):
         return []
@@ -143,14 +136,14 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
             return [Believed(standing.id, text_of(said.content))]
         case "ask":
             if len(standing.expected.of(to)) >= MOST_OPEN:
-                raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{names.brief(to)} already", limit="asks")
+                raise ResourceLimit(f"you already wait for {MOST_OPEN} answers from @{names.brief(to)}", limit="asks")
             return [Expected(to, known, thread, names.timeout_of(said))]
         case "reply" | "error":
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)
             return [Discharged(to, owed.id, REPLIED if said.performative == "reply" else FAILED)] if owed else []
         case "cancel":
-            waited = named(standing.awaited, to, said)
-            return [Settled(to, waited.id, CANCELLED)] if waited else []
+            expected = named(standing.awaited, to, said)
+            return [Settled(to, expected.id, CANCELLED)] if expected else []
         case "hello":
             return [Greeted(to)]
         case "bye":

@@ -1,6 +1,6 @@
-"""Where an agent stands: what decides how it takes the next message. What it believes and what was said does not.
+"""The state of an agent that decides how it processes the next message. Beliefs and past messages are not part of it.
 
-A value; what happens makes another one of it. So a message that fails half-way has changed nothing.
+The state is immutable; effects produce a new one. So a message that fails half-way changes nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ MOST_OPEN = 256  # answers that one agent waits for from another
 
 
 class Answers(Record):
-    """Answers that are open, by who owes them, or by whom they are owed; of each, the oldest stands first. One more
-    costs no more where there are many with others."""
+    """Open answers by peer, the oldest first. The cost of adding one does not depend on the answers of other peers."""
 
     by_peer: dict[str, tuple[Any, ...]]
 
@@ -33,14 +32,14 @@ class Answers(Record):
         return self.by_peer.get(peer, ())
 
     def changed(self, peer: str, known: str, *more: Any) -> Answers:
-        """These without the one of PEER that is KNOWN by that id, and MORE."""
+        """These answers without the one of PEER with the id KNOWN, plus MORE."""
         left = (*(each for each in self.of(peer) if each.id != known), *more)
         others = {other: answers for other, answers in self.by_peer.items() if other != peer}
         return Answers({**others, peer: left} if left else others)
 
     @classmethod
     def by(cls, opened: Iterable[tuple[str, Any]]) -> Answers:
-        """Those that are OPENED with these, the oldest first."""
+        """The answers from pairs of peer and answer, the oldest first."""
         by_peer: dict[str, tuple[Any, ...]] = {}
         for peer, each in opened:
             by_peer[peer] = (*by_peer.get(peer, ()), each)
@@ -54,21 +53,21 @@ NONE = Answers({})
 
 
 class Standing(Record):
-    """One agent, at one moment: what it waits for from others, and what it owes them."""
+    """One agent at one moment: the answers it expects, the answers it owes, and its peers."""
 
     id: str
     expected: Answers = NONE
     obliged: Answers = NONE
     peers: frozenset[str] = frozenset()
     greeted: frozenset[str] = frozenset()
-    taken: Container[tuple[str, str]] = ()  # signed messages, by who signed and what they hash to
+    taken: Container[tuple[str, str]] = ()  # accepted signed messages, as pairs of author and hash
 
     def after(self, effects: Sequence[Effect]) -> Standing:
-        """Where it stands once these have happened."""
-        found = self
+        """The state after these effects."""
+        standing = self
         for effect in effects:
-            found = found._after(effect)
-        return found
+            standing = standing._after(effect)
+        return standing
 
     def _after(self, effect: Effect) -> Standing:
         match effect:
@@ -89,22 +88,22 @@ class Standing(Record):
         return self
 
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:
-        """Which of the answers that are waited for this one is: the one that is named, else that of the thread; where
-        neither is said, the oldest that belongs to none."""
+        """The expected answer of TO that a message settles: by its id, or else the oldest of its thread; without both,
+        the oldest that has no thread."""
         return _first(self.expected.of(to), to, in_reply_to, thread)
 
     def owed(self, to: str, in_reply_to: str | None, thread: str | None) -> Obliged | None:
-        """Likewise, which answer of ours somebody waits for."""
+        """The answer owed to TO that a message discharges, found in the same way."""
         return _first(self.obliged.of(to), self.id, in_reply_to, thread)
 
 
 def _first(known: Sequence[Open], asked: str, in_reply_to: str | None, thread: str | None) -> Open | None:
-    """The one that is meant, of those that are open, the oldest first. Who was ASKED may know it by its own copy, since
-    mail to several has a name for each."""
+    """The matching open answer among those KNOWN, the oldest first. IN_REPLY_TO may also be the id of the copy of the
+    agent that was ASKED, since mail to several recipients has an id for each copy."""
     if in_reply_to:
         for each in known:
             if in_reply_to in (each.id, each.event, f"{each.event}_{asked}"):
                 return each
         if thread is None:
-            return None  # whatever it names, it is none of these
+            return None
     return next((each for each in known if each.thread == thread), None)

@@ -79,7 +79,7 @@ def test_an_unsigned_tell_in_the_name_of_an_author_with_a_key_is_not_believed(tw
 
     assert (found["status"], found["code"]) == ("error", "UNSIGNED_MESSAGE")
     assert found["verified"]["state"] == "unsigned"
-    assert found["message"] == f"messages of @{AMBER} have to be signed, and this one is not"
+    assert found["message"] == f"messages of @{AMBER} must be signed, and this one is not"
     assert (two.beliefs(), found["effects"]) == ([], [])
     (entry,) = two.as_cobalt("cbcl", "conversations", "work", "--agent", COBALT)["messages"]
     assert (entry["from"], entry["performative"], entry["verified"]["state"]) == (COBALT, "error", "own")
@@ -171,7 +171,7 @@ def test_a_signed_message_of_another_ledger_is_no_more_than_unsigned(two: Two, t
     found = two.hear()
 
     assert found["verified"]["state"] == "other-ledger"
-    assert found["verified"]["why"].startswith(f"it was signed in the ledger {elsewhere}, and this is ")
+    assert found["verified"]["why"].startswith(f"it was signed for the ledger {elsewhere}, but this ledger is ")
     assert found["status"] == ("error" if word == "required" else "ok")
     assert len(two.beliefs()) == (word == "off")
     copied(two, sent["text"], None)  # a copy that does not say where it is from
@@ -186,7 +186,7 @@ def test_a_signature_of_the_message_alone_names_no_ledger_and_is_no_more_than_un
     found = two.hear()
 
     assert (found["code"], found["verified"]["state"]) == ("UNSIGNED_MESSAGE", "other-ledger")
-    assert found["message"].endswith("it was signed in no ledger")
+    assert found["message"].endswith("it was signed outside of any ledger")
 
 
 def test_a_key_of_two_authors_proves_only_who_has_said_it(two: Two):
