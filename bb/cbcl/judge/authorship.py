@@ -17,8 +17,9 @@ from bb.cbcl.judge.signatures import InvalidSignature
 from bb.cbcl.judge.trust import REQUIRED, UntrustedAuthor
 from bb.cbcl.read import canonical
 from bb.cbcl.read.fuel import CHECKING
-from bb.cbcl.read.message import SIGNED, Signed, layers
+from bb.cbcl.read.message import Signed, layers
 from bb.cbcl.read.tree import Node, agent, listed, string, symbol
+from bb.cbcl.read.words import SIGNED
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 

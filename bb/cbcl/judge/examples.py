@@ -18,9 +18,10 @@ from bb.cbcl.judge.verification import Violation
 from bb.cbcl.read import grammar, reader
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import LANG, Call, Lang, Message
+from bb.cbcl.read.message import Call, Lang, Message
 from bb.cbcl.read.reader import BOUNDS, Bounds, Text
 from bb.cbcl.read.tree import STRING, SYMBOL, Node, head, same, text_of
+from bb.cbcl.read.words import LANG
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.kernel.show import harmless

@@ -13,10 +13,11 @@ from bb.cbcl.judge.library import why_not
 from bb.cbcl.read import grammar
 from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative, written
 from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, Meta, core_of, layers
+from bb.cbcl.read.message import Call, Lang, Limited, Message, Meta, core_of, layers
 from bb.cbcl.read.reader import DEPTH_MOST, SIZE_RECOMMENDED, UTMOST, Malformed
 from bb.cbcl.read.templates import ExpansionFailed, chosen, is_sequence
 from bb.cbcl.read.tree import LIST, NIL, Extent, Node, extent, head, text_of
+from bb.cbcl.read.words import CORE
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless

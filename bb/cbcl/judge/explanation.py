@@ -12,10 +12,11 @@ from bb.cbcl.judge import expansion
 from bb.cbcl.judge.expansion import Expansion, Room
 from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, for_text
-from bb.cbcl.read.message import CORE, Call, Lang, Limited, Message, core_of, every_layer
+from bb.cbcl.read.message import Call, Lang, Limited, Message, core_of, every_layer
 from bb.cbcl.read.reader import SIZE_RECOMMENDED
 from bb.cbcl.read.templates import COND, ELSE, OR, holds
 from bb.cbcl.read.tree import LIST, SYMBOL, Node, head, is_nil
+from bb.cbcl.read.words import CORE
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 

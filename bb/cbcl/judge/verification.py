@@ -19,10 +19,10 @@ from typing import Any
 
 from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, OutOfSteps, steps_of
-from bb.cbcl.read.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.cbcl.read.reader import excerpt
 from bb.cbcl.read.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
 from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, Node, head, nodes
+from bb.cbcl.read.words import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
 

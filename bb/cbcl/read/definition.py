@@ -12,7 +12,6 @@ from functools import cached_property
 
 from bb.cbcl.read import reader
 from bb.cbcl.read.dates import is_date_time
-from bb.cbcl.read.message import ENVELOPE, SIGNED, WRAPPERS
 from bb.cbcl.read.templates import COND, branches, is_sequence
 from bb.cbcl.read.tree import (
     AGENT,
@@ -31,6 +30,7 @@ from bb.cbcl.read.tree import (
     nodes,
     whole,
 )
+from bb.cbcl.read.words import ENVELOPE, SIGNED, WRAPPERS
 from bb.kernel.gc_pause import Undisturbed
 from bb.kernel.record import Record
 

@@ -14,28 +14,7 @@ from bb.cbcl.read import definition, reader
 from bb.cbcl.read.dates import is_date_time
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import Fuel
-from bb.cbcl.read.message import (
-    DEFINE,
-    ENVELOPE,
-    HEADS,
-    LANG,
-    PERFORMATIVES,
-    QUERY,
-    SIGNED,
-    TEACH,
-    WRAPPERS,
-    Call,
-    Define,
-    Envelope,
-    Lang,
-    Limited,
-    Message,
-    Pairs,
-    Query,
-    Signed,
-    Simple,
-    Teach,
-)
+from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message, Pairs, Query, Signed, Simple, Teach
 from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
 from bb.cbcl.read.tree import (
     AGENT,
@@ -53,6 +32,7 @@ from bb.cbcl.read.tree import (
     nodes,
     whole,
 )
+from bb.cbcl.read.words import DEFINE, ENVELOPE, HEADS, LANG, PERFORMATIVES, QUERY, SIGNED, TEACH, WRAPPERS
 
 HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size"}
 

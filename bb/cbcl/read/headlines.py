@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bb.cbcl.read.message import TELL, Call, Define, Lang, Message, Query, Simple, Teach, core_of
+from bb.cbcl.read.message import Call, Define, Lang, Message, Query, Simple, Teach, core_of
 from bb.cbcl.read.tree import STRING, text_of
+from bb.cbcl.read.words import TELL
 
 LONGEST = 120
 

@@ -8,8 +8,9 @@ one derived from its content, so every holder of the message computes the same i
 from __future__ import annotations
 
 from bb.cbcl.read import canonical
-from bb.cbcl.read.message import ASK, Message, Simple, core_of
+from bb.cbcl.read.message import Message, Simple, core_of
 from bb.cbcl.read.tree import Node, agent, keyword, listed, string, symbol, text_of, whole
+from bb.cbcl.read.words import ASK
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False

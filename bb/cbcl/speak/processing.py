@@ -24,8 +24,6 @@ from bb.cbcl.read import canonical, grammar, names
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text, steps_of
 from bb.cbcl.read.message import (
-    CORE,
-    ERROR,
     Call,
     Envelope,
     Lang,
@@ -41,6 +39,7 @@ from bb.cbcl.read.message import (
 )
 from bb.cbcl.read.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed, first_head
 from bb.cbcl.read.tree import listed, symbol, text_of
+from bb.cbcl.read.words import CORE, ERROR
 from bb.cbcl.speak.effects import (
     CANCELLED,
     DROPPED,

@@ -10,8 +10,9 @@ from bb.cbcl.judge.authorship import signature_in
 from bb.cbcl.read import names
 from bb.cbcl.read.fuel import ResourceLimit
 from bb.cbcl.read.headlines import headline
-from bb.cbcl.read.message import ASK, CANCEL, ERROR, OK, REPLY, Lang, Simple, core_of
+from bb.cbcl.read.message import Lang, Simple, core_of
 from bb.cbcl.read.tree import text_of
+from bb.cbcl.read.words import ASK, CANCEL, ERROR, OK, REPLY
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Expected
 from bb.kernel.digest import digest

@@ -13,10 +13,11 @@ from bb.cbcl.judge.verification import shown, verify
 from bb.cbcl.read import canonical, exchange, grammar, layout, names, reader
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.grammar import Grammar
-from bb.cbcl.read.message import DEFINE, SIGNED, Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
+from bb.cbcl.read.message import Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
 from bb.cbcl.read.places import Places
 from bb.cbcl.read.reader import BOUNDS, UTMOST, Bounds, Text
 from bb.cbcl.read.tree import agent, as_json, extent, head, listed, string, symbol, text_of
+from bb.cbcl.read.words import DEFINE, SIGNED
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
 

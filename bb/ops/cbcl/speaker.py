@@ -14,9 +14,10 @@ from bb.cbcl.judge.authorship import signed_message
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read import grammar, names
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import OK, Simple, core_of
+from bb.cbcl.read.message import Simple, core_of
 from bb.cbcl.read.reader import UTMOST, Malformed
 from bb.cbcl.read.tree import text_of
+from bb.cbcl.read.words import OK
 from bb.cbcl.speak import effects, processing, speaking
 from bb.cbcl.speak.effects import Discharged
 from bb.coordination.agents import roster

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bb.cbcl.facts import Installed
 from bb.cbcl.read import grammar, names
-from bb.cbcl.read.message import CANCEL, ERROR, REPLY, Simple, core_of
+from bb.cbcl.read.message import Simple, core_of
 from bb.cbcl.read.reader import UTMOST
 from bb.cbcl.read.tree import text_of
+from bb.cbcl.read.words import CANCEL, ERROR, REPLY
 from bb.cbcl.speak import effects as written
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
