@@ -1,5 +1,6 @@
-"""Hints for who has tools and perhaps no shell: where a refusal names a command that one of the tools stands for, that
-tool is named. Which one that is, the menu says; a command that no tool stands for stays as it is.
+"""Rewrites hints for MCP callers, which may have no shell: a quoted command becomes the tool that replaces it.
+
+The menu says which tool replaces a command. A command without a tool is left unchanged.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
     from bb.mcp.menu import Shown
 
 QUOTED = re.compile(r"(`bb [^`]*`)")
-LIST = "tools/list"  # what says of tools what `--help` says of commands
+LIST = "tools/list"  # the equivalent of `--help`
 
 
 def told(hint: str) -> str:
-    """HINT with arguments for options, and with tools for the commands that are quoted in it."""
+    """HINT with argument names instead of options, and tools instead of quoted commands."""
     return "".join(_instead(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
 
 
 def _instead(quoted: str) -> str:
-    """The tool to be called instead of a QUOTED command, and with what; the command itself where there is none."""
+    """The tool and arguments that replace a QUOTED command; the command itself if no tool does."""
     _, *words = quoted.strip("`").split()
     for verb, shown, choice in _stood_for():
         if words[: len(verb)] == verb:
@@ -39,7 +40,7 @@ def _instead(quoted: str) -> str:
 
 
 def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
-    """Each command that a tool stands for, by its words; the tool; and the choice that makes it do just that."""
+    """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
     for shown in menu.MENU:
         for choice, op in shown.ops.items():
             yield catalogue.find(op).words.split(), shown, [f"{shown.chooses} {choice}"] if choice else []
@@ -51,7 +52,7 @@ def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
 
 
 def _given(words: Sequence[str], shown: Shown) -> Iterator[str]:
-    """What the WORDS behind a verb give, as far as the tool takes it."""
+    """The arguments in the WORDS after a verb that the tool accepts."""
     takes = {
         parameter.option: parameter
         for op in shown.ops.values()
