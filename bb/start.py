@@ -36,8 +36,8 @@ MADE_FOR = (sys.version, os.__file__, HERE)
 NOT_PACKAGES = sys.stdlib_module_names | {"org"}
 NUMBER = 8  # bytes of each of the two numbers at the beginning of a bundle
 OTHERS = "others"  # the bundle of all verbs that are not hot
-# Options to start another Python like this one: without PYTHONPATH and similar variables, or at least without the current
-# directory, which may contain a foreign `bb`.
+# Options to start another Python like this one: without PYTHONPATH and similar variables, or at least without the
+# current directory, which may contain a foreign `bb`.
 ALONE = "-EP" if sys.flags.isolated else "-P"
 
 first: dict[str, tuple[Module, CodeType]] = {}  # imported by every run of the verb

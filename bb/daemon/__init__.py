@@ -1,1 +1,1 @@
-"""The daemon: serves CCCC clients on a socket and runs actors. What is true is in the ledgers, not here."""
+"""The daemon: serves CCCC clients on a socket and runs actors. All lasting state is in the ledgers."""

@@ -67,9 +67,9 @@ def _message(event: Outside, data: Outside) -> Iterator[str]:
     by = name(_line(event.get("by")) or "?")
     yield f"message {name(_line(event.get('id')))} from {by}{doubt} to {whom}{others}"
     if data.get("priority") == "attention":
-        yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
+        yield f"IMPORTANT: the sender waits for your acknowledgement: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):
-        yield f"forwarded: it is message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
+        yield f"forwarded: message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
     if original := _line(data.get("reply_to")):
         quote = _line(data.get("quote_text"), QUOTE)
         yield f"in reply to {name(original)}" + (f": {quotation(quote, len(quote))}" if quote else "")
@@ -300,7 +300,7 @@ class Queue:
     def _given(self, now: int, introduces: bool) -> Delivery:
         texts = [clean(self.preamble)] if introduces and self.preamble else []
         if self._left_out:
-            texts.append(f"{MARK} {self._left_out} earlier messages were too many to be typed; they are in your inbox")
+            texts.append(f"{MARK} {self._left_out} earlier messages were not typed here; they are in your inbox")
         messages: list[tuple[str, str]] = []
         for event, text in self._waiting.items():
             if messages and sum(len(each) for each in texts) + len(text) > MOST_TOGETHER:

@@ -47,8 +47,8 @@ EXITED = "x.bb.exited"
 TELL_AGAIN = 1.0  # seconds
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
-    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To say something: bb chat "
-    "send TEXT. To answer: bb chat reply EVENT TEXT. What you have not read: bb chat inbox. All the rest: bb --help"
+    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To send a message: bb chat "
+    "send TEXT. To answer: bb chat reply EVENT TEXT. Your unread messages: bb chat inbox. All commands: bb --help"
 )
 
 
@@ -103,7 +103,7 @@ class House:
         try:
             self._telling.resume(group, session)
         except BbError as error:
-            self._log.warning(f"{session.actor_id} of {session.group_id} is told later: {error.message}")
+            self._log.warning(f"{session.actor_id} of {session.group_id} gets its messages later: {error.message}")
             self._loop.later(TELL_AGAIN, lambda: self._begin_telling(group, session))
 
     def stop(self, group_id: str, actor_id: str) -> bool:
@@ -162,7 +162,7 @@ class House:
         if level not in LEVELS:
             raise ObservabilityUpdateFailed(path="$.patch.log_level")
         if not isinstance(patch.get("developer_mode", False), bool):
-            raise ObservabilityUpdateFailed("developer_mode is true or false", path="$.patch.developer_mode")
+            raise ObservabilityUpdateFailed("developer_mode must be true or false", path="$.patch.developer_mode")
         self._observability = {**self._observability, **patch, "log_level": level}
         self._log.level = level
         path = os.path.join(self._folder, OBSERVABILITY)
@@ -235,7 +235,7 @@ class House:
                 self._loop.later(GRACE / 1000, partial(_kill, child))
             self._children.remove(child.group, child.actor)
             how = {"was_left_running": left.is_running}
-            self._log.warning(f"{child.actor} of {child.group} was left behind by the last daemon")
+            self._log.warning(f"{child.actor} of {child.group} was still recorded as started by the last daemon")
             self._note(child.group, child.actor, how)
         for known in knowns.everything(self._home):
             self._resume(known.group_id)
@@ -361,7 +361,7 @@ class House:
     def _headless(self, group_id: str, actor_id: str) -> Headless:
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, Headless):
-            raise group_desk.ActorNotFound(f"{actor_id} does not run without a terminal", actor_id=actor_id)
+            raise group_desk.ActorNotFound(f"{actor_id} is not running headless", actor_id=actor_id)
         return session
 
     def _read_observability(self) -> dict[str, Any]:
@@ -404,6 +404,6 @@ def _kill(child: Child) -> None:
 
 
 class ObservabilityUpdateFailed(Usage):
-    """A log level is DEBUG, INFO, WARNING or ERROR."""
+    """log_level must be DEBUG, INFO, WARNING or ERROR."""
 
     code = "OBSERVABILITY_UPDATE_FAILED"

@@ -58,10 +58,10 @@ PASTE, LONGEST_SEQUENCE = b"2004", 68
 
 
 class NoTerminal(Refused):
-    """There are no terminals to be had here."""
+    """This system provides no terminals."""
 
     code = "NO_TERMINAL"
-    hint = "let the actor run headless (`runner: headless`); a program on a terminal needs Linux or macOS"
+    hint = "run the actor headless (`runner: headless`); terminals need Linux or macOS"
 
 
 class ActorStartFailed(Refused):
@@ -373,7 +373,7 @@ def _program(command: Sequence[str], cwd: str, path: str) -> str:
         found = os.path.join(cwd, folder, name)
         if os.path.isfile(found) and os.access(found, os.X_OK):
             return found
-    raise ActorStartFailed(f"there is no program {name!r} that may be run", reason="no_program", command=name)
+    raise ActorStartFailed(f"no executable program {name!r} was found", reason="no_program", command=name)
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -440,7 +440,7 @@ def _pair(cols: int, rows: int) -> tuple[int, int]:
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise disk.refusal(error) from error
-        raise NoTerminal(f"the system gives no terminal: {error.strerror}") from error
+        raise NoTerminal(f"the system provides no terminal: {error.strerror}") from error
     _set_size(ours, cols, rows)
     return ours, theirs
 
