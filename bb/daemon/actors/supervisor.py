@@ -1,7 +1,7 @@
-"""The actors that run here, and what is done for them: started, told, looked after, stopped.
+"""Starts, supervises and stops the actors of this daemon.
 
-Which are to run is in the ledgers, so a daemon that comes back starts them again. What became of those that its
-predecessor left behind is found out first: whoever still runs is stopped, and all are written down as ended.
+The ledgers say which actors should run, so a new daemon starts them again. First it handles the programs of its
+predecessor: programs that still run are stopped, and all are recorded as ended.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PREAMBLE = (
 
 
 class House:
-    """What runs for one daemon."""
+    """The running actors of one daemon."""
 
     def __init__(self, home: str, loop: Loop, desk: Desk, streams: Streams, log: Log) -> None:
         self._home = home
@@ -65,10 +65,10 @@ class House:
         self._children = Children(os.path.join(self._folder, "children.json"))
         self._sessions: dict[tuple[str, str], Session] = {}
         self._ending: list[OnTerminal] = []
-        self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that were not asked to
+        self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that bb did not stop
         self._telling = Telling(desk, streams, self._sessions)
         self.is_over = False
-        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # told of the group in which an actor was
+        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
         self._observability = self._read_observability()
         self._about = {
             "version": bb.__version__,
@@ -78,10 +78,10 @@ class House:
             "capabilities": {"events_stream": True, **{op.name: True for op in catalogue.everything()}},
         }
 
-    # -- what ops ask for (`ops/desk/live_daemon.py`)
+    # -- the interface of ops (`ops/desk/live_daemon.py`)
 
     def start(self, group: GroupDesk, actor: Actor) -> None:
-        """Start an actor, unless it runs."""
+        """Start an actor, unless it is running."""
         if (group.id, actor.id) in self._sessions:
             return
         if actor.profile.runner == PTY:
@@ -96,8 +96,8 @@ class House:
         self.when_started(group)
 
     def _begin_telling(self, group: GroupDesk, session: Session) -> None:
-        """Nothing is typed to an actor before it is known whether its group rests; where that cannot be read, somebody
-        is at the ledger, so it is read in a moment."""
+        """Start typing messages to an actor. This needs the group's state; if the ledger cannot be read now, for
+        example because it is locked, try again later."""
         if self._sessions.get((session.group_id, session.actor_id)) is not session:
             return
         try:
@@ -107,7 +107,7 @@ class House:
             self._loop.later(TELL_AGAIN, lambda: self._begin_telling(group, session))
 
     def stop(self, group_id: str, actor_id: str) -> bool:
-        """Ask an actor to end, if it runs; whether it did."""
+        """Ask an actor to end; whether it was running."""
         self._ended.pop((group_id, actor_id), None)
         session = self._sessions.pop((group_id, actor_id), None)
         if session is None:
@@ -140,7 +140,7 @@ class House:
         return isinstance(session, OnTerminal)
 
     def deliver(self, group: GroupDesk, event: Event, actor_ids: Sequence[str]) -> None:
-        """Type a message to actors, though it was sent as mail, say."""
+        """Type a message to actors, even if it was sent as mail."""
         for session in [self._on_its_terminal(group.id, actor_id) for actor_id in actor_ids]:
             session.tell(event.envelope(), event.seq or 0)
 
@@ -157,7 +157,7 @@ class House:
         return self._observability
 
     def observe(self, patch: dict[str, Any]) -> dict[str, Any]:
-        """Change what is logged; for good."""
+        """Change the log settings permanently."""
         level = str(patch.get("log_level", self._observability["log_level"])).upper()
         if level not in LEVELS:
             raise ObservabilityUpdateFailed(path="$.patch.log_level")
@@ -170,10 +170,10 @@ class House:
         return self._observability
 
     def shut_down(self) -> None:
-        """End, once everybody who has asked is answered."""
+        """End the daemon after the pending requests are answered."""
         self.is_over = True
 
-    # -- a client at a terminal
+    # -- attached clients
 
     def has_writer(self, group_id: str, actor_id: str) -> bool:
         session = self._sessions.get((group_id, actor_id))
@@ -188,7 +188,7 @@ class House:
         only_watches: bool = False,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """Show a client an actor's terminal, and let it type if it is the first who wants to."""
+        """Attach a client to an actor's terminal. Only the first client that does not just watch may type."""
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
             connection.end()
@@ -221,13 +221,13 @@ class House:
         return session
 
     def _environment(self, group: GroupDesk, actor: Actor) -> dict[str, str]:
-        """What the actor's program is given: whose it is, so that `bb` in it acts as the actor."""
+        """The environment of an actor's program. It names the actor, so that `bb` in it acts as the actor."""
         theirs = {name: value for name, value in self._desk.env.items() if name not in ("BB_NOW", "BB_AGENT")}
         own = {"BB_AGENT": actor.id, "CCCC_ACTOR_ID": actor.id, "CCCC_GROUP_ID": group.id, "CCCC_HOME": self._home}
         return {**theirs, "PATH": _with_bb(theirs.get("PATH", os.defpath)), **own, **group.known.env.get(actor.id, {})}
 
     def begin(self) -> None:
-        """See what became of those whom the last daemon ran, and start those who are to run."""
+        """Clean up the programs of the last daemon, and start the actors that should run."""
         for left in self._children.left_over():
             child = left.child
             if left.is_running:
@@ -257,7 +257,7 @@ class House:
     # -- ending
 
     def _has_ended(self, session: OnTerminal, ended: Ended) -> None:
-        """A program has ended, asked to or not."""
+        """Handle the end of a program, expected or not."""
         if session in self._ending:
             self._ending.remove(session)
         is_expected = session.is_stopping
@@ -274,7 +274,7 @@ class House:
             self._tell_of(session, ended)
 
     def _forget_child(self, session: OnTerminal) -> None:
-        """Take it off the list, unless the actor has been started anew meanwhile."""
+        """Remove a program from the list of children, unless the actor was restarted meanwhile."""
         listed = next(
             (each for each in self._children if (each.group, each.actor) == (session.group_id, session.actor_id)), None
         )
@@ -282,11 +282,11 @@ class House:
             self._children.remove(session.group_id, session.actor_id)
 
     def _note(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
-        """Write down that a program has ended, and how."""
+        """Record that a program has ended, and how."""
         self._record(group_id, [Said(EXITED, {"actor_id": actor_id, **how})], f"that {actor_id} ended")
 
     def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
-        """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
+        """Record that messages were typed to an actor, or why that failed."""
         state = deliveries.FAILED if failure else deliveries.ACCEPTED
         said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, state, failure)) for each in events]
         self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
@@ -308,7 +308,7 @@ class House:
         self._warn(group, session.actor_id, f"{session.actor_id} has ended", text, session)
 
     def _warn(self, group: GroupDesk, actor_id: str, title: str, text: str, session: Session | None = None) -> None:
-        """Tell the foreman, or the person when it is the foreman, that an actor does not run."""
+        """Notify the foreman that an actor does not run; the person, if the foreman does not run."""
         foreman = next(
             (actor.id for actor in group.actors() if actor.role == "foreman" and actor.id != actor_id), "user"
         )
@@ -325,14 +325,14 @@ class House:
         self._streams.pump([group.id])
 
     def close(self) -> None:
-        """Stop everything, for now: whoever is to run runs again under the next daemon."""
+        """Stop all actors. The next daemon starts them again."""
         self.is_over = True
         for key in list(self._sessions):
             self.stop(*key)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing runs any more."""
+        """Whether no program is running."""
         return not self._sessions and not self._ending
 
     @property
@@ -340,7 +340,7 @@ class House:
         return bool(self._sessions)
 
     def glimpse(self, group: GroupDesk, actor_id: str, to: str) -> dict[str, str]:
-        """What an actor's terminal showed last, for the context of a notice TO somebody who may see it."""
+        """The last lines of an actor's terminal for a notice to TO, if TO may see them."""
         session = self._sessions.get((group.id, actor_id))
         return _glimpse(group, session, to) if session else {}
 
@@ -381,7 +381,7 @@ class House:
 
 
 def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
-    """The last lines of a terminal, if the group wants them told, and TO may see them. No secret is among them."""
+    """The last lines of a terminal with secrets masked, if the group's settings allow it and TO may see them."""
     stands, who = group.settings(), session.actor_id
     visibility, role = str(stands["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
     is_visible = permissions.may("terminal.read", by=to, role=role, target=who, visibility=visibility)
@@ -392,7 +392,7 @@ def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
 
 
 def _with_bb(path: str) -> str:
-    """PATH, and at its end where this bb is, should there be no other before."""
+    """PATH, with the folder of this bb at its end if PATH has no `bb`."""
     folders = path.split(os.pathsep)
     if any(os.access(os.path.join(folder, "bb"), os.X_OK) for folder in folders):
         return path

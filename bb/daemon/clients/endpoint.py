@@ -1,7 +1,7 @@
 """The daemon's address (CCCC daemon IPC §3) and its single-instance lock.
 
-The system releases the lock when the process ends, so a stale file cannot block a new daemon. The holder of the lock may
-remove a socket that an earlier daemon left. The descriptor is written after the daemon listens.
+The system releases the lock when the process ends, so a stale file cannot block a new daemon. The process with the lock
+may remove a socket that an earlier daemon left. The descriptor is written after the daemon listens.
 """
 
 from __future__ import annotations

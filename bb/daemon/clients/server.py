@@ -291,7 +291,7 @@ class Server:
             asked.refusal = self._log.bug(asked.op.name, error)
 
     def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
-        """Write the batches to disk; the groups with new events. A batch that cannot be written is undone and refused."""
+        """Write the batches to disk; the groups with new events. A failed batch is undone and its requests refused."""
         recorded = {group_id for each in asked for group_id in each.groups}
         for group_id, batch in batches.items():
             if batch.has_recorded:
