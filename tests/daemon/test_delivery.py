@@ -56,7 +56,7 @@ def test_cccs_6_2_what_is_to_be_acknowledged_says_how():
 
 
 def delivery_ask() -> str:
-    return f"the sender waits for a sign that you have taken this up: bb chat ack {EVENT}"
+    return f"the sender waits for your acknowledgement: bb chat ack {EVENT}"
 
 
 def test_everything_around_the_text_has_a_line():

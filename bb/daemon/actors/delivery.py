@@ -4,8 +4,8 @@ A terminal program acts on its input, and messages come from other people's agen
 tabs of a message reach the terminal; other characters are written as escapes (`\\x1b`). Lines that begin with
 `[bb]` come from bb: such a line in a message is quoted.
 
-A program is ready when it has printed something and then been silent for QUIET, or PATIENCE after its start. After that,
-messages are typed even while it works, because such programs buffer their input. Nothing is typed while the screen
+A program is ready when it has printed something and then been silent for QUIET, or PATIENCE after its start. From then
+on, messages are typed even while it works, because such programs buffer their input. Nothing is typed while the screen
 seems to show a dialog (`asks`): the text would choose an entry and Enter would confirm it, and that is the person's
 decision.
 """
