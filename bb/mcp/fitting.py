@@ -72,6 +72,6 @@ def without_halves(answer: dict[str, Any]) -> dict[str, Any]:
     try:
         text.encode()
     except UnicodeEncodeError:
-        found: dict[str, Any] = json_text.loads(text.encode("utf-8", "replace").decode())
-        return found
+        repaired: dict[str, Any] = json_text.loads(text.encode("utf-8", "replace").decode())
+        return repaired
     return answer

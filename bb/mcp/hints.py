@@ -24,22 +24,22 @@ LIST = "tools/list"  # the equivalent of `--help`
 
 def told(hint: str) -> str:
     """HINT with argument names instead of options, and tools instead of quoted commands."""
-    return "".join(_instead(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
+    return "".join(_tool_for(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
 
 
-def _instead(quoted: str) -> str:
+def _tool_for(quoted: str) -> str:
     """The tool and arguments that replace a QUOTED command; the command itself if no tool does."""
     _, *words = quoted.strip("`").split()
-    for verb, shown, choice in _stood_for():
+    for verb, shown, choice in _replaced_commands():
         if words[: len(verb)] == verb:
             rest = words[len(verb) :]
-            given = [*choice, *_given(rest, shown)]
+            given = [*choice, *_arguments(rest, shown)]
             name = LIST if "--help" in rest else shown.name
             return f"`{name}`" + (f" with {', '.join(given)}" if given and name != LIST else "")
     return quoted
 
 
-def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
+def _replaced_commands() -> Iterator[tuple[list[str], Shown, list[str]]]:
     """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
     for shown in menu.MENU:
         for choice, op in shown.ops.items():
@@ -51,7 +51,7 @@ def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
         yield [group, name], menu.CHAT, [f"tool {name}"]
 
 
-def _given(words: Sequence[str], shown: Shown) -> Iterator[str]:
+def _arguments(words: Sequence[str], shown: Shown) -> Iterator[str]:
     """The arguments in the WORDS after a verb that the tool accepts."""
     takes = {
         parameter.option: parameter

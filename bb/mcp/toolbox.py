@@ -91,7 +91,7 @@ class Toolbox:
 
         def run(desk: Desk) -> Given:
             desk.has_left = has_left
-            return _labelled(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
+            return _marked(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
 
         return self.answer(name, run, is_chat=shown is menu.CHAT)
 
@@ -99,14 +99,14 @@ class Toolbox:
         """Run RUN at a fresh desk; its answer or its refusal."""
         try:
             with closing(self.desk()) as desk:
-                found = Answer(fitted(run(desk), most))
+                answer = Answer(fitted(run(desk), most))
                 desk.sync_later()
         except BbError as refusal:
-            found = Answer(fitted(_told(refusal, is_chat=is_chat), most), is_error=True)
+            answer = Answer(fitted(_error(refusal, is_chat=is_chat), most), is_error=True)
         except Exception as error:  # a bug: report it and keep serving
             self._report(what, error)
-            found = Answer(_told(Bug(f"{type(error).__name__} in {what}"), is_chat=is_chat), is_error=True)
-        return Answer(without_halves(found.data), found.is_error)
+            answer = Answer(_error(Bug(f"{type(error).__name__} in {what}"), is_chat=is_chat), is_error=True)
+        return Answer(without_halves(answer.data), answer.is_error)
 
     def desk(self) -> Desk:
         """A fresh desk."""
@@ -118,7 +118,7 @@ class Toolbox:
 
     def _run(self, desk: Desk, shown: Shown, given: Given) -> Given:
         if shown is menu.CHAT:
-            return self._chat(desk, _chosen(given), _object(given, "arguments") | _only(given, "agent"))
+            return self._chat(desk, _chat_tool(given), _object_argument(given, "arguments") | _only(given, "agent"))
         if shown is menu.SESSION:
             return self._session(desk, given)
         if shown.chooses:
@@ -164,7 +164,7 @@ class Toolbox:
         """The caller's identity, its open work and its next steps. With a role, a new agent is registered first."""
         given = dict(given)
         role = given.pop(menu.ROLE[1], None)
-        who = self._who(desk, given)
+        who = self._agent_name(desk, given)
         if role is not None and not _is_known(desk, who):
             self._op(desk, menu.ROLE[0], {"name": who, "role": role})
         self._op(desk, "agent.heartbeat", {"agent": who})
@@ -174,10 +174,10 @@ class Toolbox:
         asked = [event for event in pending if event["eventId"] not in mail]  # mail is listed already
         return known | {"chat_owed": len(asked), "next": next_steps(known, asked)}
 
-    def _who(self, desk: Desk, given: Given) -> str:
-        found = self.agent or given.get("agent")
-        if isinstance(found, str) and found:
-            return found
+    def _agent_name(self, desk: Desk, given: Given) -> str:
+        name = self.agent or given.get("agent")
+        if isinstance(name, str) and name:
+            return name
         free = self._op(desk, "agent.name", {})["names"][0]
         raise NoAgent(hint=f"call session with agent and role, for example agent {free} (a free name) and role builder")
 
@@ -210,7 +210,7 @@ def _agent_of(env: Mapping[str, str]) -> str | None:
         return None
 
 
-def _labelled(shown: Shown, answer: Given) -> Given:
+def _marked(shown: Shown, answer: Given) -> Given:
     """ANSWER, marked `untrusted` if it contains text from other agents."""
     return {"untrusted": True, **answer} if shown.is_others_text else answer
 
@@ -223,21 +223,21 @@ def _is_known(desk: Desk, who: str) -> bool:
     return True
 
 
-def _told(refusal: BbError, *, is_chat: bool) -> Given:
+def _error(refusal: BbError, *, is_chat: bool) -> Given:
     """A refusal in the form common to all faces; for a C2A tool, with C2A's error code."""
     if refusal.hint == InvalidValue.hint:
         refusal.hint = LISTED
     elif refusal.hint:
         refusal.hint = hints.told(refusal.hint)
-    told: Given = envelope.failure("", refusal)["error"]
     if is_chat:
         data = c2a.data_of(refusal)
         code, hint = data.pop("code"), data.pop("hint", None)
-        told = {"code": code, "message": refusal.message, "hint": hint, "details": data}
-    return told
+        return {"code": code, "message": refusal.message, "hint": hint, "details": data}
+    error: Given = envelope.failure("", refusal)["error"]
+    return error
 
 
-def _chosen(given: Given) -> Tool:
+def _chat_tool(given: Given) -> Tool:
     """The C2A tool that the call names, by its full name or by its short listed name."""
     name = given.get("tool")
     if not isinstance(name, str):
@@ -245,11 +245,11 @@ def _chosen(given: Given) -> Tool:
     return attention_tools.named(name if name in BY_ANY_NAME else CHAT_PREFIX + name)
 
 
-def _object(given: Given, name: str) -> Given:
-    found = given.get(name, {})
-    if not isinstance(found, dict):
+def _object_argument(given: Given, name: str) -> Given:
+    value = given.get(name, {})
+    if not isinstance(value, dict):
         raise Usage(f"{name} must be an object", path=f"$.{name}")
-    return found
+    return value
 
 
 def _only(given: Given, name: str) -> Given:

@@ -100,7 +100,7 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     wanted |= {field: True for field in act.flags if field in wanted}
     wanted[act.who] = ids.PERSON
     if name == "comment":
-        wanted = _commented(wanted)
+        wanted = _comment_message(wanted)
     answered = op.answer(desk, catalogue.bind(op, wanted))
     if name == "comment" and "answers" in given:  # answering a message marks it as seen
         do(desk, "seen", {"message": given["answers"]})
@@ -108,7 +108,7 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     return {"said": act.said, "answer": answered}
 
 
-def _commented(wanted: dict[str, Any]) -> dict[str, Any]:
+def _comment_message(wanted: dict[str, Any]) -> dict[str, Any]:
     """The message for a comment: its subject is the comment's first line."""
     first = str(wanted.get("body", "")).strip().partition("\n")[0]
     if not first:

@@ -53,12 +53,12 @@ class Pages:
         routes = [
             Route("/", self._home),
             Route("/live", self._live),
-            Route("/live/now", self._now),
+            Route("/live/now", self._cursor),
             Route("/static/{name}", self._asset),
             Route("/act/{name}", self._act, methods=["POST"]),
             *(Route(f"/{name}", self._page, name=name) for name in pages.TITLES),
         ]
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: self._nowhere})
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: self._not_found})
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -94,12 +94,12 @@ class Pages:
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ASSETS:
-            return await self._nowhere(request, None)
+            return await self._not_found(request, None)
         kept = {"cache-control": "private, max-age=31536000, immutable"}  # the address changes with the content
         return Response(rendering.asset(name), media_type=ASSETS[name], headers=kept)
 
-    async def _nowhere(self, request: Request, _: Exception | None) -> Response:
-        return self._said(request, 404, "NOT_FOUND", "there is no such page", "choose one of the pages linked below")
+    async def _not_found(self, request: Request, _: Exception | None) -> Response:
+        return self._error(request, 404, "NOT_FOUND", "there is no such page", "choose one of the pages linked below")
 
     # -- live updates
 
@@ -107,7 +107,7 @@ class Pages:
         known = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(self.live.events(known), media_type="text/event-stream")
 
-    async def _now(self, _: Request) -> Response:
+    async def _cursor(self, _: Request) -> Response:
         """The current cursor, for browsers that have lost the event stream."""
         return JSONResponse({"cursor": await self.live.look()})
 
@@ -117,7 +117,7 @@ class Pages:
         name = request.path_params["name"]
         try:
             given = acts.form(await _body(request))
-            back = _here(given.pop("back", "/"))
+            back = _local_path(given.pop("back", "/"))
             done = await self._actor.do(lambda desk: acts.do(desk, name, given))
         except BbError as refusal:
             return self._refused(request, refusal)
@@ -135,16 +135,16 @@ class Pages:
         status = 413 if isinstance(refusal, TooLarge) else STATUS.get(refusal.exit_status, 500)
         if FOR_SCRIPTS in request.headers:
             return JSONResponse(envelope.failure(request.url.path, refusal), status)
-        return self._said(request, status, refusal.code, refusal.message, refusal.hint)
+        return self._error(request, status, refusal.code, refusal.message, refusal.hint)
 
     def _bug(self, request: Request, error: Exception) -> Response:
         """Report a bug: the traceback on stderr, a short message on the page."""
         text = "".join(traceback.format_exception(error))
         sys.stderr.write("\n".join(map(harmless, secret_patterns.masked(text).splitlines())) + "\n")
         code, hint = "INTERNAL_ERROR", "report it with the output in the terminal; everything recorded is safe"
-        return self._said(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
+        return self._error(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
 
-    def _said(self, request: Request, status: int, code: str, message: str, hint: str | None) -> Response:
+    def _error(self, request: Request, status: int, code: str, message: str, hint: str | None) -> Response:
         about: dict[str, Any] = {"code": code, "message": message, "hint": hint}
         if FOR_SCRIPTS in request.headers:
             return JSONResponse({"ok": False, "command": request.url.path, "data": None, "error": about}, status)
@@ -161,7 +161,7 @@ async def _body(request: Request) -> bytes:
     return bytes(found)
 
 
-def _here(address: str) -> str:
+def _local_path(address: str) -> str:
     """ADDRESS if it is a local path, else `/`: a redirect must not lead to another site."""
     is_ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if is_ours and address.isascii() else "/"

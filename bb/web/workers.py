@@ -30,9 +30,9 @@ class Worker:
 
     async def do(self, what: Callable[[Desk], T]) -> T:
         """Run WHAT with the desk on the worker's thread; its result."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, what)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, what)
 
-    def _done(self, what: Callable[[Desk], T]) -> T:
+    def _run(self, what: Callable[[Desk], T]) -> T:
         if self._desk is not None and not os.path.isdir(self._desk.place.store):
             self._close()  # the ledger it had open was removed
         if self._desk is None:

@@ -204,8 +204,8 @@ class House:
     # -- starting
 
     def _on_terminal(self, group: GroupDesk, actor: Actor) -> OnTerminal:
-        stands = group.group()
-        scope = actor.profile.default_scope_key or stands.active_scope
+        state = group.group()
+        scope = actor.profile.default_scope_key or state.active_scope
         where = group.known.scopes.get(scope)
         if where is None:
             raise ActorStartFailed(f"{actor.id} has no directory to work in", reason="no_scope")
@@ -215,7 +215,7 @@ class House:
             group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended, self._has_typed
         )
         session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
-        title = delivery.clean(stands.title)
+        title = delivery.clean(state.title)
         own = prompts.read(self._home, group.id, ("preamble",)).get("preamble", "")
         session.queue.preamble = "\n".join([PREAMBLE.format(actor=actor.id, role=actor.role, title=title), own]).strip()
         return session
@@ -236,7 +236,7 @@ class House:
             self._children.remove(child.group, child.actor)
             how = {"was_left_running": left.is_running}
             self._log.warning(f"{child.actor} of {child.group} was still recorded as started by the last daemon")
-            self._note(child.group, child.actor, how)
+            self._record_end(child.group, child.actor, how)
         for known in knowns.everything(self._home):
             self._resume(known.group_id)
 
@@ -266,12 +266,12 @@ class House:
         self._forget_child(session)
         how = {"status": ended.status, "signal": ended.signal, "asked_to": is_expected}
         self._log.info(f"{session.actor_id} of {session.group_id} ended: {how}")
-        self._note(session.group_id, session.actor_id, how)
+        self._record_end(session.group_id, session.actor_id, how)
         if not is_expected and not self.is_over:
             if not self.is_running(session.group_id, session.actor_id):
                 shown = {"status": ended.status, "signal": ended.signal, "ts": clock.text(self._desk.now())}
                 self._ended[session.group_id, session.actor_id] = shown
-            self._tell_of(session, ended)
+            self._notify_of_end(session, ended)
 
     def _forget_child(self, session: OnTerminal) -> None:
         """Remove a program from the list of children, unless the actor was restarted meanwhile."""
@@ -281,7 +281,7 @@ class House:
         if listed and listed.pid == session.terminal.pid:
             self._children.remove(session.group_id, session.actor_id)
 
-    def _note(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
+    def _record_end(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
         """Record that a program has ended, and how."""
         self._record(group_id, [Said(EXITED, {"actor_id": actor_id, **how})], f"that {actor_id} ended")
 
@@ -298,7 +298,7 @@ class House:
         except BbError as error:
             self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
 
-    def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
+    def _notify_of_end(self, session: OnTerminal, ended: Ended) -> None:
         by = live_daemon.how_it_ended({"status": ended.status, "signal": ended.signal})
         try:
             group = group_desk.of(self._desk, session.group_id)
@@ -382,12 +382,12 @@ class House:
 
 def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
     """The last lines of a terminal with secrets masked, if the group's settings allow it and TO may see them."""
-    stands, who = group.settings(), session.actor_id
-    visibility, role = str(stands["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
+    settings, who = group.settings(), session.actor_id
+    visibility, role = str(settings["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
     is_visible = permissions.may("terminal.read", by=to, role=role, target=who, visibility=visibility)
-    if not (is_visible and stands["terminal_transcript_notify_tail"]):
+    if not (is_visible and settings["terminal_transcript_notify_tail"]):
         return {}
-    text = session.last_lines(int(stands["terminal_transcript_notify_lines"]))
+    text = session.last_lines(int(settings["terminal_transcript_notify_lines"]))
     return {"terminal_tail": secret_patterns.masked(text)} if text.strip() else {}
 
 
