@@ -5,13 +5,11 @@ An answer that is cut here stays valid JSON and says how much is missing. Long l
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.kernel import json_text
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MOST = 32_000  # characters of one answer, some 8,000 tokens
 # The limits to try in turn: items of a list, characters of a text.

@@ -6,17 +6,13 @@ The menu says which tool replaces a command. A command without a tool is left un
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from bb.attention.acts import tools
 from bb.mcp import menu, schema
+from bb.mcp.menu import Shown
 from bb.ops import catalogue
 from bb.ops.params import Flag
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bb.mcp.menu import Shown
 
 QUOTED = re.compile(r"(`bb [^`]*`)")
 LIST = "tools/list"  # the equivalent of `--help`

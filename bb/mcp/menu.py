@@ -7,12 +7,10 @@ need are accepted but not listed (`hidden`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bb.kernel.record import Record
 from bb.ops import catalogue
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Accepted but not listed: retries, exceptions and details that a refusal or the documentation mentions.
 RARE = frozenset(["key", "allow_secret", "thread", "fallback"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sized
+from typing import Any
+
 from bb.kernel.outside import Outside
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sized
-    from typing import Any
-
-    Step = dict[str, Any]
+Step = dict[str, Any]
 
 MOST = 3
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
@@ -10,18 +12,12 @@ from bb.ledger.journal import kinds
 from bb.ledger.records import policy, standing
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
+from bb.ops.desk.desk import Desk
 from bb.ops.mail import protocol
 from bb.ops.overview import overview, sessions
 from bb.ops.params import invalid
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-
-    Read = Callable[[Desk, str], dict[str, Any]]
+Read = Callable[[Desk, str], dict[str, Any]]
 
 SCHEME = "bb://"
 MOST = 200_000  # characters; larger than a tool's answer, since hosts do not put resources into the context unasked

@@ -7,10 +7,12 @@ bugs into answers, so that no call ends the server.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from typing import Any
 
 from bb.attention.acts import tools
-from bb.attention.acts.tools import BY_ANY_NAME
+from bb.attention.acts.tools import BY_ANY_NAME, Tool
 from bb.attention.turns import queries
 from bb.coordination.agents import callers
 from bb.coordination.agents.callers import NotYourName
@@ -20,6 +22,7 @@ from bb.kernel.record import Record
 from bb.mcp import hints, menu
 from bb.mcp.fitting import MOST, fitted, without_halves
 from bb.mcp.log import note
+from bb.mcp.menu import Shown
 from bb.mcp.next_steps import next_steps
 from bb.ops import catalogue
 from bb.ops.attention import greeting
@@ -30,15 +33,7 @@ from bb.ops.desk.desk import Desk, NoAgent
 from bb.ops.params import InvalidValue, invalid
 from bb.wire import c2a, envelope
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.attention.acts.tools import Tool
-    from bb.mcp.menu import Shown
-
-    Given = dict[str, Any]
+Given = dict[str, Any]
 
 AGENT = "BB_AGENT"
 CHAT_PREFIX = "chat."
