@@ -1,4 +1,4 @@
-"""`python -m bb`, and what the installed `bb` and `beadboard` call."""
+"""`python -m bb`, and the entry point of the installed `bb` and `beadboard`."""
 
 from __future__ import annotations
 

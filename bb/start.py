@@ -1,13 +1,13 @@
-"""How an installed `bb` starts: without `site`, and with the code of a verb read from one file, its *bundle*.
+"""Starts an installed `bb` quickly: without `site`, and with the code of a verb read from one file, its *bundle*.
 
-The launcher (`scripts/installed/bb`) runs the interpreter with `-I -S` and calls `prepare`. Nothing but the standard
-library can be imported then, which is all that hot verbs need. `Packages` adds the environment's packages once a
-command asks for one.
+The launcher (`scripts/installed/bb`) runs the interpreter with `-I -S` and calls `prepare`. At first only the standard
+library can be imported, and hot verbs need nothing else. `Packages` adds the environment's packages when a command
+imports one.
 
-A bundle is a cache like a `.pyc` and lies beside those, in `__pycache__`: whoever can write it can write the code, too.
-It has the modules that a verb imported before, in the order in which they can be executed, so that importing them costs
-neither a search nor a lock each. It is believed if it was made by this very interpreter for this very place, and if no
-source file has changed since. `cli/bundle.py` writes it.
+A bundle is a cache like a `.pyc`, in the same `__pycache__` folder: a user who can write it can also write the code. It
+contains the modules that earlier runs of the verb imported, in the order of their execution, which saves a search and a
+lock for each module. It is used only if the same interpreter made it for the same folder, and if no source file has
+changed since. `cli/bundle.py` writes it.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    # its name, its file, when that was changed, its size, and whether it is a package
+    # name, file, time of its last change, size, and whether it is a package
     Module = tuple[str, str, int, int, bool]
 
 HERE = os.path.dirname(__file__)
-# What a bundle is made for: another interpreter, or a copy of this folder, makes its own.
+# A bundle is valid for one interpreter and one folder. A copy of this folder makes its own.
 MADE_FOR = (sys.version, os.__file__, HERE)
-# What the standard library has on other systems, and what `copy` asks Jython for. With `_` begins what it has in other
-# versions.
+# Names that are never packages: modules of the standard library on other systems, and `org`, which `copy` tries to
+# import for Jython. Modules of other versions begin with `_`.
 NOT_PACKAGES = sys.stdlib_module_names | {"org"}
 NUMBER = 8  # bytes of each of the two numbers at the beginning of a bundle
 OTHERS = "others"  # the bundle of all verbs that are not hot
-# How to start another Python as this one was: without PYTHONPATH and the like, or at least without the directory we are
-# in, where anybody may have put a `bb`.
+# Options to start another Python like this one: without PYTHONPATH and similar variables, or at least without the
+# current directory, which may contain a foreign `bb`.
 ALONE = "-EP" if sys.flags.isolated else "-P"
 
-first: dict[str, tuple[Module, CodeType]] = {}  # what every run of the verb imports
-# What only some runs of the verb import, and where in the bundle its code is; of no length where it is in C.
+first: dict[str, tuple[Module, CodeType]] = {}  # imported by every run of the verb
+# Imported by some runs of the verb: module, offset and length of its code in the bundle. The length of a C module is 0.
 later: dict[str, tuple[Module, int, int]] = {}
-missed: list[str] = []  # modules that had to be looked for in folders
-of_site: set[str] = set()  # modules that `site` and `.pth` files have imported
-_file = -1  # the bundle, which stays open for them
+missed: list[str] = []  # modules that were not in the bundle
+of_site: set[str] = set()  # modules that `site` and `.pth` files imported
+_file = -1  # the bundle, kept open for `later`
 
 
 def prepare(program: str, words: list[str]) -> None:
-    """Get ready to be `bb WORDS`, called as PROGRAM."""
-    gc.disable()  # importing makes no garbage; `main` says from when on to look for some
+    """Prepare the interpreter to run `bb WORDS`, called as PROGRAM."""
+    gc.disable()  # imports create no garbage; `main` enables the collector again
     sys.argv = [program, *words]
     sys.path.append(os.path.dirname(HERE))
     sys.meta_path.insert(len(sys.meta_path) - 1, Bundled)
@@ -67,12 +67,12 @@ def prepare(program: str, words: list[str]) -> None:
 
 
 def path(verb: str) -> str:
-    """Where the bundle of a verb lies."""
+    """The path of a verb's bundle."""
     return os.path.join(HERE, "__pycache__", f"{verb}.{sys.implementation.cache_tag}.bundle")
 
 
 def _open(bundle: str, verbs: list[str]) -> None:
-    """Take note of what is in a bundle, if that is to be believed, and is not for others than these VERBS."""
+    """Read a bundle's table of contents, if the bundle is valid and may be used for these VERBS."""
     global _file  # noqa: PLW0603  (a process starts once)
     try:
         _file = os.open(bundle, os.O_RDONLY | os.O_CLOEXEC)
@@ -81,26 +81,26 @@ def _open(bundle: str, verbs: list[str]) -> None:
             int.from_bytes(numbers[:NUMBER], "big"), int.from_bytes(numbers[NUMBER:], "big")
         )
         modules = [each for part, _, _ in parts for each in part]
-        # A number below 3 is that of a standard stream which is closed.
+        # A file number below 3 belongs to a standard stream that was closed.
         is_ours = made_for == MADE_FOR and not_for.isdisjoint(verbs)
         if _file > 2 and is_ours and all(map(is_current, modules)):
-            # In parts: memory that was read into is used again for the next one, which is faster than new memory.
+            # Read in parts, so that each part reuses the memory of the one before, which is faster than new memory.
             codes = [code for _, at, length in parts for code in _read(at, length)]
             first.update((module[0], (module, code)) for module, code in zip(modules, codes, strict=True))
             later.update(others)
             return
     except (OSError, EOFError, ValueError, TypeError, OverflowError, MemoryError):
-        pass  # whatever it is, it is no bundle
+        pass  # not a valid bundle
     if _file >= 0:
         os.close(_file)
 
 
 def _read(at: int, length: int) -> Any:
-    return marshal.loads(os.pread(_file, length, at))  # noqa: S302  (as believable as a .pyc)
+    return marshal.loads(os.pread(_file, length, at))  # noqa: S302  (trusted like a .pyc)
 
 
 def is_current(module: Module) -> bool:
-    """Whether a module's file has not changed. Its `ctime` says so: installers may set the `mtime` as they like."""
+    """Whether a module's file is unchanged, judged by its `ctime`: installers may set any `mtime`."""
     try:
         found = os.stat(module[1])
     except OSError:
@@ -109,9 +109,9 @@ def is_current(module: Module) -> bool:
 
 
 def _import(name: str) -> None:
-    """Import a module whose own imports are there already, by a shorter way than Python's."""
+    """Import a module whose own imports are loaded already. This is faster than Python's import."""
     parent, _, child = name.rpartition(".")
-    if parent and parent not in sys.modules:  # its package imports it
+    if parent and parent not in sys.modules:  # import its package the usual way
         __import__(name)
         return
     module, code = first[name]
@@ -137,11 +137,11 @@ def _spec(module: Module, loader: SourceFileLoader | ExtensionFileLoader) -> Mod
 
 
 class Bundled:
-    """Finds modules in the bundle, and notes what is not there. It is asked before folders are searched."""
+    """Finds modules in the bundle, and records modules that it lacks. Runs before folders are searched."""
 
     @staticmethod
     def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
-        """The spec of a module that is in the bundle."""
+        """The spec of a module in the bundle."""
         if name in first:
             return _spec(first[name][0], FromBundle(name, first[name][0][1]))
         if name not in later or not is_current(later[name][0]):
@@ -152,14 +152,14 @@ class Bundled:
 
 
 class FromBundle(SourceFileLoader):
-    """Loads a module's code from the bundle, and all else from its file."""
+    """Loads a module's code from the bundle, and everything else from its file."""
 
     def get_code(self, fullname: str) -> CodeType | None:
         return code(fullname)
 
 
 def code(name: str) -> CodeType:
-    """The code of a module that is in the bundle."""
+    """The code of a module in the bundle."""
     if name in first:
         return first[name][1]
     _, at, length = later[name]
@@ -168,7 +168,7 @@ def code(name: str) -> CodeType:
 
 
 class Packages:
-    """Adds the environment's packages when something is imported that is nowhere else. It is asked last."""
+    """Adds the environment's packages when an import finds nothing elsewhere. Runs last."""
 
     @staticmethod
     def find_spec(name: str, folders: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
@@ -180,7 +180,7 @@ class Packages:
 
 
 def _add_packages() -> None:
-    """Do what the interpreter does without `-S`: add the environment's packages, and those beside bb."""
+    """Add the environment's packages, as the interpreter does without `-S`, and the packages beside bb."""
     import site  # noqa: PLC0415
 
     sys.meta_path.remove(Packages)

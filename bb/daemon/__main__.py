@@ -1,4 +1,4 @@
-"""`python -m bb.daemon`: be the daemon, in the foreground."""
+"""`python -m bb.daemon`: run the daemon in the foreground."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 
 
 def main() -> int:
-    """Serve until told to end; the exit status."""
+    """Serve until asked to stop; the exit status."""
     written = os.environ.get(IDLE, "")
     try:
         idle = float(written) if written else None
     except ValueError:
-        sys.stderr.write(f"Error: [INVALID_VALUE] {IDLE} is a number of seconds, not {harmless(written[:40])!r}\n")
+        sys.stderr.write(f"Error: [INVALID_VALUE] {IDLE} must be a number of seconds, not {harmless(written[:40])!r}\n")
         return 2
     try:
         Daemon(os.environ, idle).run()

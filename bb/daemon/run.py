@@ -1,4 +1,4 @@
-"""A daemon from beginning to end."""
+"""Starts and stops the daemon."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bb.daemon.clients.connection import Connection
 
-LAST_WORDS = 8.0  # seconds that programs have to end in, before the daemon does
+LAST_WORDS = 8.0  # seconds for programs to end before the daemon exits
 CHECK_IDLE = 1.0
 
 
@@ -36,13 +36,13 @@ class Daemon:
 
     def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
         self.home = knowns.home(env)
-        # Whoever started the daemon is not whoever asks it.
+        # The agent that started the daemon is not the caller of its requests.
         self._env = {name: value for name, value in callers.without(env).items() if name != "BB_AGENT"}
         self._idle_seconds = idle_seconds
         self.endpoint = Endpoint(self.home, env)
 
     def run(self) -> None:
-        """Serve until somebody ends it. Refuses where another daemon does already."""
+        """Serve until asked to stop. Refused if another daemon is running."""
         self.endpoint.claim()
         try:
             self._serve()
@@ -60,7 +60,7 @@ class Daemon:
         desk.live = house
         house.when_started = Automation(loop, desk, streams, house, log).attend
         log.level = str(house.observability()["log_level"])
-        self._heed_signals()  # whoever finds us may want us to end
+        self._heed_signals()  # before clients can find the daemon, since one may stop it at once
         listener = self.endpoint.listen(desk.now())
         self._server = Server(loop, listener, desk, streams, log, self._upgrade, self.endpoint.token)
         for warning in self.endpoint.warnings:
@@ -108,7 +108,7 @@ class Daemon:
             self._loop.end()
 
     def _end(self, log: Log) -> None:
-        """Answer who has asked, stop what runs, and go."""
+        """Answer pending requests, stop all programs and exit."""
         self._server.close()
         self._streams.close()
         self._house.close()

@@ -1,4 +1,4 @@
-"""`python -m bb.mcp`: what `bb mcp` becomes."""
+"""`python -m bb.mcp`: the process that `bb mcp` executes."""
 
 import sys
 

@@ -1,21 +1,18 @@
-"""Making an answer fit: a model pays for every character it is told, and hosts cut what is too long wherever they like.
+"""Shortens an answer to a maximum size. Models pay for every character, and hosts cut long answers anywhere.
 
-What is too long is cut here instead, so that it stays JSON and says what is missing: long lists first lose their ends,
-and long texts theirs.
+An answer that is cut here stays valid JSON and says how much is missing. Long lists and long texts lose their ends.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 MOST = 32_000  # characters of one answer, some 8,000 tokens
-# How many items a list may have, and how many characters a text, until all of it fits.
+# The limits to try in turn: items of a list, characters of a text.
 STEPS = ((500, 4_000), (100, 2_000), (50, 1_000), (25, 500), (12, 300), (5, 300), (2, 300), (1, 300))
 
 
@@ -23,11 +20,11 @@ class AnswerTooLarge(Refused):
     """The answer is too large."""
 
     code = "ANSWER_TOO_LARGE"
-    hint = "ask for less at once"
+    hint = "request fewer items"
 
 
 def fitted(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
-    """ANSWER in at most so many characters; what had to be left out is counted in `left_out`."""
+    """ANSWER in at most MOST characters; `left_out` counts the removed items and characters."""
     if len(json_text.dumps(answer)) <= most:
         return answer
     for items, characters in STEPS:
@@ -52,10 +49,10 @@ def _cut(value: Any, items: int, characters: int, left_out: dict[str, int]) -> A
 
 
 def as_text(answer: object) -> str:
-    """ANSWER as JSON that a terminal can show: whatever it would obey stands there as an escape of JSON's own.
+    """ANSWER as JSON that is safe to show on a terminal: control characters are written as JSON escapes.
 
-    JSON itself only escapes what is below a space. What reverses the direction of writing, or starts a command in the
-    upper half of Latin-1, a host would print as it is.
+    JSON itself escapes only characters below the space. Bidirectional overrides and C1 control characters would reach
+    the terminal unchanged.
     """
     text = json_text.dumps(answer)
     if text.isascii() and text.isprintable():
@@ -68,11 +65,11 @@ def _escaped(character: str) -> str:
 
 
 def without_halves(answer: dict[str, Any]) -> dict[str, Any]:
-    """ANSWER without halves of surrogate pairs, which are no text and which nobody can send: of what was asked, say."""
+    """ANSWER without lone surrogates, which cannot be encoded as UTF-8. They may come from the request."""
     text = json_text.dumps(answer)
     try:
         text.encode()
     except UnicodeEncodeError:
-        found: dict[str, Any] = json_text.loads(text.encode("utf-8", "replace").decode())
-        return found
+        repaired: dict[str, Any] = json_text.loads(text.encode("utf-8", "replace").decode())
+        return repaired
     return answer

@@ -1,45 +1,42 @@
-"""Hints for who has tools and perhaps no shell: where a refusal names a command that one of the tools stands for, that
-tool is named. Which one that is, the menu says; a command that no tool stands for stays as it is.
+"""Rewrites hints for MCP callers, which may have no shell: a quoted command becomes the tool that replaces it.
+
+The menu says which tool replaces a command. A command without a tool is left unchanged.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from bb.attention.acts import tools
 from bb.mcp import menu, schema
+from bb.mcp.menu import Shown
 from bb.ops import catalogue
 from bb.ops.params import Flag
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bb.mcp.menu import Shown
-
 QUOTED = re.compile(r"(`bb [^`]*`)")
-LIST = "tools/list"  # what says of tools what `--help` says of commands
+LIST = "tools/list"  # the equivalent of `--help`
 
 
 def told(hint: str) -> str:
-    """HINT with arguments for options, and with tools for the commands that are quoted in it."""
-    return "".join(_instead(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
+    """HINT with argument names instead of options, and tools instead of quoted commands."""
+    return "".join(_tool_for(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
 
 
-def _instead(quoted: str) -> str:
-    """The tool to be called instead of a QUOTED command, and with what; the command itself where there is none."""
+def _tool_for(quoted: str) -> str:
+    """The tool and arguments that replace a QUOTED command; the command itself if no tool does."""
     _, *words = quoted.strip("`").split()
-    for verb, shown, choice in _stood_for():
+    for verb, shown, choice in _replaced_commands():
         if words[: len(verb)] == verb:
             rest = words[len(verb) :]
-            given = [*choice, *_given(rest, shown)]
+            given = [*choice, *_arguments(rest, shown)]
             name = LIST if "--help" in rest else shown.name
             return f"`{name}`" + (f" with {', '.join(given)}" if given and name != LIST else "")
     return quoted
 
 
-def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
-    """Each command that a tool stands for, by its words; the tool; and the choice that makes it do just that."""
+def _replaced_commands() -> Iterator[tuple[list[str], Shown, list[str]]]:
+    """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
     for shown in menu.MENU:
         for choice, op in shown.ops.items():
             yield catalogue.find(op).words.split(), shown, [f"{shown.chooses} {choice}"] if choice else []
@@ -50,8 +47,8 @@ def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
         yield [group, name], menu.CHAT, [f"tool {name}"]
 
 
-def _given(words: Sequence[str], shown: Shown) -> Iterator[str]:
-    """What the WORDS behind a verb give, as far as the tool takes it."""
+def _arguments(words: Sequence[str], shown: Shown) -> Iterator[str]:
+    """The arguments in the WORDS after a verb that the tool accepts."""
     takes = {
         parameter.option: parameter
         for op in shown.ops.values()

@@ -1,8 +1,7 @@
-"""Streamable HTTP, for hosts that connect instead of starting a server: on this machine alone, and with a token.
+"""Streamable HTTP, for hosts that connect instead of starting a server. Serves on loopback only, with a token.
 
-Whoever can reach the port is not yet somebody who may act: other users of the machine can, and so can any web page that
-a browser here has open. So every request shows a token that only this user can read, and names the address it was made
-for; a page has neither.
+Other users of the machine can reach the port, and so can any web page in a local browser. Every request must therefore
+carry a token that only this user can read, and the server's own address in the Host header. A web page has neither.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 TOKEN = "mcp-token"  # noqa: S105  (the name of a file)
 OWNER_ONLY = 0o600
-LAST_WORDS = 2  # seconds that those who are connected have when it ends
+LAST_WORDS = 2  # seconds for open connections at shutdown
 MOST_SESSIONS = 256
 
 
@@ -51,7 +50,7 @@ def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool)
         url = f"http://{LOOPBACK}:{at}{PATH}"
         if as_json:
             say(envelope.success("mcp", {"url": url, "token_file": path, "pid": os.getpid()}))
-        note(f"MCP is served at {url}", f"the bearer token is in {path}")
+        note(f"serving MCP at {url}", f"the bearer token is in {path}")
         config = uvicorn.Config(
             app(toolbox, at, token),
             http=Limited,
@@ -65,7 +64,7 @@ def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool)
 
 
 def app(toolbox: Toolbox, port: int, token: str) -> App:
-    """What answers requests that were made for this PORT, and that show the TOKEN."""
+    """The application. It accepts only requests addressed to this PORT that carry the TOKEN."""
     names = [f"{host}:{port}" for host in (LOOPBACK, "localhost")]
     checks = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inner = server(toolbox).streamable_http_app(
@@ -75,7 +74,7 @@ def app(toolbox: Toolbox, port: int, token: str) -> App:
 
 
 class Guarded:
-    """Lets through what shows the token."""
+    """Lets through requests that carry the token."""
 
     def __init__(self, inner: App, token: str) -> None:
         self._inner, self._wanted = inner, f"Bearer {token}".encode()
@@ -86,7 +85,7 @@ class Guarded:
         elif scope["type"] == "http":
             headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b"a bearer token is wanted\n"})
+            await send({"type": "http.response.body", "body": b"a bearer token is required\n"})
         else:
             await send({"type": "websocket.close"})
 
@@ -96,7 +95,7 @@ class Guarded:
 
 
 def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
-    """Where the token is kept: beside the ledger, which is in no commit; outside any repository, at home."""
+    """The path of the token file: beside the ledger, outside the work tree; without a repository, in bb's home."""
     try:
         place = toolbox.desk().place
     except NotFound:
@@ -105,15 +104,15 @@ def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
 
 
 def made(path: str) -> str:
-    """The token in the file at PATH, made when there is none. Only its owner can read it."""
+    """The token in the file at PATH, created if missing. Only the owner can read the file."""
     disk.make_private_folder(os.path.dirname(path))
-    if not disk.read_small(path) or not _is_own(path):  # another user would know what is in it
+    if not disk.read_small(path) or not _is_own(path):  # another user would know the token
         disk.replace(path, f"{secrets.token_urlsafe(32)}\n".encode(), mode=OWNER_ONLY)
-    with contextlib.suppress(OSError):  # of a file system that has no owners
+    with contextlib.suppress(OSError):  # the file system has no owners
         os.chmod(path, OWNER_ONLY)
     return (disk.read_small(path) or b"").decode("ascii", "replace").strip()
 
 
 def _is_own(path: str) -> bool:
-    """Whether a file is this user's."""
+    """Whether this user owns the file."""
     return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()

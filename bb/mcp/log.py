@@ -1,4 +1,4 @@
-"""What the server tells whoever looks after it; on stdin and stdout only the protocol is spoken."""
+"""The server's messages for its operator, on stderr. Stdin and stdout carry only the protocol."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def report(what: str, error: Exception) -> None:
-    """A bug of ours, told to whoever looks after the server: what was asked and where it broke, and no secrets."""
+    """Report a bug on stderr: the call and the traceback, with secrets masked."""
     trace = secret_patterns.masked("".join(traceback.format_exception(error)))
-    note(f"bb ran into a bug, at {what[:200]}:", *trace.split("\n"))
+    note(f"bb ran into a bug in {what[:200]}:", *trace.split("\n"))
 
 
 def note(*lines: str) -> None:
-    """Tell whoever looks after the server. That nobody listens is no reason to stop."""
+    """Write lines to stderr. A closed stderr is ignored."""
     if sys.stderr is None:
         return
     try:
@@ -31,6 +31,6 @@ def note(*lines: str) -> None:
 
 
 def say(document: dict[str, Any]) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     sys.stdout.write(json_text.dumps_ascii(document) + "\n")
     sys.stdout.flush()

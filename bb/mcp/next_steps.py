@@ -1,32 +1,30 @@
-"""What an agent does best next, from what is known of it: as calls of tools, the most urgent first."""
+"""Suggests an agent's next steps as tool calls, the most urgent first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sized
+from typing import Any
+
 from bb.kernel.outside import Outside
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sized
-    from typing import Any
-
-    Step = dict[str, Any]
+Step = dict[str, Any]
 
 MOST = 3
 
 
 def next_steps(known: Mapping[str, Any], asked: Sized) -> list[Step]:
-    """What to do next: KNOWN is what `bb resume` answers, ASKED the chat events that oblige the agent."""
+    """The next steps. KNOWN is the answer of `bb resume`; ASKED are the chat events that the agent must answer."""
     steps = list(_steps(Outside(known), len(asked)))
-    return steps[:MOST] or [_step("status", "Nothing waits for you: see who holds what, and reserve before you edit.")]
+    return steps[:MOST] or [_step("status", "Nothing is waiting. See who holds what; reserve before you edit.")]
 
 
 def _steps(known: Outside, asked: int) -> Iterator[Step]:
     if known["liveness"] == "retired":
-        yield _step("session", "This identity is retired: begin under a new name, with a role.")
+        yield _step("session", "This name is retired. Start with a new name and a role.")
         return
     for message in known["to_accept"]:
         doubt = " (unverified)" if message.get("signature") else ""
-        why = f"{message['from']}{doubt} waits for you to accept this, or to say why not."
+        why = f"{message['from']}{doubt} asks you to accept this or say why not."
         yield _step("acknowledge", why, message=message["id"].raw(), **{"as": "accepted"})
     if asked:
         yield _step(
@@ -35,9 +33,9 @@ def _steps(known: Outside, asked: int) -> Iterator[Step]:
     if known["unread"]:
         yield _step("inbox", f"{known['unread']} unread.", state="unread")
     if over := [each["scope"].raw() for each in known["holds"] if each.get("is_expired")]:
-        yield _step("reserve", "Your time there is over: reserve again before you go on.", scope=over)
+        yield _step("reserve", "Your reservation has expired. Renew it before you go on.", scope=over)
     elif known["holds"]:
-        yield _step("release", "Go on with what you hold, and give it back once it is done.")
+        yield _step("release", "Go on with your work. Release the scopes when it is done.")
 
 
 def _count(count: int, what: str) -> str:

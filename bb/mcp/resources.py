@@ -1,7 +1,9 @@
-"""What a host can read: the state of the repository, its sessions, and a single event; each is the answer of an op."""
+"""MCP resources: the repository's status, its sessions and single events. Each is the answer of an op."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
@@ -10,21 +12,15 @@ from bb.ledger.journal import kinds
 from bb.ledger.records import policy, standing
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
+from bb.ops.desk.desk import Desk
 from bb.ops.mail import protocol
 from bb.ops.overview import overview, sessions
 from bb.ops.params import invalid
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-
-    Read = Callable[[Desk, str], dict[str, Any]]
+Read = Callable[[Desk, str], dict[str, Any]]
 
 SCHEME = "bb://"
-MOST = 200_000  # characters; a host that reads a resource keeps it out of the model's sight until it is wanted
+MOST = 200_000  # characters; larger than a tool's answer, since hosts do not put resources into the context unasked
 LONGEST_NAME = 500
 OURS, PUBLIC = "x.bb.", ("actor.", "group.")
 
@@ -33,11 +29,11 @@ class ResourceNotThere(NotFound):
     """There is no such resource."""
 
     code = "RESOURCE_NOT_FOUND"
-    hint = "resources/list and resources/templates/list name them all"
+    hint = "list resources with resources/list and resources/templates/list"
 
 
 class Resource(Record):
-    """One resource; where its address ends in a NAME, one for each."""
+    """One resource, or a template: its address then ends in the variable NAME."""
 
     path: str
     title: str
@@ -51,24 +47,24 @@ class Resource(Record):
 
 
 def _event(desk: Desk, event: str) -> dict[str, Any]:
-    """A protocol event; or one of agents and reservations; or a chat event, as far as whoever asks may see it."""
+    """A protocol event, an event of agents and reservations, or a chat event that the caller may see."""
     try:
         return protocol.show(desk, protocol.EventId(event))
     except protocol.EventNotThere:
         if found := _open_to_all(desk, event):
             return found
-        if not desk.env.get("BB_AGENT"):  # who may see a chat event depends on who asks
+        if not desk.env.get("BB_AGENT"):  # visibility of a chat event depends on the caller
             raise
         return attention.show(desk, Event(event))
 
 
 def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
-    """An event that says nothing of what was said."""
+    """An event that contains no message; None for all others."""
     try:
         found = desk.ledger.event(event)
     except (NotFound, Usage):
         return None
-    is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # not of C2A, nor of CBCL
+    is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # excludes C2A and CBCL events
     if not (is_ours or found.kind.startswith(PUBLIC)):
         return None
     envelope = found.but(unreadable=kinds.unreadable(found)).envelope()
@@ -93,14 +89,14 @@ def _chat(desk: Desk, _: str) -> dict[str, Any]:
 
 
 RESOURCES = (
-    Resource("status", "Status", "Who is here, who holds what, what waits, who collides.", _status),
-    Resource("sessions", "Sessions", "The beads in hand, epic by epic.", _sessions),
-    Resource("chat", "Chat", "What the chat tools of C2A can do here: capabilities, signals, limits, rules.", _chat),
-    Resource("sessions", "Session", "One bead, and all that was said about it.", _session, "bead"),
+    Resource("status", "Status", "Agents, reservations, open mail, incursions.", _status),
+    Resource("sessions", "Sessions", "Beads in progress, by epic.", _sessions),
+    Resource("chat", "Chat", "The C2A chat tools here: capabilities, signals, limits, rules.", _chat),
+    Resource("sessions", "Session", "One bead with its conversation.", _session, "bead"),
     Resource(
         "events",
         "Event",
-        "One event; of a chat, if you may see it.",
+        "One event. A chat event only if you may see it.",
         _event,
         "event_id",
     ),
@@ -108,13 +104,13 @@ RESOURCES = (
 
 
 def read(desk: Desk, uri: str) -> dict[str, Any]:
-    """What stands at URI. What other agents wrote is among it."""
+    """The content of the resource at URI. It contains text from other agents."""
     found, name = find(uri)
     return {"untrusted": True, **found.read(desk, name)}
 
 
 def find(uri: str) -> tuple[Resource, str]:
-    """The resource at URI, and which of those there are."""
+    """The resource at URI, and the value of its variable."""
     path = uri.removeprefix(SCHEME)
     for each in RESOURCES:
         folder, _, name = path.partition("/")
@@ -126,5 +122,5 @@ def find(uri: str) -> tuple[Resource, str]:
 def _plain(name: str) -> str:
     found = unquote(name)
     if len(found) > LONGEST_NAME:
-        raise invalid(f"no name has more than {LONGEST_NAME} characters", "uri")
+        raise invalid(f"a name has at most {LONGEST_NAME} characters", "uri")
     return found

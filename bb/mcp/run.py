@@ -1,4 +1,4 @@
-"""The server as a process: at stdin and stdout for the host that started it, or at a port of this machine."""
+"""The MCP server process: on stdin and stdout for the host that started it, or on a local port."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ USUAL_PORT = 7323
 
 
 class NobodyThere(Usage):
-    """Stdin or stdout is closed, so there is no host to be served."""
+    """Stdin or stdout is closed, so no host is connected."""
 
     code = "NOBODY_THERE"
-    hint = "have an MCP host start it, or serve with --http"
+    hint = "let an MCP host start it, or serve with --http"
 
 
 def main(words: Sequence[str]) -> int:
-    """Serve as WORDS say; the exit status."""
+    """Serve as the arguments WORDS say; the exit status."""
     wanted = _parser().parse_args(words)
     try:
         return _serve(wanted)
@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """What `bb mcp` passes on. People see its help, not this one's."""
+    """The arguments that `bb mcp` passes on. Users see the help of `bb mcp`, not this one."""
     parser = argparse.ArgumentParser(prog="python -m bb.mcp", allow_abbrev=False)
     for flag in ("--http", "--json"):
         parser.add_argument(flag, action="store_true")
@@ -59,11 +59,11 @@ def _serve(wanted: argparse.Namespace) -> int:
     directory = os.path.abspath(wanted.directory or _here())
     env = dict(os.environ) | ({"BB_AGENT": wanted.agent} if wanted.agent else {})
     if os.path.isdir(directory):
-        os.chdir(directory)  # for what is started beside a call
-    logging.getLogger("mcp").setLevel(logging.ERROR)  # what the SDK warns of, it says in the words of whoever asked
+        os.chdir(directory)  # for subprocesses
+    logging.getLogger("mcp").setLevel(logging.ERROR)  # its warnings quote the requests
     toolbox = Toolbox(directory, env, report)
     if wanted.http:
-        from bb.mcp import http  # noqa: PLC0415  (whoever is served on stdin needs no web server)
+        from bb.mcp import http  # noqa: PLC0415  (stdio needs no web server)
 
         return http.serve(toolbox, env, wanted.port, as_json=wanted.json)
     _serve_stdio(toolbox)
@@ -73,16 +73,16 @@ def _serve(wanted: argparse.Namespace) -> int:
 def _here() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # every call is refused then, and says so
+    except FileNotFoundError:  # every call is then refused with NO_SUCH_DIRECTORY
         return os.environ.get("PWD", os.curdir)
 
 
 def _serve_stdio(toolbox: Toolbox) -> None:
-    """Serve whoever started us, until it closes our stdin."""
+    """Serve the host until it closes stdin."""
     if sys.stdin is None or sys.stdout is None:
         raise NobodyThere
-    gc.disable()  # half a second of imports leaves nothing to throw away, and looking for it takes a tenth of that
-    import anyio  # noqa: PLC0415  (after the words are known to be right)
+    gc.disable()  # the imports create no garbage; collecting during them costs a tenth of the start-up time
+    import anyio  # noqa: PLC0415  (after the arguments were checked)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from bb.mcp.server import server  # noqa: PLC0415
@@ -90,7 +90,7 @@ def _serve_stdio(toolbox: Toolbox) -> None:
 
     gc.freeze()
     gc.enable()
-    # Whoever waits for the next line of stdin cannot be interrupted. All that was answered is on the disk.
+    # The thread that reads stdin cannot be interrupted. Everything that was answered is on disk.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     serving = server(toolbox)
 
@@ -101,7 +101,7 @@ def _serve_stdio(toolbox: Toolbox) -> None:
     try:
         anyio.run(serve)
     except* BrokenPipeError:
-        note("the host is gone")
+        note("the host disconnected")
 
 
 def _refuse(refusal: BbError, *, as_json: bool) -> None:

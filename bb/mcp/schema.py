@@ -1,4 +1,4 @@
-"""From the kinds of an op's parameters to JSON Schema, in as few words as will do."""
+"""Converts an op's parameters to a short JSON Schema."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-ONLY_TYPED = "; `-` reads it from stdin"  # what is true of a command line alone
+ONLY_TYPED = "; `-` reads it from stdin"  # applies only to the command line
 WHO = "Your agent id, such as amber-otter."
-ROLE = "Your role, such as builder: registers you if you are new."
-WORTH_SAYING = 10_000  # characters; a limit beyond that is met by accident only
+ROLE = "Your role, such as builder. Registers a new agent."
+WORTH_SAYING = 10_000  # characters; larger limits are not listed, since calls rarely reach them
 NEEDED = "*"
 
 
 def listed(shown: Shown, *, names_caller: bool) -> dict[str, Any]:
-    """A tool as `tools/list` has it. It NAMES its CALLER where the server does not know who that is."""
+    """A tool as listed by `tools/list`. NAMES_CALLER: the tool has an argument for the calling agent."""
     return {
         "name": shown.name,
         "description": chat_about() if shown is menu.CHAT else _about(shown),
@@ -64,13 +64,13 @@ def _object(properties: Schema, needed: list[str]) -> Schema:
 
 
 def _parameters(ops: Iterable[Op], shown: Shown) -> list[Parameter]:
-    """What the ops take that is listed, each once."""
+    """The listed parameters of the ops, without duplicates."""
     found = {each.name: each for op in ops for each in op.parameters if each.name not in shown.hidden}
     return list(found.values())
 
 
 def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:
-    """The choice that alone goes with a parameter; empty where all do."""
+    """The only choice that has the parameter; empty if all choices have it."""
     takes = [choice for choice, op in ops.items() if parameter.name in op.by_name]
     return "" if len(takes) == len(ops) else takes[0]
 
@@ -78,7 +78,7 @@ def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:
 def _is_needed(name: str, shown: Shown, ops: Iterable[Op]) -> bool:
     if name == shown.chooses or name in shown.needs:
         return True
-    if name in menu.CALLERS:  # who asks what everybody may know need not say so, and a new agent has no name yet
+    if name in menu.CALLERS:  # `check` answers every caller, and a new agent has no name yet
         return shown is not menu.SESSION and shown.name != "check"
     return all(name in op.by_name and op.by_name[name].is_required for op in ops)
 
@@ -117,7 +117,7 @@ def _of_text(kind: type[Text]) -> Schema:
 
 
 def _one_of(words: Iterable[str]) -> Schema:
-    return {"type": "string", "enum": list(words)}  # some models' own interfaces insist on the type
+    return {"type": "string", "enum": list(words)}  # some model APIs require the type
 
 
 def _default(parameter: Parameter) -> Any:
@@ -127,7 +127,7 @@ def _default(parameter: Parameter) -> Any:
 
 
 def said(about: str) -> str:
-    """What a parameter means, as somebody must read it who types no options."""
+    """A parameter's description with argument names instead of command-line options."""
     return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), about.replace(ONLY_TYPED, ""))
 
 
@@ -135,9 +135,9 @@ def said(about: str) -> str:
 
 
 def chat_about() -> str:
-    """The tools of C2A in a line each: what they take, from their own declaration."""
+    """One line for each C2A tool, with its arguments from its declaration."""
     lines = [f"{_short(tool)}({_takes(tool)}): {tool.about}" for tool in tools.TOOLS.values()]
-    return "\n".join([f"Chat tools of C2A, by name and arguments ({NEEDED} is needed):", *lines])
+    return "\n".join([f"C2A chat tools with their arguments ({NEEDED} = required):", *lines])
 
 
 def _chat(names_caller: bool) -> Schema:
@@ -161,7 +161,7 @@ def _takes(tool: Tool) -> str:
 
 
 def _values(schema: Schema) -> str:
-    """What an argument may be, where that is not plain text."""
+    """The form of an argument, unless it is plain text."""
     if "properties" in schema:
         return "{" + ", ".join(schema["properties"]) + "}"
     if schema["type"] == "array":

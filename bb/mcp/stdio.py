@@ -1,8 +1,7 @@
-"""A host's streams, so that what it asked before its last word is still answered.
+"""Stream wrappers that answer requests read before EOF.
 
-A script that pipes its requests closes stdin behind the last of them, while that is still worked at. The SDK takes the
-end for a hang-up and calls off whatever is under way; here the end is passed on once all is answered, or not much
-later: a host that ends us does not wait for long.
+A script that pipes its requests closes stdin while the last one is still running. The SDK would cancel it at EOF. Here
+EOF is passed on when all requests are answered, or after a short time: a host that stops the server does not wait long.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
 
     Read = SessionMessage | Exception
 
-LAST_WORDS = 1.5  # seconds; hosts wait for two before they end us otherwise
+LAST_WORDS = 1.5  # seconds; hosts kill the server after two
 
 
 def lingering(reading: ReadStream[Read], writing: WriteStream[SessionMessage]) -> tuple[Reading, Writing]:
-    """The same two streams, which know of each other."""
+    """The two streams, wrapped so that they share the set of unanswered requests."""
     unanswered = Unanswered()
     return Reading(reading, unanswered), Writing(writing, unanswered)
 
 
 class Unanswered:
-    """The requests that wait for an answer."""
+    """The requests without an answer."""
 
     def __init__(self) -> None:
         self._ids: set[Any] = set()
@@ -54,7 +53,7 @@ class Unanswered:
         self._fewer.set()
 
     async def settled(self) -> None:
-        """Wait until nothing is left to answer, or for so long as a host would wait."""
+        """Wait until all requests are answered, at most LAST_WORDS."""
         with anyio.move_on_after(LAST_WORDS):
             while self._ids:
                 self._fewer = anyio.Event()
@@ -62,7 +61,7 @@ class Unanswered:
 
 
 class _Wrapped:
-    """What every stream can do."""
+    """The methods common to both streams."""
 
     def __init__(self, inner: Any, unanswered: Unanswered) -> None:
         self._inner = inner
@@ -82,7 +81,7 @@ class _Wrapped:
 
 
 class Reading(_Wrapped):
-    """What the host says."""
+    """Messages from the host."""
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -109,7 +108,7 @@ class Reading(_Wrapped):
 
 
 class Writing(_Wrapped):
-    """What it is told."""
+    """Messages to the host."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)

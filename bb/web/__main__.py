@@ -1,4 +1,4 @@
-"""`python -m bb.web serve PORT` and `python -m bb.web report FILE`: what `bb web` and `bb report` become."""
+"""`python -m bb.web serve PORT` and `python -m bb.web report FILE`: the processes behind `bb web` and `bb report`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class TwoDocuments(Usage):
-    """Standard output can take the report, or what is said about it, but not both."""
+    """Standard output can take either the report or the JSON result, not both."""
 
     code = "TWO_DOCUMENTS"
-    hint = "leave --json out, or name a file with --output"
+    hint = "omit --json, or name a file with --output"
 
 
 INTERRUPTED = 130
@@ -27,7 +27,7 @@ OPEN, JSON = "--open", "--json"
 
 
 def main(words: list[str]) -> int:
-    """Do what WORDS say; the exit status."""
+    """Run the command in WORDS; the exit status."""
     verb, argument, *options = words
     commands: dict[str, Callable[[], int]] = {
         "serve": lambda: _serve(argument, options),
@@ -54,7 +54,8 @@ def _serve(port: str, options: list[str]) -> int:
         if JSON in options:
             _print(json_text.dumps_ascii(envelope.success("web", {"url": address, "port": port, "pid": os.getpid()})))
         else:
-            _print(f"The pages are at {address}\nThis address is for you only. Ctrl-C ends it.")
+            _print(f"Serving the pages at {address}")
+            _print("Keep this address private: it contains your access token. Press Ctrl-C to stop.")
 
     serving.serve(os.getcwd(), os.environ, int(port) if port else None, begun, opens=OPEN in options)
     return 0

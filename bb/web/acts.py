@@ -1,7 +1,7 @@
-"""What a person does on a page: each act is an op, called as `user` whatever the form says.
+"""The forms on the pages. Each act calls an op as the person (`user`).
 
-An act is a table: which op it is, which fields of the form it takes, and what it says of itself. No field can name who
-acts, so nothing on a page is ever done in an agent's name.
+A table names the op of each act, the form fields that it accepts, and its confirmation. No field can name the author,
+so a page never acts in an agent's name.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ SUBJECT = 80  # characters of a comment's first line
 
 
 class UnknownAct(NotFound):
-    """There is no such act."""
+    """There is no such action."""
 
     code = "UNKNOWN_ACT"
-    hint = "load the page again: it may be from another version of bb"
+    hint = "reload the page: it may come from another version of bb"
 
 
 class InvalidForm(Usage):
-    """That is no form of ours."""
+    """The form data are not valid."""
 
     code = "INVALID_FORM"
-    hint = "load the page again, and repeat what you did"
+    hint = "reload the page and try again"
 
 
 class NothingSaid(Usage):
-    """There is nothing to send."""
+    """The message is empty."""
 
     code = "NOTHING_SAID"
-    hint = "write something first"
+    hint = "write a message first"
 
 
 class Act(Record):
-    """One thing that a person can do: the OP it is, WHO of its parameters is the person, the FIELDS it takes."""
+    """One action: its OP, the parameter WHO that names the author, and the FIELDS that it accepts."""
 
     op: str
     who: str
@@ -59,7 +59,7 @@ class Act(Record):
 ACTS: dict[str, Act] = {
     "seen": Act("agent.read", "agent", ("message",), "Marked as seen."),
     "accepted": Act("agent.ack", "agent", ("message",), "Accepted."),
-    "comment": Act("agent.send", "from", ("to", "bead", "body", "category", "key"), "Said."),
+    "comment": Act("agent.send", "from", ("to", "bead", "body", "category", "key"), "Comment sent."),
     "send": Act("agent.send", "from", ("to", "bead", "subject", "body", "category", "key"), "Sent."),
     "handoff": Act(
         "protocol.handoff", "from", ("to", "bead", "subject", "summary", "next_action", "key"), "Passed on."
@@ -71,13 +71,13 @@ ACTS: dict[str, Act] = {
     "freeze": Act("freeze", "agent", ("scope", "why", "minutes", "key"), "Frozen.", repeated=("scope",)),
     "thaw": Act("thaw", "agent", ("scope", "key"), "Thawed.", repeated=("scope",)),
     "pause": Act("agent.pause", "agent", ("name", "all", "why", "key"), "Paused.", flags=("all",)),
-    "unpause": Act("agent.unpause", "agent", ("name", "all", "key"), "Goes on.", flags=("all",)),
+    "unpause": Act("agent.unpause", "agent", ("name", "all", "key"), "Unpaused.", flags=("all",)),
     "resolve": Act("protocol.resolve", "agent", ("event", "as", "note"), "Settled."),
 }
 
 
 def form(octets: bytes) -> dict[str, str]:
-    """The fields of a form, as a browser sends them; what was left empty is not there."""
+    """The fields of a submitted form, without empty ones."""
     try:
         found = parse_qsl(
             octets.decode("ascii"), strict_parsing=bool(octets), errors="strict", max_num_fields=MOST_FIELDS
@@ -85,14 +85,14 @@ def form(octets: bytes) -> dict[str, str]:
     except ValueError as error:
         raise InvalidForm from error
     if len({name for name, _ in found}) < len(found):
-        raise InvalidForm("a field is there twice")
+        raise InvalidForm("a field occurs twice")
     return {name: value.replace("\r\n", "\n") for name, value in found if value}
 
 
 def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Do what the form of that NAME asks for, as the person; what to say of it."""
+    """Perform the action NAME as the person; its confirmation and the op's answer."""
     if name not in ACTS:
-        raise UnknownAct(f"there is no act {name[:40]!r}")
+        raise UnknownAct(f"there is no action {name[:40]!r}")
     act = ACTS[name]
     op = catalogue.find(act.op)
     wanted: dict[str, Any] = {field: given[field] for field in act.fields if field in given}
@@ -100,16 +100,16 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     wanted |= {field: True for field in act.flags if field in wanted}
     wanted[act.who] = ids.PERSON
     if name == "comment":
-        wanted = _commented(wanted)
+        wanted = _comment_message(wanted)
     answered = op.answer(desk, catalogue.bind(op, wanted))
-    if name == "comment" and "answers" in given:  # whoever has answered a message has seen it
+    if name == "comment" and "answers" in given:  # answering a message marks it as seen
         do(desk, "seen", {"message": given["answers"]})
     desk.sync_later()
     return {"said": act.said, "answer": answered}
 
 
-def _commented(wanted: dict[str, Any]) -> dict[str, Any]:
-    """A comment is a message whose subject is its first line."""
+def _comment_message(wanted: dict[str, Any]) -> dict[str, Any]:
+    """The message for a comment: its subject is the comment's first line."""
     first = str(wanted.get("body", "")).strip().partition("\n")[0]
     if not first:
         raise NothingSaid

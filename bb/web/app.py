@@ -1,4 +1,4 @@
-"""The pages and the acts, by their addresses. Everything is rendered here; a browser only needs what it is sent."""
+"""The web application: routes for pages, actions and live updates. All HTML is rendered on the server."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 ASSETS = {"bb.css": "text/css", "bb.js": "text/javascript", "bb.svg": "image/svg+xml"}
-STATUS = {2: 400, 3: 404, 4: 409, 5: 403, 6: 503, 7: 409}  # of a refusal, by its exit status
-LARGEST = 1 << 20  # bytes of a form: what a line of the ledger may hold
-FOR_SCRIPTS = "x-bb-script"  # a header that no form of another site can send
+STATUS = {2: 400, 3: 404, 4: 409, 5: 403, 6: 503, 7: 409}  # exit status of a refusal -> HTTP status
+LARGEST = 1 << 20  # bytes of a form: the size limit of a line of the ledger
+FOR_SCRIPTS = "x-bb-script"  # a header that a form on another site cannot send
 
 
 class TooLarge(Usage):
-    """That is more than a message may hold."""
+    """The form is larger than a message may be."""
 
     code = "FORM_TOO_LARGE"
-    hint = "put it into a file of the repository, and say where it is"
+    hint = "put the text into a file of the repository and send its path"
 
 
 class Pages:
@@ -53,12 +53,12 @@ class Pages:
         routes = [
             Route("/", self._home),
             Route("/live", self._live),
-            Route("/live/now", self._now),
+            Route("/live/now", self._cursor),
             Route("/static/{name}", self._asset),
             Route("/act/{name}", self._act, methods=["POST"]),
             *(Route(f"/{name}", self._page, name=name) for name in pages.TITLES),
         ]
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: self._nowhere})
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: self._not_found})
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -69,7 +69,7 @@ class Pages:
         self._reader.close()
         self._actor.close()
 
-    # -- what is looked at
+    # -- pages
 
     async def _home(self, _: Request) -> Response:
         return RedirectResponse("/sessions", 303)
@@ -94,36 +94,34 @@ class Pages:
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ASSETS:
-            return await self._nowhere(request, None)
-        kept = {"cache-control": "private, max-age=31536000, immutable"}  # its address changes with it
+            return await self._not_found(request, None)
+        kept = {"cache-control": "private, max-age=31536000, immutable"}  # the address changes with the content
         return Response(rendering.asset(name), media_type=ASSETS[name], headers=kept)
 
-    async def _nowhere(self, request: Request, _: Exception | None) -> Response:
-        return self._said(
-            request, 404, "NOT_FOUND", "there is no such page", "the links at the top lead to those there are"
-        )
+    async def _not_found(self, request: Request, _: Exception | None) -> Response:
+        return self._error(request, 404, "NOT_FOUND", "there is no such page", "choose one of the pages linked below")
 
-    # -- what goes on
+    # -- live updates
 
     async def _live(self, request: Request) -> Response:
         known = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(self.live.events(known), media_type="text/event-stream")
 
-    async def _now(self, _: Request) -> Response:
-        """For who cannot keep a line open: where the ledger stands."""
+    async def _cursor(self, _: Request) -> Response:
+        """The current cursor, for browsers that have lost the event stream."""
         return JSONResponse({"cursor": await self.live.look()})
 
-    # -- what is done
+    # -- actions
 
     async def _act(self, request: Request) -> Response:
         name = request.path_params["name"]
         try:
             given = acts.form(await _body(request))
-            back = _here(given.pop("back", "/"))
+            back = _local_path(given.pop("back", "/"))
             done = await self._actor.do(lambda desk: acts.do(desk, name, given))
         except BbError as refusal:
             return self._refused(request, refusal)
-        except ClientDisconnect:  # or it has taken too long to say what it wants: nobody waits for an answer
+        except ClientDisconnect:  # the client left or was too slow to send its request
             return Response(status_code=408)
         except Exception as error:
             return self._bug(request, error)
@@ -131,22 +129,22 @@ class Pages:
             return JSONResponse(envelope.success(f"act {name}", done))
         return RedirectResponse(back, 303)
 
-    # -- what went wrong
+    # -- errors
 
     def _refused(self, request: Request, refusal: BbError) -> Response:
         status = 413 if isinstance(refusal, TooLarge) else STATUS.get(refusal.exit_status, 500)
         if FOR_SCRIPTS in request.headers:
             return JSONResponse(envelope.failure(request.url.path, refusal), status)
-        return self._said(request, status, refusal.code, refusal.message, refusal.hint)
+        return self._error(request, status, refusal.code, refusal.message, refusal.hint)
 
     def _bug(self, request: Request, error: Exception) -> Response:
-        """A bug of ours: told in full at the terminal, and here as what it is."""
+        """Report a bug: the traceback on stderr, a short message on the page."""
         text = "".join(traceback.format_exception(error))
         sys.stderr.write("\n".join(map(harmless, secret_patterns.masked(text).splitlines())) + "\n")
-        code, hint = "INTERNAL_ERROR", "please report it, with what the terminal says; nothing that was done is lost"
-        return self._said(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
+        code, hint = "INTERNAL_ERROR", "report it with the output in the terminal; everything recorded is safe"
+        return self._error(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
 
-    def _said(self, request: Request, status: int, code: str, message: str, hint: str | None) -> Response:
+    def _error(self, request: Request, status: int, code: str, message: str, hint: str | None) -> Response:
         about: dict[str, Any] = {"code": code, "message": message, "hint": hint}
         if FOR_SCRIPTS in request.headers:
             return JSONResponse({"ok": False, "command": request.url.path, "data": None, "error": about}, status)
@@ -154,7 +152,7 @@ class Pages:
 
 
 async def _body(request: Request) -> bytes:
-    """What was sent, if it is no more than a message may hold."""
+    """The request's body. Refused if it is larger than LARGEST."""
     found = bytearray()
     async for piece in request.stream():
         found += piece
@@ -163,7 +161,7 @@ async def _body(request: Request) -> bytes:
     return bytes(found)
 
 
-def _here(address: str) -> str:
-    """An ADDRESS to go back to, if it is one of ours."""
+def _local_path(address: str) -> str:
+    """ADDRESS if it is a local path, else `/`: a redirect must not lead to another site."""
     is_ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if is_ours and address.isascii() else "/"

@@ -1,4 +1,4 @@
-"""What waits for whom, and why: mail that is to be accepted, what C2A says an agent owes, what was asked in CBCL."""
+"""The attention page: mail to accept, C2A obligations and open CBCL questions of each agent, with reasons."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 MOST = 20  # of each kind, for each agent
 
-# Why a policy asks what it asks, and how far it has come, for people (C2A: response policy, reason, phase).
+# C2A response policies, reasons and phases in words.
 WHY = {
-    "must_respond": "has to answer",
-    "may_respond": "may answer",
-    "must_not_respond": "is only to know",
-    "direct_message": "it was written to it alone",
-    "assignment": "it was given the work",
-    "broadcast": "it went to everybody",
-    "buffering": "not put before it yet",
-    "held_for_boundary": "waits until it has finished what it does",
-    "knocked": "it was told that there is something",
-    "offered": "put before it",
-    "delivered": "put before it",
+    "must_respond": "must respond",
+    "may_respond": "may respond",
+    "must_not_respond": "must not respond",
+    "direct_message": "the message is addressed only to this agent",
+    "assignment": "the work was assigned to this agent",
+    "broadcast": "the message went to all agents",
+    "buffering": "not delivered yet",
+    "held_for_boundary": "held until the agent has finished its current work",
+    "knocked": "the agent was notified",
+    "offered": "offered to the agent",
+    "delivered": "delivered",
 }
-AGENTS = 60  # whose attention stands on the page
+AGENTS = 60  # agents on the page
 
 
 def shown(desk: Desk) -> dict[str, Any]:
-    """For each agent that anything waits for: what, and why."""
-    agents = answer(desk, "status")["agents"]  # the liveliest first
+    """The open items of each agent that has any."""
+    agents = answer(desk, "status")["agents"]  # the most recently active first
     rows = [_for_an_agent(desk, agent) for agent in agents[:AGENTS]]
     waiting = [row for row in rows if row["letters"] or row["events"] or row["talk"]["owes"]]
     return {
@@ -46,7 +46,7 @@ def shown(desk: Desk) -> dict[str, Any]:
 
 
 def for_the_person(desk: Desk) -> list[dict[str, Any]]:
-    """Messages to the person that are not settled: those to be accepted, then those not seen yet; oldest first."""
+    """The person's open messages: first those to accept, then questions, then other unread ones; oldest first."""
     index = desk.store.caught_up()
     owed = list(mails.owed(index, ids.PERSON))
     unread = [
@@ -86,7 +86,7 @@ def _letter(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _actions(message: dict[str, Any]) -> Iterator[str]:
-    """What the recipient can do about a message, in the words of Operative Protocol §6.3."""
+    """The recipient's possible actions, with the labels of Operative Protocol §6.3."""
     if message["state"] == mailbox.UNREAD:
         yield "Seen"
     if message["requires_ack"] and message["state"] != mailbox.ACKED:

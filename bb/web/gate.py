@@ -1,13 +1,13 @@
-"""Who may come in: this machine's own browser, which was given the token that the terminal printed.
+"""Access control: only a browser with the token that the terminal printed may use the pages.
 
-Any page that the browser has open may send requests to a server on loopback, and any name may be made to point at it.
-So each request is looked at before anything else is done:
+Any web page in the browser can send requests to a server on loopback, and any DNS name can point to it. Each request
+is therefore checked first:
 
-    the name it was sent to     is 127.0.0.1, localhost or ::1 with our port, or DNS was rebound: refused
-    where it comes from         is one of our own pages, whenever something is to be changed: else refused
-    the token                   comes once, in the first address, and is exchanged for a cookie that no script can read
+    Host header    must be 127.0.0.1, localhost or ::1 with this server's port; otherwise DNS rebinding is possible
+    Origin         a request that changes something must come from one of this server's pages
+    token          is in the first address only, and is exchanged for a cookie that scripts cannot read
 
-And nothing that is answered may run, frame or load anything but our own script and stylesheet.
+The response headers forbid every script, stylesheet, frame and connection except this server's own.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ HEADERS = {
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "same-origin",  # the address that a form was sent from is how we know our own
+    "referrer-policy": "same-origin",  # under `no-referrer`, browsers send `Origin: null` with forms
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
 STRANGER = (
-    "This page is for whoever started `bb web`: open the address that it printed, with the token in it.\n"
-    "If `bb web` was started anew, it has printed a new one.\n"
+    "The access token is missing or wrong. Open the address that `bb web` printed: it contains the token.\n"
+    "After a restart, `bb web` prints a new address.\n"
 )
 
 
 class Gate:
-    """Before the application: lets in who may, and sees that every answer says what the browser must not do."""
+    """ASGI middleware: checks each request and adds the security headers to each response."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
-        self._cookie = f"bb-{port}"  # browsers do not keep the cookies of two ports apart
+        self._cookie = f"bb-{port}"  # browsers share cookies between ports
         self.token = secrets.token_urlsafe(24)
         self._pass = secrets.token_urlsafe(24)
 
@@ -80,7 +80,7 @@ class Gate:
         await (answer or self._app)(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is answered to who may not come in, or is not in yet; None to who is."""
+        """The response to a request without access or with the token; None if the request may pass."""
         headers = Headers(scope=scope)
         if [host.lower() in self._hosts for host in headers.getlist("host")] != [True]:
             return _refused(421, "This server answers to 127.0.0.1 and localhost only.\n")
@@ -94,7 +94,7 @@ class Gate:
         return None
 
     def _is_ours(self, headers: Headers, method: str) -> bool:
-        """Whether a request was sent by our own page; one that only looks may also be typed, or come from a link."""
+        """Whether the request comes from one of our pages; a GET may also come from a typed address or a link."""
         origin = headers.get("origin")
         site = headers.get("sec-fetch-site", "same-origin" if method in SAFE else "")
         if origin is not None and origin not in self._origins:
@@ -105,7 +105,7 @@ class Gate:
         return origin is not None or site == "same-origin"
 
     def _let_in(self, scope: Scope) -> Response:
-        """The same page without the token in its address, where it would be seen and kept; and the cookie instead."""
+        """Redirect to the same page without the token, which must not stay in the history, and set the cookie."""
         rest = [(name, value) for name, value in QueryParams(scope["query_string"]).multi_items() if name != TOKEN]
         path = "/" + scope["path"].lstrip("/")  # two slashes would lead to another host
         answer = RedirectResponse(path + (f"?{QueryParams(rest)}" if rest else ""), 303)
@@ -113,7 +113,7 @@ class Gate:
         return answer
 
     def _shown(self, headers: Headers) -> list[str]:
-        """The cookies of our name. What other servers of this machine have set comes along, in whatever form."""
+        """The values of our cookie. Other local servers may have set cookies in any form."""
         pairs = [pair.partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
         return [value.strip() for name, _, value in pairs if name.strip() == self._cookie]
 

@@ -1,7 +1,7 @@
-"""The timeline as a picture: a lane for each agent, a bar for each thing it held, an arrow for what was passed on.
+"""The timeline diagram: a lane for each agent, a bar for each reservation, an arrow for each hand-off.
 
-Only where things stand is worked out here, in units of the picture; the template draws them, and the same is told in
-sentences beneath it, for who cannot see a picture.
+This module computes positions in units of the picture. The template draws them and lists the same events as text below
+the diagram, for readers who cannot see it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-WIDTH, LEFT, RIGHT = 1000, 130, 8  # of the picture; where time begins and ends in it
-TOP, BAR, GAP, AXIS = 8, 14, 10, 22  # the height of a bar, what is between lanes, and the line of times beneath
+WIDTH, LEFT, RIGHT = 1000, 130, 8  # the picture's width, and its margins left and right of the time axis
+TOP, BAR, GAP, AXIS = 8, 14, 10, 22  # heights: top margin, bar, gap between lanes, time axis
 MOST_BARS, MOST_MARKS, MOST_LANES = 600, 300, 40
 TICKS = 6
-MARGIN = 20  # one part of so many, before the first thing
+MARGIN = 20  # the empty part before the first element is 1/MARGIN of the picture
 STEPS = tuple(minutes * clock.MINUTE for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080))
 
 
 class Held(Record):
-    """Something that was held: by whom, what, for which bead, from when until when, and how that ended."""
+    """A past or present reservation: agent, scope, bead, start, end and how it ended."""
 
     agent: str
     scope: str
@@ -41,18 +41,18 @@ class Held(Record):
 
 
 class Mark(Record):
-    """Something that happened between two agents at one moment."""
+    """An event between two agents."""
 
     kind: str
     at: int
     source: str
     target: str | None
     about: str
-    doubt: str = ""  # behind the person's name, where the person has not signed it
+    doubt: str = ""  # appended to the person's name if the person did not sign the event
 
 
 def drawn(desk: Desk, since: int) -> dict[str, Any]:
-    """The picture of what has happened SINCE then."""
+    """The picture of the time from SINCE to now."""
     now = desk.now()
     index = desk.store.caught_up()
     held = desk.holdings(index, now)
@@ -75,7 +75,7 @@ def drawn(desk: Desk, since: int) -> dict[str, Any]:
 
 
 def _beginning(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> int:
-    """Where the picture begins: a little before the first thing in it, so that there is no empty half."""
+    """The start of the time axis: shortly before the first element, so that no large part is empty."""
     first = min((*(bar.start for bar in bars), *(mark.at for mark in marks)), default=since)
     return max(since, first - (now - first) // MARGIN - clock.MINUTE)
 
@@ -93,7 +93,7 @@ def _mark(event: dict[str, Any]) -> Mark:
 
 
 def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> dict[str, Any]:
-    """Where everything stands."""
+    """The positions of all elements."""
     bars = sorted(bars, key=lambda bar: bar.start)[-MOST_BARS:]
     lanes = _lanes(bars, marks, since, now)
     by_agent = {lane["agent"]: lane for lane in lanes}
@@ -111,13 +111,13 @@ def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -
 
 
 def _lanes(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> list[dict[str, Any]]:
-    """A lane for each agent, in the order in which they came; within it, what overlaps stands in rows."""
+    """A lane for each agent, in order of first appearance. Overlapping bars of a lane are in separate rows."""
     first: dict[str, int] = {}
     for agent, at in [*((bar.agent, bar.start) for bar in bars), *_named_in(marks)]:
         first[agent] = min(at, first.get(agent, at))
     lanes, top = [], TOP
     for agent in sorted(first, key=lambda name: first[name])[:MOST_LANES]:
-        rows: list[int] = []  # until when each is taken
+        rows: list[int] = []  # the end of the last bar in each row
         placed = []
         for bar in bars:
             if bar.agent != agent:
@@ -141,7 +141,7 @@ def _named_in(marks: Sequence[Mark]) -> Iterator[tuple[str, int]]:
 
 
 def _placed(mark: Mark, lanes: dict[str, dict[str, Any]], since: int, now: int) -> dict[str, Any] | None:
-    """A mark in the lane of its agent; with an arrow to the other's, where there are two."""
+    """A mark in its agent's lane, with an arrow to the target's lane if there is one."""
     source, target = lanes.get(mark.source), lanes.get(mark.target or "")
     if source is None:
         return None
@@ -166,7 +166,7 @@ def _x(at: int, since: int, now: int) -> float:
 
 
 def _ticks(since: int, now: int) -> Iterator[dict[str, Any]]:
-    """Round moments, a handful of them."""
+    """At most TICKS round times for the axis."""
     step = next((step for step in STEPS if (now - since) / step <= TICKS), STEPS[-1])
     at = since - since % step + step
     while at < now:

@@ -1,8 +1,8 @@
-"""Telling the pages that are open that something has changed: one look at the ledger for all of them.
+"""Notifies open pages of changes. The ledger is polled once for all pages.
 
-A page is told nothing but that it is out of date, and where the ledger stands by then (its cursor). It asks for itself
-again, so what it shows is always what the server would answer now, however much it has missed. Whoever comes back
-after a lost connection says what it knew last (`Last-Event-ID`), and is told at once if that is not the latest.
+A notification contains only the new cursor of the ledger. The page then requests itself again, so it always shows the
+current state, however many notifications it missed. After a lost connection, the browser sends its last cursor
+(`Last-Event-ID`) and is notified at once if that is not the current one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.web.workers import Worker
 
-BEAT = 10.0  # seconds, after which even a page to which nothing happens hears something: so it knows the line is good
-RETRY = 1000  # milliseconds, after which a browser comes back
+BEAT = 10.0  # seconds without a change after which a page gets a sign that the connection works
+RETRY = 1000  # milliseconds after which a browser reconnects
 
 
 class Live:
-    """Where the ledger stands, and everybody who waits to hear of it."""
+    """The ledger's cursor, and the pages that wait for it to change."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._run = secrets.token_hex(4)  # what another server has told of its ledger means nothing here
+        self._run = secrets.token_hex(4)  # cursors of another server process are not valid here
         self._version = 0
         self._listeners = 0
         self._turn = asyncio.Condition()
@@ -42,14 +42,14 @@ class Live:
         return f"{self._run}.{self._version}"
 
     async def watch(self) -> None:
-        """Look at the ledger for as long as the server runs; not while nobody has a page open."""
+        """Poll the ledger while the server runs and a page is open."""
         while not self._is_over:
             if self._listeners:
                 await self.look()
             await asyncio.sleep(GLANCE)
 
     async def look(self) -> str:
-        """Where the ledger stands now. Whoever finds that it has changed tells everybody."""
+        """The current cursor. Wakes all listeners if the ledger has changed."""
         if await self._has_changed():
             self._version += 1
             async with self._turn:
@@ -57,7 +57,7 @@ class Live:
         return self.cursor
 
     async def events(self, known: str) -> AsyncIterator[bytes]:
-        """What is sent to a page that KNOWS where the ledger stood: the form of server-sent events."""
+        """Server-sent events for a page that has seen the cursor KNOWN."""
         yield f"retry: {RETRY}\n\n".encode()
         await self.look()
         self._listeners += 1
@@ -75,7 +75,7 @@ class Live:
             self._listeners -= 1
 
     async def end(self) -> None:
-        """Let everybody go."""
+        """End all streams."""
         self._is_over = True
         async with self._turn:
             self._turn.notify_all()
@@ -84,7 +84,7 @@ class Live:
         was_well, self._is_well = self._is_well, True
         try:
             return await self._worker.do(self._look) or not was_well
-        except BbError:  # the pages will say what is the matter; once
+        except BbError:  # report the change once; the pages then show the refusal
             self._watched, self._is_well = None, False
             return was_well
 

@@ -1,7 +1,7 @@
-"""Pages that were made and are still right: while the ledger stands where it stood, so does every page.
+"""Caches rendered pages until the ledger changes.
 
-Two windows at one page, and one that asks again to be sure, cost nothing more. Ages are told by the browser, so a page
-does not change because time passes; what does (somebody falls silent, a time is over) moves the cursor.
+Several windows on one page, and repeated requests, are rendered once. The browser computes ages, so a page does not
+change with time alone. Changes that time causes (liveness, expired reservations) move the cursor.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ MOST = 32  # pages, each some ten or hundred kilobytes
 
 
 class Kept:
-    """The pages made while the ledger stood at one CURSOR."""
+    """The pages rendered for one CURSOR of the ledger."""
 
     def __init__(self) -> None:
         self._cursor = ""
         self._pages: dict[Hashable, tuple[str, str]] = {}
 
     async def page(self, cursor: str, name: Hashable, make: Callable[[], Awaitable[str]]) -> tuple[str, str]:
-        """The page of that NAME as it is at CURSOR, and its mark; MAKE makes it if need be."""
+        """The page NAME at CURSOR and its ETag; MAKE renders it if it is not cached."""
         if cursor != self._cursor:
             self._cursor, self._pages = cursor, {}
         pages = self._pages
         if name not in pages:
-            made = await make()  # meanwhile others may have come, and the ledger gone on
+            made = await make()  # other requests and ledger changes may happen meanwhile
             if len(pages) >= MOST:
                 pages.pop(next(iter(pages)))
             pages[name] = made, f'"{digest(made.encode())}"'

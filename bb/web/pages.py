@@ -1,4 +1,4 @@
-"""What stands on each page: answers of the ops, put together and cut to what one looks at at once."""
+"""The content of each page: answers of ops, combined and limited to a readable number of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-# name -> what it is called, in the order in which they stand at the top
+# name -> title, in the order of the navigation bar
 TITLES = {
     "sessions": "Sessions",
     "agents": "Agents",
@@ -30,22 +30,22 @@ TITLES = {
     "ledger": "Ledger",
     "cbcl": "CBCL",
 }
-# what some problems are about, and others are not
+# members that only some problems have
 ABOUT_A_PROBLEM = ("body", "bead_id", "message_id", "event_id", "category", "from_agent", "scope", "agent_id")
 STATIONS, CARDS, ROWS, SAID, MOST = 40, 60, 100, 60, 1000  # on a page at first, and at most
-RECIPIENTS = 100  # that are offered, those who take part first; the others can be written to from their own cards
-# what is proved of who has said something in CBCL
+RECIPIENTS = 100  # offered in a form, participants first; other agents have a form on their own cards
+# the state of a CBCL message's signature, in words
 PROOFS = {
     "verified": "verified",
     "unsigned": "unsigned",
-    "unchecked": "not verified: no key of its author here",
-    "other-ledger": "not verified: signed for another ledger, or for none",
+    "unchecked": "not verified: the author's key is not known here",
+    "other-ledger": "not verified: signed for another ledger or for no ledger",
     "forged": "forged",
-    "revoked": "was verified, with a key that is trusted no longer",
+    "revoked": "verified with a key that is no longer trusted",
 }
 SORTS = {
     "recent": "Most recent",
-    "priority": "What needs somebody",
+    "priority": "Most urgent",
     "owner": "By owner",
     "name": "By name",
 }
@@ -53,7 +53,7 @@ URGENCY = (work_state.NEEDS_INPUT, work_state.EVICTED, work_state.STALE, work_st
 
 
 def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """All that the page of that NAME shows, asked for as GIVEN in its address."""
+    """The template variables of the page NAME for the query GIVEN."""
     desk.store.must_exist()
     asked = Asked(given)
     found = [{**dict.fromkeys(ABOUT_A_PROBLEM), **each} for each in problems.found(desk)]
@@ -115,7 +115,7 @@ def _is_asked_for(task: Mapping[str, Any], asked: Asked) -> bool:
 
 
 def last_activity(task: Mapping[str, Any]) -> str:
-    """When something was last said or done about a bead; sorts."""
+    """A sort key: the time of the last message or act about a bead."""
     return str(task["last_activity_at"] or "")
 
 
@@ -128,7 +128,7 @@ _ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def _by_epic(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """TASKS under their epics; that of the first comes first, what is in none last."""
+    """TASKS grouped by epic, in the order of TASKS. Tasks without an epic come last."""
     groups: dict[str, dict[str, Any]] = {}
     for task in tasks:
         groups.setdefault(task["epic"]["id"] or "", {"epic": task["epic"], "tasks": []})["tasks"].append(task)
@@ -136,7 +136,7 @@ def _by_epic(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
-    """The conversation about a bead, or the last of it; None where there is no such bead."""
+    """The last MOST rows of the conversation about a bead; None if the bead is unknown."""
     try:
         shown: dict[str, Any] = answer(desk, "sessions.show", bead=bead)
     except SessionNotFound:
@@ -155,7 +155,7 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
 
 
 def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a CONVERSATION; of a message that went to several, one row for all its copies."""
+    """The rows of a CONVERSATION. The copies of one message for several recipients are one row."""
     rows: dict[str, dict[str, Any]] = {}
     for row in conversation:
         event = str(row["id"]).partition("_")[0]
@@ -204,7 +204,7 @@ def _map(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 
 def _receivers(agents: Iterable[dict[str, Any]]) -> list[str]:
-    """To whom something can be handed over; the liveliest come first."""
+    """The agents that can receive a reservation, the most recently active first."""
     return [agent["agent_id"] for agent in agents if "paused" not in agent][:RECIPIENTS]
 
 
@@ -223,7 +223,7 @@ def _attention(desk: Desk, _: Asked) -> dict[str, Any]:
     return attention.shown(desk)
 
 
-def _problems(_: Desk, asked: Asked) -> dict[str, Any]:  # what they are is known on every page
+def _problems(_: Desk, asked: Asked) -> dict[str, Any]:  # every page already has the list
     return {"show": asked.count("show", ROWS, MOST)}
 
 
@@ -251,7 +251,7 @@ def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
         for each in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]:
             talk = talks.setdefault(each["thread"], {"messages": 0, "who": []})
             talk["who"].append(name)
-            if each["messages"] > talk["messages"]:  # whoever has heard most of it
+            if each["messages"] > talk["messages"]:  # show the thread as the agent with the most messages has it
                 talk |= each | {"agent": name}
     said = answer(desk, "cbcl.conversations", thread=thread, agent=who) if who and thread else None
     return {

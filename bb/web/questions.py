@@ -1,4 +1,4 @@
-"""What is asked: of a page, in its address, which anybody may have typed; and by a page, of the ops."""
+"""Reads a page's query, which is untrusted input, and calls ops for the pages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LONGEST = 300  # characters
 
 
 def answer(desk: Desk, op: str, **given: Any) -> Any:
-    """What an op answers."""
+    """The answer of an op."""
     found = catalogue.find(op)
     return found.answer(desk, catalogue.bind(found, given))
 
 
 class Asked:
-    """The query of an address. What makes no sense in it counts as not said."""
+    """The query of an address. Invalid values count as missing."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
@@ -39,9 +39,9 @@ class Asked:
         return min(max(int(text), 1), most) if is_number else usual
 
     def those(self, *names: str) -> dict[str, str]:
-        """What was given of these."""
+        """Those of NAMES that have a value."""
         return {name: text for name in names if (text := self.text(name))}
 
     def all(self) -> dict[str, Any]:
-        """Everything, to be asked for again."""
+        """The whole query, for links to the same page."""
         return dict(self._given)

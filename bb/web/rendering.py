@@ -1,7 +1,7 @@
-"""From data to HTML. Whatever a page shows goes through here, so nothing reaches it that a browser would obey.
+"""Renders data as HTML, so that no text from agents can act as markup.
 
-Every value is escaped, and before that made harmless as for a terminal: control characters and bidirectional overrides
-are shown, not obeyed. Templates have no way to say that a text is HTML already.
+Every value is escaped. Control characters and bidirectional overrides are first made visible, as on a terminal.
+Templates cannot mark a text as safe HTML.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FIRST_LETTER = 0xA0  # below are control characters, which HTML cannot name, and which no value of ours can have
-HUES = 12  # colours that tell agents apart
+FIRST_LETTER = 0xA0  # below are control characters, which have no character reference and occur in no value of ours
+HUES = 12  # agent colours
 
-# What states are called on a page (Operative Protocol §6.3 gives the labels of events and of what is done about them).
+# State names on the pages. Operative Protocol §6.3 prescribes the labels of events and actions.
 WORDS = {
     liveness.ACTIVE: "Active",
     "on_mission": "On mission",
@@ -39,25 +39,25 @@ WORDS = {
 
 
 def page(name: str, about: Mapping[str, Any]) -> str:
-    """The page of that NAME."""
+    """Render the template NAME."""
     return _environment().get_template(f"{name}.html").render(about)
 
 
 def part(name: str, about: Mapping[str, Any]) -> Markup:
-    """What stands on a page, without the page around it: to be put together with others."""
-    return Markup(page("alone", {"part": name, **about}))  # noqa: S704  (all that is in it was escaped on its way)
+    """The content of a page without its frame, to combine it with others."""
+    return Markup(page("alone", {"part": name, **about}))  # noqa: S704  (the template escaped all values)
 
 
 @functools.cache
 def asset(name: str) -> bytes:
-    """One of our own files, as the browser is given it."""
+    """The content of a static file."""
     with open(os.path.join(HERE, "static", name), "rb") as file:
         return file.read()
 
 
 @functools.cache
 def address_of(name: str) -> str:
-    """Where a page finds one of our own files. It changes with what is in it, so it may be kept for good."""
+    """The address of a static file. It changes with the content, so browsers may cache the file forever."""
     return f"/static/{name}?{digest(asset(name))[:12]}"
 
 
@@ -96,7 +96,7 @@ def _stylesheet() -> Markup:
 
 
 def _query(wanted: Mapping[str, Any], **changed: Any) -> str:
-    """The query that asks for what is WANTED, but for what CHANGED."""
+    """The query string for WANTED with the CHANGED values replaced."""
     asked = {name: value for name, value in {**wanted, **changed}.items() if value not in (None, "", False)}
     return f"?{urlencode(asked)}" if asked else ""
 
@@ -106,7 +106,7 @@ def _lines(text: str) -> list[str]:
 
 
 def exact(text: str) -> Markup:
-    """TEXT for a field that is sent back as it is: what must not stand in a page is written as its number."""
+    """TEXT for a form field that must be sent back unchanged: unsafe characters become character references."""
     return Markup("".join(map(_exact, text)))  # noqa: S704  (each letter was escaped)
 
 
@@ -116,19 +116,19 @@ def _exact(letter: str) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value of an event as text: as it is, or as JSON."""
+    """A value of an event as text; other types as JSON."""
     return value if isinstance(value, str) else json_text.dumps(value)
 
 
 def hue(agent: str | None) -> str:
-    """The class that gives an agent its colour, the same on every page and in every clone. The person has none."""
+    """The CSS class of an agent's colour, equal on every page and in every clone. The person has no colour."""
     if agent == ids.PERSON:
         return "person"
     return f"hue-{int(digest((agent or '').encode())[:6], 16) % HUES}"
 
 
 def initials(agent: str) -> str:
-    """Two letters that stand for an agent."""
+    """Two letters for an agent's avatar."""
     words = [word for word in agent.replace("_", "-").split("-") if word]
     if len(words) > 1 and words[-1].isdigit():
         return (words[0][0] + words[-1][-2:]).upper()
@@ -136,6 +136,6 @@ def initials(agent: str) -> str:
 
 
 def moment(written: str | None) -> str:
-    """A time for people, where nothing makes an age of it: the day only if it is not a matter of hours."""
+    """A time as `YYYY-MM-DD HH:MM`, for readers without the script that shows ages."""
     at = clock.parse_or(written or "", 0)
     return clock.text(at)[:16].replace("T", " ") if at else ""

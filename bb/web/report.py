@@ -1,4 +1,4 @@
-"""The pages as one file that needs nothing: for the artifacts of CI, for a mail, for looking back."""
+"""Writes all pages into one self-contained HTML file, for CI artifacts, mail and archives."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))
-CONVERSATIONS = 100  # that are written out, the latest
+CONVERSATIONS = 100  # the newest ones are included
 
 
 def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
-    """Write the report of the repository at CWD to PATH: what is there already is replaced whole, or left as it is."""
+    """Write the report of the repository at CWD to PATH. An existing file is replaced atomically."""
     desk = Desk(cwd, env)
     desk.only_reads = True
     try:
@@ -38,7 +38,7 @@ def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
 
 
 def made(desk: Desk) -> str:
-    """The report: every page, one under the other, as of now."""
+    """The report: all current pages, one below the other."""
     shown = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
     feed = answer(desk, "sessions.list")["feed"]
     tasks = [task for group in feed for task in group["tasks"]]

@@ -1,4 +1,4 @@
-"""The server: on loopback and nowhere else, for as long as its terminal wants it."""
+"""Runs the web server, on loopback only, until it is interrupted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 USUAL = 4780
-LAST_WORDS = 1  # seconds that pages have, to be told that it is over
+LAST_WORDS = 1  # seconds for open connections at shutdown
 
 
 def serve(
     cwd: str, env: Mapping[str, str], port: int | None, begun: Callable[[str, int], None], *, opens: bool
 ) -> None:
-    """Serve the pages of the repository at CWD until interrupted; BEGUN is told where, once they can be had."""
+    """Serve the pages of the repository at CWD until interrupted. BEGUN gets the address and port at start."""
     _must_have_a_ledger(cwd, env)
     door = loopback.listening(port, USUAL)
     found = int(door.getsockname()[1])
@@ -52,7 +52,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Tells the pages that it is over before it waits for them to go."""
+    """Ends the event streams at shutdown before it waits for connections to close."""
 
     def __init__(self, config: uvicorn.Config, pages: Pages) -> None:
         super().__init__(config)
@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
 
 
 def _must_have_a_ledger(cwd: str, env: Mapping[str, str]) -> None:
-    """Refuse at the terminal what every page would refuse."""
+    """Refuse at start-up if every page would be refused."""
     desk = Desk(cwd, env)
     try:
         desk.store.must_exist()

@@ -1,7 +1,7 @@
-"""The map: the repository's folders, and who holds how much of each.
+"""The map: the repository's folders, and how many files of each folder each agent holds.
 
-A folder is opened as far as something is held inside it that does not cover all of it. Whoever holds a folder holds
-all that lies in it, so there is nothing more to see there.
+A folder is expanded if a reservation covers only part of it. A reservation of a whole folder covers all its files, so
+such a folder stays collapsed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WIDTH = 100  # of the bar that shows the shares
 
 
 class Hold(Record):
-    """Something that is held: where, by whom, whether its time is not over, and what a page says about it."""
+    """A reservation: its scope, its agent, whether it has not expired, and its data for the page."""
 
     scope: Scope
     agent: str
@@ -39,7 +39,7 @@ class Hold(Record):
 
 
 def grown(desk: Desk, under: str) -> dict[str, Any]:
-    """The map of the repository, from the folder UNDER which one looks."""
+    """The map of the repository below the folder UNDER."""
     index, now = desk.store.caught_up(), desk.now()
     held = desk.holdings(index, now)
     holds = [
@@ -48,13 +48,15 @@ def grown(desk: Desk, under: str) -> dict[str, Any]:
         if held.counts(each.reservation)
     ]
     work_tree = desk.place.work_tree
-    is_ours = work_tree is not None and ownership.is_ours(desk.place, desk.env)  # git is not asked about another user's
+    is_ours = work_tree is not None and ownership.is_ours(
+        desk.place, desk.env
+    )  # bb does not run git in a repository of another user
     files = _files(work_tree, _mark(desk.place.git_dir)) if work_tree and is_ours else ()
     return drawn(files, holds, under.strip("/"), ignore_case=git_work_tree.minds_no_case(desk.place))
 
 
 def _mark(git_dir: str) -> tuple[int, int]:
-    """What changes when git comes to track other files."""
+    """A value that changes when git's list of tracked files changes."""
     try:
         found = os.stat(os.path.join(git_dir, "index"))
     except OSError:
@@ -68,7 +70,7 @@ def _files(work_tree: str, _: tuple[int, int]) -> tuple[str, ...]:
 
 
 def drawn(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ignore_case: bool) -> dict[str, Any]:
-    """The folder UNDER which one looks, and what is open in it. FILES are sorted."""
+    """The folder UNDER with its expanded contents. FILES are sorted."""
     holders: dict[str, set[str]] = {}
     anchored: dict[str, list[Hold]] = {}
     for hold in holds:
@@ -87,7 +89,7 @@ def drawn(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ign
 
 
 def _anchor(scope: Scope) -> str:
-    """Where on the map something held stands: its path, or the folder in which a pattern begins."""
+    """A scope's place on the map: its path, or the fixed leading folders of a pattern."""
     if scope.path is not None:
         return ROOT if scope.path == "." else scope.path
     names = []
@@ -99,7 +101,7 @@ def _anchor(scope: Scope) -> str:
 
 
 def _covered(files: Sequence[str], scope: Scope, *, ignore_case: bool) -> Iterator[str]:
-    """The FILES that lie within SCOPE."""
+    """The FILES that SCOPE covers."""
     anchor = _anchor(scope)
     near = files if ignore_case else files[slice(*_range(files, anchor))]
     if scope.path is not None and not ignore_case:
@@ -108,7 +110,7 @@ def _covered(files: Sequence[str], scope: Scope, *, ignore_case: bool) -> Iterat
 
 
 def _range(files: Sequence[str], place: str) -> tuple[int, int]:
-    """From where to where the FILES lie that are at a PLACE, or beneath it."""
+    """The index range of the FILES at or below PLACE."""
     if place == ROOT:
         return 0, len(files)
     here = bisect_left(files, place)
@@ -118,7 +120,7 @@ def _range(files: Sequence[str], place: str) -> tuple[int, int]:
 
 
 def _above(place: str) -> Iterator[str]:
-    """The folders that a place lies in, from the root on."""
+    """The folders that contain a place, from the root down."""
     if place == ROOT:
         return
     yield ROOT
@@ -128,7 +130,7 @@ def _above(place: str) -> Iterator[str]:
 
 
 class _Drawing:
-    """A map in the making, and how much room is left on it."""
+    """Builds a map of at most MOST rows."""
 
     def __init__(
         self,
@@ -141,7 +143,7 @@ class _Drawing:
         self._room = MOST
 
     def folder(self, path: str, files: Sequence[str]) -> dict[str, Any]:
-        """A folder with what there is to see in it. FILES are those beneath it."""
+        """A folder with its visible contents. FILES are the files below it."""
         below = self._below(path, files)
         there = sorted({*below, *self._not_there_yet(path)})
         shown = [name for name in there if self._is_shown(name, below)][: max(self._room, 0)]
@@ -151,7 +153,7 @@ class _Drawing:
         return self._row(path, len(files), is_folder=True) | {"children": children, "others": left_out}
 
     def _below(self, path: str, files: Sequence[str]) -> dict[str, list[str]]:
-        """What lies directly in a folder, and the files of each."""
+        """The direct entries of a folder, each with the files below it."""
         start = len(path) + 1 if path else 0
         found: dict[str, list[str]] = {}
         for file in files:
@@ -160,14 +162,14 @@ class _Drawing:
         return found
 
     def _not_there_yet(self, path: str) -> Iterator[str]:
-        """What is held directly in a folder, though nothing is there that git tracks."""
+        """The reserved direct entries of a folder that contain no tracked file."""
         start = len(path) + 1 if path else 0
         for place in self._opened:
             if place.startswith(f"{path}/" if path else "") and place != path and "/" not in place[start:] and place:
                 yield place
 
     def _is_shown(self, name: str, below: Mapping[str, list[str]]) -> bool:
-        """Folders always are; a file if somebody holds it."""
+        """Whether an entry is shown: every folder, and each file that an agent holds."""
         is_folder = below.get(name, [name]) != [name]
         return is_folder or name in self._opened or name in self._shares
 
@@ -178,7 +180,7 @@ class _Drawing:
         return self._row(name, len(files), is_folder=is_folder) | {"children": [], "others": 0}
 
     def _is_worth_opening(self, name: str) -> bool:
-        """Whether something is held in a folder besides the folder itself."""
+        """Whether a reservation covers part of a folder."""
         own = self._anchored.get(name, [])
         is_beneath = any(place.startswith(f"{name}/") for place in self._anchored)
         return self._room > 0 and (is_beneath or any(hold.scope.path is None for hold in own))
@@ -196,7 +198,7 @@ class _Drawing:
 
 
 def _bar(shares: Counter[str], total: int) -> Iterator[dict[str, Any]]:
-    """The parts of a bar, one for each who holds some of it. Where several share, theirs are laid side by side."""
+    """The parts of a bar, one for each holder. Shares of the same files are drawn side by side."""
     whole, at = max(total, sum(shares.values())), 0.0
     for agent, count in sorted(shares.items()):
         width = WIDTH * count / whole

@@ -1,7 +1,7 @@
-"""Desks on threads of their own: one where pages are looked up, one where people act.
+"""Desks on threads of their own: one renders pages, one performs actions.
 
-A ledger's index belongs to the thread that opened it, and folding what is new takes a moment, so each desk stays open
-for as long as the server runs. That somebody waits for a lock holds up nobody who only looks.
+An index can be used only by the thread that opened it, and updating it takes a moment. Each desk therefore stays open
+while the server runs. An action that waits for a lock does not delay pages.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class Worker:
         self._desk: Desk | None = None
 
     async def do(self, what: Callable[[Desk], T]) -> T:
-        """What WHAT makes of the desk."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, what)
+        """Run WHAT with the desk on the worker's thread; its result."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, what)
 
-    def _done(self, what: Callable[[Desk], T]) -> T:
+    def _run(self, what: Callable[[Desk], T]) -> T:
         if self._desk is not None and not os.path.isdir(self._desk.place.store):
-            self._close()  # what it remembers is there no more
+            self._close()  # the ledger it had open was removed
         if self._desk is None:
             self._desk = Desk(self._cwd, self._env)
         try:
             return what(self._desk)
         except Exception:
-            self._close()  # whatever state that has left it in, the next one begins afresh
+            self._close()  # its state is uncertain, so the next call opens a new desk
             raise
 
     def _close(self) -> None:
@@ -49,6 +49,6 @@ class Worker:
             self._desk = None
 
     def close(self) -> None:
-        """Let go of the desk, once what is under way is done."""
+        """Close the desk after the calls that are queued."""
         self._thread.submit(self._close)
         self._thread.shutdown()

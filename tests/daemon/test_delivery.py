@@ -56,7 +56,7 @@ def test_cccs_6_2_what_is_to_be_acknowledged_says_how():
 
 
 def delivery_ask() -> str:
-    return f"the sender waits for a sign that you have taken this up: bb chat ack {EVENT}"
+    return f"the sender waits for your acknowledgement: bb chat ack {EVENT}"
 
 
 def test_everything_around_the_text_has_a_line():
@@ -78,7 +78,7 @@ def test_everything_around_the_text_has_a_line():
     )
     assert written.splitlines() == [
         f"[bb] message {EVENT} from ada to bo1",
-        "[bb] forwarded: it is message e1 of group g1",
+        "[bb] forwarded: message e1 of group g1",
         f'[bb] in reply to {"b" * 12}.3: "Is it done?"',
         "[bb] attachment: state/blobs/abc_log.txt, log.txt, text/plain, 12 bytes",
         "[bb] attachment: b",

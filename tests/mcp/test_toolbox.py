@@ -35,7 +35,7 @@ def test_two_agents_share_a_repository_by_tools_alone(here: Here):
     assert told["next"][0] == {
         "tool": "acknowledge",
         "arguments": {"message": passed["id"], "as": "accepted"},
-        "why": f"{AMBER} waits for you to accept this, or to say why not.",
+        "why": f"{AMBER} asks you to accept this or say why not.",
     }
     first = told["next"][0]
     assert call(cobalt, first["tool"], **first["arguments"]).data["state"] == "acked"
@@ -157,7 +157,7 @@ def test_a_server_that_is_told_to_act_for_no_agent_acts_for_nobody_and_says_so(
     box = both.toolbox(named)
 
     assert box.agent is None
-    assert "BB_AGENT names no agent" in capsys.readouterr().err
+    assert "BB_AGENT is not an agent id" in capsys.readouterr().err
     for name, given in {
         "session": {},
         "inbox": {},

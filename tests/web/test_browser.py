@@ -314,7 +314,7 @@ def test_who_was_offline_for_a_moment_is_live_again_without_anything_happening(s
     is_live(page)
     page.route("**/sessions?*", lambda route: route.abort())
     page.locator('[data-key="card bb-1.1"] a').click()
-    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    expect(page.locator("#link")).to_have_text("Connection lost; reconnecting", timeout=SOON)
     page.unroute("**/sessions?*")
 
     expect(page.locator("#drawer-title")).to_contain_text("bb-1.1", timeout=SOON)
@@ -328,7 +328,7 @@ def test_a_server_that_hangs_is_not_live(served: Served, window: Window):
     is_live(page)
     os.kill(served.pid, signal.SIGSTOP)
     page.clock.fast_forward(25_000)
-    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    expect(page.locator("#link")).to_have_text("Connection lost; reconnecting", timeout=SOON)
     os.kill(served.pid, signal.SIGCONT)
     page.clock.fast_forward(5_000)
 
@@ -341,7 +341,7 @@ def test_a_ledger_that_is_taken_away_is_no_live_page(day: Near, window: Window):
         is_live(page)
         shutil.rmtree(day.store)
 
-        expect(page.locator("#link")).to_have_text("This page cannot be shown as it was asked for", timeout=SOON)
+        expect(page.locator("#link")).to_have_text("The server refused this page", timeout=SOON)
         expect(page.locator("#said .bad")).to_have_count(1)
         expect(page.locator("#said")).to_contain_text("there is no ledger here")
 
@@ -360,7 +360,7 @@ def test_without_a_line_the_page_asks_now_and_then(served: Served, window: Windo
     page = window(served)
     page.route("**/live?*", lambda route: route.abort())
     page.reload()
-    expect(page.locator("#link")).to_have_text("Asking every two seconds", timeout=SOON)
+    expect(page.locator("#link")).to_have_text("Polling every two seconds", timeout=SOON)
     served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
 
     expect(page.get_by_text("lib/new")).to_be_visible(timeout=SOON)
@@ -372,7 +372,7 @@ def test_a_connection_that_was_lost_is_shown_and_what_was_missed_is_caught_up_wi
     os.kill(served.pid, signal.SIGSTOP)  # it does not answer any more
     page.context.set_offline(True)
     page.evaluate("line.close(); line = null; listen()")
-    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    expect(page.locator("#link")).to_have_text("Connection lost; reconnecting", timeout=SOON)
     os.kill(served.pid, signal.SIGCONT)
     served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
     page.context.set_offline(False)
@@ -458,7 +458,7 @@ def test_a_reservation_is_released_and_a_refusal_is_shown_and_harms_nothing(serv
     page.unroute("**/agents")
     served.repo.bb("agent", "heartbeat", "--agent", AMBER)
 
-    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("Holds nothing.", timeout=SOON)
+    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("No reservations.", timeout=SOON)
 
 
 def test_enter_in_a_note_settles_nothing(served: Served, window: Window):
@@ -487,7 +487,7 @@ def test_an_incursion_is_settled_with_a_note(served: Served, window: Window):
     page = window(served, "problems")
     problem = page.locator(".problem.incursion")
     problem.get_by_label("Note").fill("They have agreed.")
-    problem.get_by_role("button", name="It stands").click()
+    problem.get_by_role("button", name="Accept the change").click()
 
     expect(problem).to_have_count(0, timeout=SOON)
     event = served.repo.json("protocol", "list", "--type", "INCURSION").data[0]
@@ -504,7 +504,7 @@ def test_a_reservation_is_handed_over(served: Served, window: Window):
     row.get_by_role("button", name="Hand over").click()
 
     expect(page.locator(f'[data-key="agent {COBALT}"] .holds')).to_contain_text("src/parser", timeout=SOON)
-    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("Holds nothing.")
+    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("No reservations.")
 
 
 def test_paths_are_frozen_on_the_map_and_thawed_among_the_agents(served: Served, window: Window):
@@ -532,7 +532,7 @@ def test_an_agent_is_paused_and_goes_on(served: Served, window: Window):
     expect(card).to_contain_text("wait for the review", timeout=SOON)
 
     assert served.repo.json("check", "src/parser/dates.py", "--agent", AMBER).code == "AGENT_PAUSED"
-    card.get_by_role("button", name="Let it go on").click()
+    card.get_by_role("button", name="Unpause it").click()
     expect(card.locator(".badge.paused")).to_have_count(0, timeout=SOON)
 
 

@@ -173,12 +173,12 @@ def test_the_timeline_is_a_picture_and_the_same_in_words(desk: Desk):
 def test_attention_says_what_waits_for_whom_and_why(desk: Desk):
     text = shown(desk, "attention").text
 
-    assert "Waits for you 2" in text
-    assert "It asks to be accepted: then it is yours to do." in text
-    assert "It is a question: an answer settles it" in text
+    assert "Waiting for you 2" in text
+    assert "The sender asks you to accept it. Once accepted, the work is yours." in text
+    assert "This is a question. Answering it" in text
     assert "Passed to from jade-heron: Parser" in text
     assert "cobalt-harbor asked in CBCL:" in text
-    assert "may answer: it was written to it alone" in text
+    assert "may respond: the message is addressed only to this agent" in text
 
 
 def test_problems_are_on_every_page_and_first(desk: Desk):
@@ -209,10 +209,10 @@ def test_a_repository_in_which_nothing_has_happened_has_pages_that_say_so(tmp_pa
     desk = desk_at(repo)
 
     assert "No sessions found" in shown(desk, "sessions").text
-    assert "Nothing needs you." in shown(desk, "problems").text
-    assert "Nothing waits for you." in shown(desk, "attention").text
-    assert "Nobody has said anything in CBCL yet." in shown(desk, "cbcl").text
-    assert "Nothing was held or passed on in that time." in shown(desk, "timeline").text
+    assert "Nothing needs your attention." in shown(desk, "problems").text
+    assert "Nothing is waiting for you." in shown(desk, "attention").text
+    assert "No CBCL messages yet." in shown(desk, "cbcl").text
+    assert "No reservations or hand-offs in this period." in shown(desk, "timeline").text
     desk.close()
 
 

@@ -1,1 +1,1 @@
-"""The actors that run here: start, stop, deliver messages, clean up."""
+"""Running actors: start, stop, deliver messages, clean up."""

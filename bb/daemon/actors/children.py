@@ -1,7 +1,7 @@
-"""The programs that run for the daemon, written down, so that the next one knows of those that this one left behind.
+"""The list of programs that the daemon started, on disk, so that the next daemon finds programs left running.
 
-A number of a process is given to another one some day. So it counts only together with the moment at which the process
-began, and with the boot of the machine in which that was; where the system tells neither, nobody is ever signalled.
+Process numbers are reused. A process is therefore identified by its number, its start time and the machine's boot id.
+If the system does not provide these, no process is signalled.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
 SIGKILL, SIGTERM = 9, 15
-MOST = 4 << 20  # bytes; a thousand times more children than anybody has
+MOST = 4 << 20  # bytes; far more than any real list needs
 NAME = 200  # characters of a program's name
-ENDED = ("Z", "X")  # states of a process that is only waited for
+ENDED = ("Z", "X")  # process states: zombie, dead
 
 
 class Child(Record):
-    """A program that was started: for which actor, and which process it is."""
+    """A started program: its actor and its process."""
 
     group: str
     actor: str
     pid: int
-    began: int | None  # in the system's own count, since BOOT
+    began: int | None  # clock ticks since BOOT
     boot: str | None
     program: str
 
 
 class LeftOver(Record):
-    """What became of a child while no daemon was there to see."""
+    """A child of an earlier daemon, and whether it is still running."""
 
     child: Child
     is_running: bool
 
 
 class Children:
-    """The file in which they are written down."""
+    """The file with the list of children."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -52,20 +52,19 @@ class Children:
         return iter(list(self._children.values()))
 
     def add(self, group: str, actor: str, pid: int, program: str) -> Child:
-        """Write down that PID has just been started for an actor."""
+        """Record that process PID was started for an actor."""
         child = Child(group, actor, pid, began(pid), _boot(), program[:NAME])
         self._children[group, actor] = child
         self._write()
         return child
 
     def remove(self, group: str, actor: str) -> None:
-        """It has ended."""
+        """Record that an actor's program has ended."""
         if self._children.pop((group, actor), None):
             self._write()
 
     def left_over(self) -> list[LeftOver]:
-        """What became of those that the last daemon wrote down: who is running is to be stopped, then all are to be
-        removed."""
+        """The children that the last daemon recorded. The caller stops those that are running and removes all."""
         return [LeftOver(child, is_running(child)) for child in self._children.values()]
 
     def _write(self) -> None:
@@ -74,17 +73,17 @@ class Children:
 
 
 def is_running(child: Child) -> bool:
-    """Whether it is still the process that was started."""
+    """Whether the child's process is still running."""
     return child.began is not None and child.boot == _boot() and began(child.pid) == child.began
 
 
 def stop(child: Child) -> bool:
-    """Ask it and its process group to end, if it is still running; whether it is."""
+    """Send SIGTERM to the child's process group if it is running; whether it is."""
     return _signal(child, SIGTERM)
 
 
 def kill(child: Child) -> bool:
-    """End it and its process group, if it is still running; whether it was."""
+    """Send SIGKILL to the child's process group if it is running; whether it was."""
     return _signal(child, SIGKILL)
 
 
@@ -96,10 +95,10 @@ def _signal(child: Child, number: int) -> bool:
 
 
 def began(pid: int) -> int | None:
-    """When a process began, as far as the system tells; None also when there is no such process any more."""
+    """A process's start time; None if the system does not tell it or the process has ended."""
     try:
         octets = disk.read_small(f"/proc/{pid}/stat")
-    except BbError:  # it ended while it was read about
+    except BbError:  # the process ended during the read
         return None
     # The second field is the program's name in parentheses, which may hold spaces and parentheses of its own.
     fields = (octets or b"").rpartition(b")")[2].decode("ascii", "replace").split()
@@ -114,7 +113,7 @@ def _boot() -> str | None:
 
 
 def _read(path: str) -> list[Child]:
-    """Those that are written down; what is no such file is none, and what does not fit is skipped."""
+    """The recorded children. An invalid file counts as empty; invalid entries are skipped."""
     try:
         found = json_text.read(disk.read_small(path, MOST) or b"")
     except json_text.NotJson:

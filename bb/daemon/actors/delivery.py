@@ -1,13 +1,13 @@
-"""How a message becomes something typed: its words, the keys, and when.
+"""Types messages into an actor's terminal: the text, the keys, and the time.
 
-What is typed into a terminal is obeyed, and messages come from other people's agents. So nothing of a message but its
-text, ends of lines and tabs reaches the terminal; all else is written out (`\\x1b`). Lines that begin with `[bb]` are
-ours: a line of a message that begins so is quoted.
+A terminal program acts on its input, and messages come from other people's agents. Therefore only text, line ends and
+tabs of a message reach the terminal; other characters are written as escapes (`\\x1b`). Lines that begin with
+`[bb]` come from bb: such a line in a message is quoted.
 
-When: a program is ready as soon as it has said something and then been quiet for QUIET, or PATIENCE after its start.
-From then on it may be typed to while it works; such programs keep what they are told. The exception are dialogs: as
-long as one seems to be shown (`asks`), nothing is typed, however long that takes. Words would choose an entry, and
-Enter would confirm it, which is for a person to do.
+A program is ready when it has printed something and then been silent for QUIET, or PATIENCE after its start. From then
+on, messages are typed even while it works, because such programs buffer their input. Nothing is typed while the screen
+seems to show a dialog (`asks`): the text would choose an entry and Enter would confirm it, and that is the person's
+decision.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ MARK, LETTERS = "[bb]", "bb"
 ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"
 MOST_CHARS = 32_000  # of one message; the rest is in the inbox
 MOST_TOGETHER = 64_000  # characters of several messages typed at once
-MOST_WAITING = 500  # messages; older ones are left in the inbox
-MOST_REMEMBERED = 1000  # ids of messages that were given out
-QUOTE, LINE = 100, 300  # characters of a quotation, and of anything else that is to be on one line
-SEVERAL = 20  # attachments or references that are listed
+MOST_WAITING = 500  # messages; older ones stay in the inbox only
+MOST_REMEMBERED = 1000  # ids of messages that were typed
+QUOTE, LINE = 100, 300  # characters of a quotation, and of any other single line
+SEVERAL = 20  # listed attachments or references
 
 QUIET, PATIENCE = 500, 10 * SECOND
-ENTER_AFTER_TYPING, ENTER_AFTER_PASTING = 300, 1500  # programs that are still busy with the text do not hear the key
-GAP = 2 * SECOND  # between two deliveries; the first has been submitted by then
+ENTER_AFTER_TYPING, ENTER_AFTER_PASTING = 300, 1500  # programs that still process the text ignore the key
+GAP = 2 * SECOND  # between two deliveries, so that the first is submitted before the second
 RETRY = SECOND
 
 PASTE_BEGINS, PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
 KEYS = {"enter": b"\r", "newline": b"\n", "none": b""}
-END_OF_LINE, TAB = " ⏎ ", "    "  # where either would be a key: the end of a message, a completion
+END_OF_LINE, TAB = " ⏎ ", "    "  # used where Enter would submit and Tab would complete
 
 
-# -- words
+# -- text
 
 
 def rendered(event: Mapping[str, Any]) -> str:
-    """What is typed for a message or a notice that stands in a ledger."""
+    """The text to type for a recorded message or notice."""
     said = Outside(event)
     data = said.get("data")
     if said.get("kind") == "system.notify":
@@ -67,9 +67,9 @@ def _message(event: Outside, data: Outside) -> Iterator[str]:
     by = name(_line(event.get("by")) or "?")
     yield f"message {name(_line(event.get('id')))} from {by}{doubt} to {whom}{others}"
     if data.get("priority") == "attention":
-        yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
+        yield f"IMPORTANT: the sender waits for your acknowledgement: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):
-        yield f"forwarded: it is message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
+        yield f"forwarded: message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
     if original := _line(data.get("reply_to")):
         quote = _line(data.get("quote_text"), QUOTE)
         yield f"in reply to {name(original)}" + (f": {quotation(quote, len(quote))}" if quote else "")
@@ -100,7 +100,7 @@ def _listed(what: str, things: list[Outside]) -> Iterator[str]:
 
 
 def _described(thing: Outside) -> str:
-    """Where it is, and what else is said about it."""
+    """The location of an attachment or reference, with its title, type and size."""
     members = ("path", "url", "task_id", "slot_id", "sha")
     where = next((name(_line(thing[member])) for member in members if thing.get(member)), "?")
     size = thing.get("bytes")
@@ -120,7 +120,7 @@ def _body(said: Outside) -> Iterator[str]:
 
 
 def _looks_ours(line: str) -> bool:
-    """Whether LINE could be taken for one of the frame: only its letters and digits count, however they are written."""
+    """Whether LINE could be mistaken for a line of bb. Only its letters and digits count, in any Unicode form."""
     start = "".join(each for each in unicodedata.normalize("NFKC", line[:200]) if each.isalnum())
     return line.lstrip().startswith(MARK) or (start[:2].casefold() == LETTERS and not line[:1].isalnum())
 
@@ -131,13 +131,13 @@ def _list(data: Outside, member: str) -> list[Outside]:
 
 
 def _line(value: Outside, most: int = LINE) -> str:
-    """A value that is to be on one line."""
+    """A value as one line of text."""
     text = value.folded(4 * most) if value.is_text else Outside("")
     return letters(text) if len(text) <= most else f"{letters(text[: most - 1])}…"
 
 
 def clean(text: str) -> str:
-    """TEXT with everything written out that would be obeyed, or would make it read as something else."""
+    """TEXT with control characters and misleading characters written as escapes."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
@@ -153,10 +153,9 @@ def _may_be_typed(character: str) -> bool:
 
 
 def typed(text: str, submit: str, bracketed: bool) -> list[tuple[int, bytes]]:
-    """The keys for TEXT, in steps: milliseconds to wait after the step before, and what to write then.
+    """The keys for TEXT, in steps: milliseconds to wait after the previous step, and the bytes to write.
 
-    A program that did not ask to be told what is pasted takes the end of a line for the end of the message, so there
-    is none in what it gets.
+    A program without bracketed paste mode takes a line end for the end of the message, so line ends are replaced.
     """
     text, key = clean(text), KEYS.get(submit, KEYS["enter"])
     if bracketed:
@@ -168,7 +167,7 @@ def typed(text: str, submit: str, bracketed: bool) -> list[tuple[int, bytes]]:
     return [(0, octets + key)]
 
 
-# -- when
+# -- time
 
 CURSOR = re.compile(r"[\s│┃|]*[❯›▸▶➤>●]")
 CHOSEN = re.compile(r"[\s│┃|]*[❯›▸▶➤>●]\s*(\d{1,2})[.)]\s")
@@ -183,9 +182,9 @@ IN_SIGHT, NEARBY = 15, 4  # lines
 
 
 def asks(shown: str) -> bool:
-    """Whether the last lines SHOWN look like a dialog: a numbered list with a cursor in it, or a question at the end.
+    """Whether the last lines SHOWN look like a dialog: a numbered list with a cursor, or a question at the end.
 
-    Where a line for input follows the list, the cursor is there, and the list is only something the program said.
+    If an input line with the cursor follows the list, the list is ordinary output.
     """
     lines = [line for line in shown.split("\n") if line.strip()][-IN_SIGHT:]
     if lines and QUESTION.search(lines[-1][-200:]):
@@ -199,7 +198,7 @@ def asks(shown: str) -> bool:
 
 
 class Delivery(Record):
-    """What is typed at once: MESSAGES, each with its id, and the TEXT for all of them."""
+    """One delivery: the MESSAGES as (id, text), and the TEXT to type for all of them."""
 
     messages: tuple[tuple[str, str], ...]
     text: str
@@ -207,16 +206,16 @@ class Delivery(Record):
 
     @property
     def ids(self) -> list[str]:
-        """Of the messages, in the order in which they came."""
+        """The ids of the messages, oldest first."""
         return [event for event, _ in self.messages]
 
 
 class Queue:
-    """The messages that wait until they can be typed to one actor. Each is given out once."""
+    """The messages to type to one actor. Each is typed once."""
 
     def __init__(self, started: int, *, min_interval_seconds: int = 0, preamble: str = "") -> None:
         self.min_interval_seconds = min_interval_seconds
-        self.preamble = preamble  # goes before the first message that a program gets
+        self.preamble = preamble  # typed before the first message
         self._waiting: dict[str, str] = {}
         self._taken: dict[str, None] = {}
         self._left_out = 0
@@ -224,22 +223,22 @@ class Queue:
         self.restarted(started)
 
     def restarted(self, now: int) -> None:
-        """The program has been started, for the first time or again: it has to get ready, and knows nothing."""
+        """The program was started: wait until it is ready, and type the preamble again."""
         self._started = now
         self._heard: int | None = None
         self._is_ready = self._is_introduced = self._is_held = False
         self._not_before = now
 
     def heard(self, now: int) -> None:
-        """The program has shown something."""
+        """The program has printed something."""
         self._is_ready = self._is_ready or now >= self._ready_at()
         self._heard = now
-        if self._is_held:  # so the dialog may be gone, once all is shown
+        if self._is_held:  # the dialog may be closed; check again when the output is complete
             self._is_held = False
             self._not_before = now + QUIET
 
     def add(self, event: str, text: str) -> bool:
-        """Let the message EVENT wait, unless it does or has been given out; whether it is new."""
+        """Queue the message EVENT, unless it is queued or was typed; whether it is new."""
         if event in self._waiting or event in self._taken:
             return False
         self._waiting[event] = text
@@ -249,11 +248,11 @@ class Queue:
         return True
 
     def leave_out(self, count: int) -> None:
-        """So many messages were too many to be typed; the program is told so."""
+        """Count messages that are not typed. The next delivery mentions the number."""
         self._left_out += count
 
     def withdraw(self, event: str) -> bool:
-        """Nobody needs to be told of EVENT any more, as it was read; whether it was still waiting."""
+        """Remove EVENT, because it was read; whether it was still queued."""
         return self._waiting.pop(event, None) is not None
 
     def __len__(self) -> int:
@@ -264,11 +263,11 @@ class Queue:
 
     @property
     def is_held(self) -> bool:
-        """Whether messages wait because a dialog is shown."""
+        """Whether messages wait because of a dialog."""
         return self._is_held and bool(self._waiting)
 
     def next_at(self, now: int) -> int | None:
-        """When to `take` next, NOW or later. None when there is nothing, or nothing before more is shown."""
+        """The next time to call `take`. None if the queue is empty, or waits for the program's next output."""
         if not self._waiting or self._is_held:
             return None
         gap = max(self.min_interval_seconds * SECOND, GAP)
@@ -276,9 +275,10 @@ class Queue:
         return max(now, again, self._not_before, self._started if self._is_ready else self._ready_at())
 
     def take(self, now: int, shown: Callable[[], str]) -> Delivery | None:
-        """What is to be typed NOW, if anything, given what the terminal has SHOWN last.
+        """The delivery to type NOW, if any. SHOWN returns the end of the terminal's output.
 
-        It counts as delivered from here on: typed twice would be worse than not at all, since it stays in the inbox.
+        Its messages count as delivered from now on. Typing one twice would be worse than losing it, since the inbox
+        still has it.
         """
         at = self.next_at(now)
         if at is None or at > now:
@@ -290,7 +290,7 @@ class Queue:
         return self._given(now, not self._is_introduced)
 
     def put_back(self, delivery: Delivery, now: int) -> None:
-        """Nothing of it could be written; it is first in line again, a little later."""
+        """Queue a delivery again, first in line, after its first step could not be written."""
         for event in delivery.ids:
             self._taken.pop(event, None)
         self._waiting = {**dict(delivery.messages), **self._waiting}
@@ -300,7 +300,7 @@ class Queue:
     def _given(self, now: int, introduces: bool) -> Delivery:
         texts = [clean(self.preamble)] if introduces and self.preamble else []
         if self._left_out:
-            texts.append(f"{MARK} {self._left_out} earlier messages were too many to be typed; they are in your inbox")
+            texts.append(f"{MARK} {self._left_out} earlier messages were not typed here; they are in your inbox")
         messages: list[tuple[str, str]] = []
         for event, text in self._waiting.items():
             if messages and sum(len(each) for each in texts) + len(text) > MOST_TOGETHER:

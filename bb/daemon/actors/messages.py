@@ -1,8 +1,8 @@
-"""What is said in a group, on its way to the actors that run on terminals: who is to be typed what.
+"""Routes a group's messages to the actors that run on terminals.
 
-A message is told when it is recorded, by whomever; what an actor could not be told then, it is told as soon as it
-runs, or as the group goes on. How and when it is typed is the session's affair (`daemon/actors/session.py`,
-`daemon/actors/delivery.py`).
+A message is queued for its recipients when it is recorded, by any process. Messages that an actor missed are queued
+when it starts, or when the group is no longer paused. The session decides how and when to type them
+(`daemon/actors/session.py`, `daemon/actors/delivery.py`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from bb.ops.desk.group_desk import GroupDesk
 
 SETTINGS, STATE = "group.settings_update", "group.set_state"
-MOST_RECALLED = 20  # messages that were sent to an actor before it ran
+MOST_RECALLED = 20  # missed messages that are typed to an actor when it starts
 MOST_LOOKED_AT = 500
 
 
 class Telling:
-    """Tells the SESSIONS of a daemon what is for them."""
+    """Queues messages for the SESSIONS of a daemon."""
 
     def __init__(self, desk: Desk, streams: Streams, sessions: Mapping[tuple[str, str], Session]) -> None:
         self._desk = desk
@@ -42,13 +42,13 @@ class Telling:
         self._ears: dict[str, Callable[[Told], None]] = {}
 
     def listen(self, group: GroupDesk) -> None:
-        """Hear what is recorded in a group from now on."""
+        """Route the messages of a group from now on."""
         if group.id not in self._ears:
             self._ears[group.id] = lambda told: self._heard(group.id, told)
         self._streams.channel(group).overhear(self._ears[group.id])
 
     def resume(self, group: GroupDesk, session: Session) -> None:
-        """The group has begun to go on, or to rest, or the actor to run: let it wait, or be told what waits for it."""
+        """Hold or resume a session's queue after a start of the actor or a change of the group's state."""
         if not isinstance(session, OnTerminal):
             return
         is_paused = not _is_delivered(group, message.MESSAGE)
@@ -56,7 +56,7 @@ class Telling:
             self._tell_what_waits(group, session)
 
     def _tell_what_waits(self, group: GroupDesk, session: OnTerminal) -> None:
-        """Tell an actor what was sent to it, and not read, while it did not run, or the group was paused."""
+        """Queue the unread messages that an actor got while it did not run or the group was paused."""
         talk, actor = group.spoken(), group.actor(session.actor_id)
         unread = islice(talk.newest_unread(actor.id, group.tokens(actor.id), but=NOTICE), MOST_LOOKED_AT)
         events = talk.events(_untold(talk, unread, actor.id))
@@ -84,13 +84,13 @@ class Telling:
             _tell(group, event, told, sessions)
 
     def _withdraw(self, group: GroupDesk, data: dict[str, Any]) -> None:
-        """An actor has read up to a message: it need not be typed what it has read."""
+        """Remove messages from the queue that the actor has read."""
         session = self._sessions.get((group.id, str(data.get("actor_id"))))
         if isinstance(session, OnTerminal) and (post := group.spoken().post_or_none(str(data.get("event_id")))):
             session.has_read(post.seq)
 
     def _withdraw_mail(self, group: GroupDesk, data: dict[str, Any]) -> None:
-        """An actor has taken mail out of its inbox, some of which somebody wanted it to be typed."""
+        """Remove mail from the queue that the actor has taken from its inbox."""
         session, taken = self._sessions.get((group.id, str(data.get("actor_id")))), data.get("event_ids")
         if session is not None and isinstance(taken, list):
             for event_id in taken:
@@ -98,8 +98,8 @@ class Telling:
 
 
 def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:
-    """Of messages, the last first, those that an actor is still to be typed: back to one that was typed to it. What is
-    older had its turn. Mail is only if somebody has asked for that, wherever it stands."""
+    """The POSTS, newest first, that were not typed to an actor yet. The search ends at the newest post that was typed,
+    because older ones were handled before. Mail is included only if its delivery was requested, at any age."""
     is_older = False
     for post in posts:
         if talk.of(post.event_id, TYPED, actor):
@@ -107,12 +107,12 @@ def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:
         elif post.flags & MAIL:
             if talk.of(post.event_id, CLAIMED, actor):
                 yield post
-        elif not is_older and post.place is not None:  # without a place, it is heard of when it gets one
+        elif not is_older and post.place is not None:  # a post without a place is routed when it gets one
             yield post
 
 
 def _tell(group: GroupDesk, event: Event, told: Told, sessions: list[Session]) -> None:
-    """Mail waits in the inbox, by its sender's wish."""
+    """Queue an event for its recipients. Mail stays in the inbox."""
     for session in sessions if not requests.is_mail(event.data) else ():
         if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
             session.tell(marked(group, event, event.envelope()), told.seq)
@@ -127,6 +127,6 @@ def _set_interval(group: GroupDesk, sessions: list[Session]) -> None:
 
 
 def _is_delivered(group: GroupDesk, kind: str) -> bool:
-    """Active: all is delivered. Idle: messages are, notifications wait. Paused: nothing is; it is in the inbox."""
+    """Whether events of KIND are typed. Active group: all. Idle: messages only. Paused: none, the inbox keeps them."""
     state = group.group().state
     return state == ACTIVE or (state != PAUSED and kind != notifications.NOTIFY)

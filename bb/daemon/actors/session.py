@@ -1,4 +1,4 @@
-"""One actor that runs: a program on a terminal, or one that runs by itself and says what it does."""
+"""A running actor: a program on a terminal, or a headless program that reports its own state."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from bb.daemon.terminal.terminal import Ended
     from bb.groups.actors.profiles import Profile
 
-ECHO = 3 * clock.SECOND  # what a terminal shows so soon after something was typed into it is no sign of life
-POLL = 0.5  # seconds between two looks whether a program has ended
-CUT_SHORT = "the program ended, or took nothing more, before the message was submitted"
-WIDTH = 200  # characters of a line, mostly fewer
+ECHO = 3 * clock.SECOND  # output so soon after typed input is an echo and does not count as activity
+POLL = 0.5  # seconds between checks whether a program has ended
+CUT_SHORT = "the program ended or stopped reading before the message was submitted"
+WIDTH = 200  # estimated characters of a line
 
 
 class Session:
-    """An actor that runs."""
+    """A running actor."""
 
     def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
         self.group_id = group_id
@@ -33,22 +33,22 @@ class Session:
 
     @property
     def has_task(self) -> bool:
-        """Whether it says that it works at something."""
+        """Whether the actor reports a current task."""
         return False
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Ask the actor to end."""
 
     def withdraw(self, event: str) -> None:
-        """Nobody needs to tell it of EVENT any more."""
+        """Remove EVENT from the queue."""
 
     def last_lines(self, count: int) -> str:  # noqa: ARG002
-        """The last lines of its terminal, should it have one."""
+        """The last lines of the actor's terminal, if it has one."""
         return ""
 
 
 class Headless(Session):
-    """An actor that looks into its inbox by itself."""
+    """An actor without a terminal. It reads its inbox itself."""
 
     def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
         super().__init__(group_id, actor_id, started_at)
@@ -76,7 +76,7 @@ class Headless(Session):
 
 
 class OnTerminal(Session):
-    """A program on a terminal, and the messages that wait until they can be typed to it."""
+    """A program on a terminal, with the queue of messages to type."""
 
     def __init__(
         self,
@@ -92,22 +92,22 @@ class OnTerminal(Session):
         super().__init__(group_id, actor_id, now())
         self.terminal = terminal
         self.queue = delivery.Queue(self.started_at)
-        self.places: dict[str, int] = {}  # of messages that wait, in the course
+        self.places: dict[str, int] = {}  # places of the queued messages in the course
         self.is_stopping = False
-        self._is_held = True  # whether nothing is to be typed for now
+        self._is_held = True  # whether typing is suspended
         self._typed_at = self.started_at - ECHO
         self._submit = profile.submit
         self._loop = loop
         self._now = now
         self._ended = ended
-        self._delivered = delivered  # told which messages were typed, or why that failed halfway
+        self._delivered = delivered  # gets the typed messages, or the reason for a failure halfway
         self._timer: Timer | None = None
         self._kill: Timer | None = None
         self._poll_timer: Timer | None = None
         self._watch()
-        self._poll_soon()  # it may have ended already; but first it has to be known as one that was started
+        self._poll_soon()  # the program may have ended already, but its start must be registered first
 
-    # -- its terminal
+    # -- terminal
 
     def _watch(self) -> None:
         if not self.terminal.has_hung_up:
@@ -129,12 +129,12 @@ class OnTerminal(Session):
             self._watch()
 
     def write(self, octets: bytes) -> bool:
-        """Type something; whether there was room for it."""
+        """Type bytes; whether there was room for them."""
         is_taken = self.terminal.write(octets)
         self._watch()
         return is_taken
 
-    # -- how it ends
+    # -- end
 
     def stop(self) -> None:
         self.is_stopping = True
@@ -163,18 +163,18 @@ class OnTerminal(Session):
         self.terminal.close()
         self._ended(self, ended)
 
-    # -- what it is told
+    # -- messages
 
     def tell(self, event: Mapping[str, Any], seq: int) -> None:
-        """Let a message wait until it can be typed."""
+        """Queue a message."""
         if self.queue.add(str(event["id"]), delivery.rendered(event)):
             self.places[str(event["id"])] = seq
-            if len(self.places) > 2 * len(self.queue) + delivery.MOST_WAITING:  # some were too many to wait
+            if len(self.places) > 2 * len(self.queue) + delivery.MOST_WAITING:  # the queue has dropped some
                 self.places = {event: place for event, place in self.places.items() if event in self.queue}
             self.schedule()
 
     def has_read(self, seq: int) -> None:
-        """The actor has read up to a place: nobody needs to type that any more."""
+        """Remove the messages up to a place: the actor has read them."""
         for event in [event for event, place in self.places.items() if place <= seq]:
             del self.places[event]
             self.queue.withdraw(event)
@@ -187,13 +187,13 @@ class OnTerminal(Session):
         return "\n".join(self.terminal.transcript.tail(count * WIDTH).splitlines()[-count:])
 
     def hold(self, *, is_held: bool) -> bool:
-        """Let what waits go on waiting, or no longer; whether that is another thing than before."""
+        """Suspend or resume typing; whether that changes anything."""
         is_other, self._is_held = self._is_held != is_held, is_held
         self.schedule()
         return is_other
 
     def schedule(self) -> None:
-        """Type what waits as soon as that may be."""
+        """Set the timer for the next delivery."""
         now = self._now()
         at = self.queue.next_at(now)
         if self._timer:
@@ -221,7 +221,7 @@ class OnTerminal(Session):
         self.schedule()
 
     def _type_on(self, events: list[str], steps: list[tuple[int, bytes]]) -> None:
-        """Press what is left of the keys, the first of them after a while."""
+        """Type the remaining steps of a delivery, each after its delay."""
         if not steps:
             self._delivered(self, events, None)
             return

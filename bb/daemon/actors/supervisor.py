@@ -1,7 +1,7 @@
-"""The actors that run here, and what is done for them: started, told, looked after, stopped.
+"""Starts, supervises and stops the actors of this daemon.
 
-Which are to run is in the ledgers, so a daemon that comes back starts them again. What became of those that its
-predecessor left behind is found out first: whoever still runs is stopped, and all are written down as ended.
+The ledgers say which actors should run, so a new daemon starts them again. First it handles the programs of its
+predecessor: programs that still run are stopped, and all are recorded as ended.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ EXITED = "x.bb.exited"
 TELL_AGAIN = 1.0  # seconds
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
-    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To say something: bb chat "
-    "send TEXT. To answer: bb chat reply EVENT TEXT. What you have not read: bb chat inbox. All the rest: bb --help"
+    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To send a message: bb chat "
+    "send TEXT. To answer: bb chat reply EVENT TEXT. Your unread messages: bb chat inbox. All commands: bb --help"
 )
 
 
 class House:
-    """What runs for one daemon."""
+    """The running actors of one daemon."""
 
     def __init__(self, home: str, loop: Loop, desk: Desk, streams: Streams, log: Log) -> None:
         self._home = home
@@ -65,10 +65,10 @@ class House:
         self._children = Children(os.path.join(self._folder, "children.json"))
         self._sessions: dict[tuple[str, str], Session] = {}
         self._ending: list[OnTerminal] = []
-        self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that were not asked to
+        self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that bb did not stop
         self._telling = Telling(desk, streams, self._sessions)
         self.is_over = False
-        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # told of the group in which an actor was
+        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
         self._observability = self._read_observability()
         self._about = {
             "version": bb.__version__,
@@ -78,10 +78,10 @@ class House:
             "capabilities": {"events_stream": True, **{op.name: True for op in catalogue.everything()}},
         }
 
-    # -- what ops ask for (`ops/desk/live_daemon.py`)
+    # -- the interface of ops (`ops/desk/live_daemon.py`)
 
     def start(self, group: GroupDesk, actor: Actor) -> None:
-        """Start an actor, unless it runs."""
+        """Start an actor, unless it is running."""
         if (group.id, actor.id) in self._sessions:
             return
         if actor.profile.runner == PTY:
@@ -96,18 +96,18 @@ class House:
         self.when_started(group)
 
     def _begin_telling(self, group: GroupDesk, session: Session) -> None:
-        """Nothing is typed to an actor before it is known whether its group rests; where that cannot be read, somebody
-        is at the ledger, so it is read in a moment."""
+        """Start typing messages to an actor. This needs the group's state; if the ledger cannot be read now, for
+        example because it is locked, try again later."""
         if self._sessions.get((session.group_id, session.actor_id)) is not session:
             return
         try:
             self._telling.resume(group, session)
         except BbError as error:
-            self._log.warning(f"{session.actor_id} of {session.group_id} is told later: {error.message}")
+            self._log.warning(f"{session.actor_id} of {session.group_id} gets its messages later: {error.message}")
             self._loop.later(TELL_AGAIN, lambda: self._begin_telling(group, session))
 
     def stop(self, group_id: str, actor_id: str) -> bool:
-        """Ask an actor to end, if it runs; whether it did."""
+        """Ask an actor to end; whether it was running."""
         self._ended.pop((group_id, actor_id), None)
         session = self._sessions.pop((group_id, actor_id), None)
         if session is None:
@@ -140,7 +140,7 @@ class House:
         return isinstance(session, OnTerminal)
 
     def deliver(self, group: GroupDesk, event: Event, actor_ids: Sequence[str]) -> None:
-        """Type a message to actors, though it was sent as mail, say."""
+        """Type a message to actors, even if it was sent as mail."""
         for session in [self._on_its_terminal(group.id, actor_id) for actor_id in actor_ids]:
             session.tell(event.envelope(), event.seq or 0)
 
@@ -157,12 +157,12 @@ class House:
         return self._observability
 
     def observe(self, patch: dict[str, Any]) -> dict[str, Any]:
-        """Change what is logged; for good."""
+        """Change the log settings permanently."""
         level = str(patch.get("log_level", self._observability["log_level"])).upper()
         if level not in LEVELS:
             raise ObservabilityUpdateFailed(path="$.patch.log_level")
         if not isinstance(patch.get("developer_mode", False), bool):
-            raise ObservabilityUpdateFailed("developer_mode is true or false", path="$.patch.developer_mode")
+            raise ObservabilityUpdateFailed("developer_mode must be true or false", path="$.patch.developer_mode")
         self._observability = {**self._observability, **patch, "log_level": level}
         self._log.level = level
         path = os.path.join(self._folder, OBSERVABILITY)
@@ -170,10 +170,10 @@ class House:
         return self._observability
 
     def shut_down(self) -> None:
-        """End, once everybody who has asked is answered."""
+        """End the daemon after the pending requests are answered."""
         self.is_over = True
 
-    # -- a client at a terminal
+    # -- attached clients
 
     def has_writer(self, group_id: str, actor_id: str) -> bool:
         session = self._sessions.get((group_id, actor_id))
@@ -188,7 +188,7 @@ class House:
         only_watches: bool = False,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """Show a client an actor's terminal, and let it type if it is the first who wants to."""
+        """Attach a client to an actor's terminal. Only the first client that does not just watch may type."""
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
             connection.end()
@@ -204,8 +204,8 @@ class House:
     # -- starting
 
     def _on_terminal(self, group: GroupDesk, actor: Actor) -> OnTerminal:
-        stands = group.group()
-        scope = actor.profile.default_scope_key or stands.active_scope
+        state = group.group()
+        scope = actor.profile.default_scope_key or state.active_scope
         where = group.known.scopes.get(scope)
         if where is None:
             raise ActorStartFailed(f"{actor.id} has no directory to work in", reason="no_scope")
@@ -215,19 +215,19 @@ class House:
             group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended, self._has_typed
         )
         session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
-        title = delivery.clean(stands.title)
+        title = delivery.clean(state.title)
         own = prompts.read(self._home, group.id, ("preamble",)).get("preamble", "")
         session.queue.preamble = "\n".join([PREAMBLE.format(actor=actor.id, role=actor.role, title=title), own]).strip()
         return session
 
     def _environment(self, group: GroupDesk, actor: Actor) -> dict[str, str]:
-        """What the actor's program is given: whose it is, so that `bb` in it acts as the actor."""
+        """The environment of an actor's program. It names the actor, so that `bb` in it acts as the actor."""
         theirs = {name: value for name, value in self._desk.env.items() if name not in ("BB_NOW", "BB_AGENT")}
         own = {"BB_AGENT": actor.id, "CCCC_ACTOR_ID": actor.id, "CCCC_GROUP_ID": group.id, "CCCC_HOME": self._home}
         return {**theirs, "PATH": _with_bb(theirs.get("PATH", os.defpath)), **own, **group.known.env.get(actor.id, {})}
 
     def begin(self) -> None:
-        """See what became of those whom the last daemon ran, and start those who are to run."""
+        """Clean up the programs of the last daemon, and start the actors that should run."""
         for left in self._children.left_over():
             child = left.child
             if left.is_running:
@@ -235,8 +235,8 @@ class House:
                 self._loop.later(GRACE / 1000, partial(_kill, child))
             self._children.remove(child.group, child.actor)
             how = {"was_left_running": left.is_running}
-            self._log.warning(f"{child.actor} of {child.group} was left behind by the last daemon")
-            self._note(child.group, child.actor, how)
+            self._log.warning(f"{child.actor} of {child.group} was still recorded as started by the last daemon")
+            self._record_end(child.group, child.actor, how)
         for known in knowns.everything(self._home):
             self._resume(known.group_id)
 
@@ -257,7 +257,7 @@ class House:
     # -- ending
 
     def _has_ended(self, session: OnTerminal, ended: Ended) -> None:
-        """A program has ended, asked to or not."""
+        """Handle the end of a program, expected or not."""
         if session in self._ending:
             self._ending.remove(session)
         is_expected = session.is_stopping
@@ -266,27 +266,27 @@ class House:
         self._forget_child(session)
         how = {"status": ended.status, "signal": ended.signal, "asked_to": is_expected}
         self._log.info(f"{session.actor_id} of {session.group_id} ended: {how}")
-        self._note(session.group_id, session.actor_id, how)
+        self._record_end(session.group_id, session.actor_id, how)
         if not is_expected and not self.is_over:
             if not self.is_running(session.group_id, session.actor_id):
                 shown = {"status": ended.status, "signal": ended.signal, "ts": clock.text(self._desk.now())}
                 self._ended[session.group_id, session.actor_id] = shown
-            self._tell_of(session, ended)
+            self._notify_of_end(session, ended)
 
     def _forget_child(self, session: OnTerminal) -> None:
-        """Take it off the list, unless the actor has been started anew meanwhile."""
+        """Remove a program from the list of children, unless the actor was restarted meanwhile."""
         listed = next(
             (each for each in self._children if (each.group, each.actor) == (session.group_id, session.actor_id)), None
         )
         if listed and listed.pid == session.terminal.pid:
             self._children.remove(session.group_id, session.actor_id)
 
-    def _note(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
-        """Write down that a program has ended, and how."""
+    def _record_end(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
+        """Record that a program has ended, and how."""
         self._record(group_id, [Said(EXITED, {"actor_id": actor_id, **how})], f"that {actor_id} ended")
 
     def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
-        """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
+        """Record that messages were typed to an actor, or why that failed."""
         state = deliveries.FAILED if failure else deliveries.ACCEPTED
         said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, state, failure)) for each in events]
         self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
@@ -298,7 +298,7 @@ class House:
         except BbError as error:
             self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
 
-    def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
+    def _notify_of_end(self, session: OnTerminal, ended: Ended) -> None:
         by = live_daemon.how_it_ended({"status": ended.status, "signal": ended.signal})
         try:
             group = group_desk.of(self._desk, session.group_id)
@@ -308,7 +308,7 @@ class House:
         self._warn(group, session.actor_id, f"{session.actor_id} has ended", text, session)
 
     def _warn(self, group: GroupDesk, actor_id: str, title: str, text: str, session: Session | None = None) -> None:
-        """Tell the foreman, or the person when it is the foreman, that an actor does not run."""
+        """Notify the foreman that an actor does not run; the person, if the foreman does not run."""
         foreman = next(
             (actor.id for actor in group.actors() if actor.role == "foreman" and actor.id != actor_id), "user"
         )
@@ -325,14 +325,14 @@ class House:
         self._streams.pump([group.id])
 
     def close(self) -> None:
-        """Stop everything, for now: whoever is to run runs again under the next daemon."""
+        """Stop all actors. The next daemon starts them again."""
         self.is_over = True
         for key in list(self._sessions):
             self.stop(*key)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing runs any more."""
+        """Whether no program is running."""
         return not self._sessions and not self._ending
 
     @property
@@ -340,7 +340,7 @@ class House:
         return bool(self._sessions)
 
     def glimpse(self, group: GroupDesk, actor_id: str, to: str) -> dict[str, str]:
-        """What an actor's terminal showed last, for the context of a notice TO somebody who may see it."""
+        """The last lines of an actor's terminal for a notice to TO, if TO may see them."""
         session = self._sessions.get((group.id, actor_id))
         return _glimpse(group, session, to) if session else {}
 
@@ -361,7 +361,7 @@ class House:
     def _headless(self, group_id: str, actor_id: str) -> Headless:
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, Headless):
-            raise group_desk.ActorNotFound(f"{actor_id} does not run without a terminal", actor_id=actor_id)
+            raise group_desk.ActorNotFound(f"{actor_id} is not running headless", actor_id=actor_id)
         return session
 
     def _read_observability(self) -> dict[str, Any]:
@@ -381,18 +381,18 @@ class House:
 
 
 def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
-    """The last lines of a terminal, if the group wants them told, and TO may see them. No secret is among them."""
-    stands, who = group.settings(), session.actor_id
-    visibility, role = str(stands["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
+    """The last lines of a terminal with secrets masked, if the group's settings allow it and TO may see them."""
+    settings, who = group.settings(), session.actor_id
+    visibility, role = str(settings["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
     is_visible = permissions.may("terminal.read", by=to, role=role, target=who, visibility=visibility)
-    if not (is_visible and stands["terminal_transcript_notify_tail"]):
+    if not (is_visible and settings["terminal_transcript_notify_tail"]):
         return {}
-    text = session.last_lines(int(stands["terminal_transcript_notify_lines"]))
+    text = session.last_lines(int(settings["terminal_transcript_notify_lines"]))
     return {"terminal_tail": secret_patterns.masked(text)} if text.strip() else {}
 
 
 def _with_bb(path: str) -> str:
-    """PATH, and at its end where this bb is, should there be no other before."""
+    """PATH, with the folder of this bb at its end if PATH has no `bb`."""
     folders = path.split(os.pathsep)
     if any(os.access(os.path.join(folder, "bb"), os.X_OK) for folder in folders):
         return path
@@ -404,6 +404,6 @@ def _kill(child: Child) -> None:
 
 
 class ObservabilityUpdateFailed(Usage):
-    """A log level is DEBUG, INFO, WARNING or ERROR."""
+    """log_level must be DEBUG, INFO, WARNING or ERROR."""
 
     code = "OBSERVABILITY_UPDATE_FAILED"

@@ -1,1 +1,1 @@
-"""Groups looked after over time: reminders, silence, nudges."""
+"""Timed notices for groups: reminders, silence, nudges."""

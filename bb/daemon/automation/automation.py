@@ -1,8 +1,8 @@
-"""Groups in which actors run are looked after: whoever lets mail wait is reminded of it, a silence is told of.
+"""Timed notices for groups with running actors: reminders of unread messages, notices of silence.
 
-What is due, and when to look again, is decided in `groups/actors/automation.py`. Here is what it wants to know, what
-becomes of its notices, and the waiting: until the next of them is due, and no longer than a moment when something
-happens that may make another one due before. Nothing is looked at in between.
+`groups/actors/automation.py` decides which notices are due and when to check again. This module collects the facts for
+that decision, records the notices, and waits: until the next notice is due, or shortly after an event that may make one
+due earlier. It does not poll.
 """
 
 from __future__ import annotations
@@ -42,19 +42,22 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import Actor, GroupDesk
 
-AFTER_A_WHILE = 1.0  # seconds; much may be said in a group, and a look costs as much as a few messages
+AFTER_A_WHILE = 1.0  # seconds after a message; a check costs as much as a few messages
 RETRY = 10.0
-LEAST = 0.05  # seconds between two looks
+LEAST = 0.05  # seconds between two checks
 MOST_REMEMBERED = 1000
-OWN_WORDS = {notices.HELP_NUDGE: "help", notices.STANDUP: "standup"}  # kinds that a group may have a prompt for
-# What changes at once whether something is due: else somebody would be reminded of what was just done.
+OWN_WORDS = {
+    notices.HELP_NUDGE: "help",
+    notices.STANDUP: "standup",
+}  # notices whose text a group may replace with a prompt
+# Kinds that are checked at once, so that no actor is reminded of something it has just done.
 AT_ONCE = frozenset(
     ["group.set_state", "group.settings_update", "chat.read", "chat.ack", "mail.read", "actor.start", "actor.stop"]
 )
 
 
 class Automation:
-    """The groups that are looked after."""
+    """The groups with running actors."""
 
     def __init__(self, loop: Loop, desk: Desk, streams: Streams, house: House, log: Log) -> None:
         self.loop = loop
@@ -65,25 +68,25 @@ class Automation:
         self._watches: dict[str, Watch] = {}
 
     def attend(self, group: GroupDesk) -> None:
-        """An actor has been started in a group: look after it from now on."""
+        """Watch a group from now on: an actor was started in it."""
         watch = self._watches.get(group.id)
         if watch is None:
             watch = self._watches[group.id] = Watch(self, group)
         watch.look_in(0)
 
     def complain(self, group_id: str, error: Exception) -> None:
-        """A group could not be looked after."""
+        """Log that a check of a group failed."""
         why = error.message if isinstance(error, BbError) else "".join(traceback.format_exception(error))
-        self.log.error(f"group {group_id} could not be looked after: {why}")
+        self.log.error(f"group {group_id} was not checked for due notices: {why}")
 
     def leave(self, group_id: str, ear: Heard) -> None:
-        """Nobody runs in a group any more."""
+        """Stop watching a group: no actor runs in it."""
         self._watches.pop(group_id, None)
         self.streams.ignore(group_id, ear)
 
 
 class Watch:
-    """One group that is looked after."""
+    """One watched group."""
 
     def __init__(self, all_of_it: Automation, group: GroupDesk) -> None:
         self._all = all_of_it
@@ -91,19 +94,19 @@ class Watch:
         self._active_since = self._now()
         self._state = group.group().state
         self._recent = Recent.of(group, self._now())
-        self._own: set[str] = set()  # notices that we have recorded, until they are heard of
-        self._came: dict[str, int] = {}  # by event of another clone, when we first saw that it waits
+        self._own: set[str] = set()  # recorded notices that have not come back through the stream yet
+        self._came: dict[str, int] = {}  # when an unread event of another clone was first seen here
         self._timer: Timer | None = None
-        self._ear = self._heard  # one and the same, so that it is heard once
+        self._ear = self._heard  # one bound method, so that it is registered once
         all_of_it.streams.channel(group).overhear(self._ear)
 
     def _now(self) -> int:
         return self._all.desk.now()
 
-    # -- when to look
+    # -- scheduling
 
     def look_in(self, seconds: float) -> None:
-        """Look in so many SECONDS, unless that is to happen before anyway."""
+        """Check in SECONDS, unless an earlier check is scheduled."""
         loop = self._all.loop
         if self._timer is not None and self._timer.do is not None and self._timer.at <= loop.now() + seconds:
             return
@@ -134,17 +137,17 @@ class Watch:
             group = group_desk.of(self._all.desk, self._group_id)
             self._all.streams.channel(group).overhear(self._ear)
             at = self._see_to(group, sessions)
-        except Exception as error:  # a bug must not take everybody else down
+        except Exception as error:  # a bug must not stop the daemon
             self._all.complain(self._group_id, error)
             self.look_in(RETRY)
             return
         if at is not None:
             self.look_in(max((at - self._now()) / SECOND, LEAST))
 
-    # -- what to do
+    # -- notices
 
     def _see_to(self, group: GroupDesk, sessions: Mapping[str, Session]) -> int | None:
-        """Record what is due; when to look again."""
+        """Record the notices that are due; the time of the next check."""
         now, settings = self._now(), group.settings()
         view, actors = self._views(group, sessions, now)
         if due := automation.due(view, actors, settings, now):
@@ -161,7 +164,7 @@ class Watch:
         self._all.streams.pump([group.id])
 
     def _said(self, group: GroupDesk, notice: Notice) -> dict[str, Any]:
-        """What a notice says: in the group's own words where it has any, with what the terminal shows where it may."""
+        """The data of a notice: with the group's own prompt if there is one, and with terminal output if permitted."""
         data = notice.as_dict()
         own = OWN_WORDS.get(notice.kind)
         if own and (words := prompts.read(knowns.home(self._all.desk.env), group.id, (own,))):
@@ -172,7 +175,7 @@ class Watch:
         return data
 
     def _withdraw(self, actors: list[ActorView], sessions: Mapping[str, Session]) -> None:
-        """Let nobody be reminded of what it has read meanwhile, nor twice at once."""
+        """Remove queued nudges about messages read meanwhile, and all but the newest nudge."""
         for actor in actors:
             nudges = self._recent.nudges.get(actor.id, {})
             for place, (event_id, at) in enumerate(list(nudges.items())):
@@ -180,10 +183,10 @@ class Watch:
                     sessions[actor.id].withdraw(event_id)
                     del self._recent.nudges[actor.id][event_id]
 
-    # -- what there is to know
+    # -- facts for the decision
 
     def _views(self, group: GroupDesk, sessions: Mapping[str, Session], now: int) -> tuple[GroupView, list[ActorView]]:
-        """The group and its actors that run, as they are now."""
+        """The current views of the group and its running actors."""
         state, recent = group.group().state, self._recent
         if state == ACTIVE and self._state != ACTIVE:
             self._active_since = now
@@ -221,7 +224,7 @@ class Watch:
         )
 
     def _since(self, group: GroupDesk, event_id: str, at: int) -> int:
-        """Since when a message has been here. What another clone's clock said of that counts for nothing."""
+        """When a message arrived in this clone. The clocks of other clones are not used."""
         writer, _ = ids.split_event_id(event_id)
         if writer == group.store.writer:
             return at
@@ -231,7 +234,7 @@ class Watch:
 
 
 def _at_work(group: GroupDesk) -> set[str]:
-    """The actors that have a task which has begun, as the shared context says."""
+    """The actors with a task in progress, by the shared context."""
     view = group.context()
     tasks = [key for key in view.keys(TASK) if view.value(key, "status") == BEGUN]
     return {str(view.value(key, "assignee")) for key in tasks}

@@ -1,9 +1,7 @@
-"""What has happened in a group lately, as far as it matters to whoever looks after it: who did something last, who was
-told what, and who owes an acknowledgement.
+"""The recent history of a group that automation needs: last activity, recorded notices, and missing acknowledgements.
 
-All of it is in the ledger, so it is known again after a restart: the last PAST lines are read then, and each line from
-there on as it comes. Moments are those of this clone's clock. What another clone recorded counts as having happened
-when it came here.
+All of it comes from the ledger, so a restart loses nothing: the last PAST lines are read at start, and then each new
+line. Times are those of this clone's clock. An event of another clone counts from its arrival here.
 """
 
 from __future__ import annotations
@@ -28,26 +26,26 @@ if TYPE_CHECKING:
     from bb.ops.desk.group_desk import GroupDesk
 
 PAST = 2000  # lines
-MOST_OWED = 500  # messages that ask for attention
+MOST_OWED = 500  # messages with priority `attention`
 REDACTED = "x.bb.redacted"
 
 
 class Recent:
-    """What has happened lately in one group."""
+    """The recent history of one group."""
 
     def __init__(self) -> None:
         self.last_activity_at: int | None = None
-        self.acts: dict[str, int] = {}  # by actor, when it last did something
-        self.told: dict[str, dict[str, int]] = {}  # by kind of notice and actor that it is about, when
-        self.keepalives: dict[str, int] = {}  # by actor, since it last did something
-        self.messages: dict[str, int] = {}  # by actor, since it was last told how to get help
-        self.nudges: dict[str, dict[str, int]] = {}  # by actor, the nudges that may still wait, and when each was made
-        self._asking: dict[str, Event] = {}  # messages that ask for attention, the oldest first
+        self.acts: dict[str, int] = {}  # by actor, the time of its last act
+        self.told: dict[str, dict[str, int]] = {}  # by kind of notice and actor, the time of the last notice
+        self.keepalives: dict[str, int] = {}  # by actor, the number since its last act
+        self.messages: dict[str, int] = {}  # by actor, the number since its last help nudge
+        self.nudges: dict[str, dict[str, int]] = {}  # by actor, the nudges that may be queued, with their times
+        self._asking: dict[str, Event] = {}  # messages with priority `attention`, the oldest first
         self._acked: dict[str, set[str]] = {}
 
     @classmethod
     def of(cls, group: GroupDesk, now: int) -> Recent:
-        """What is known of a group from its ledger."""
+        """The recent history of a group, read from its ledger."""
         recent, roles, waiting = cls(), group.roles(), []
         index = group.index()
         begin = course.behind(index, max(course.length(index) - PAST, 0))
@@ -63,17 +61,17 @@ class Recent:
         return recent
 
     def _recall(self, group: GroupDesk) -> None:
-        """Find who was asked for attention, however long ago."""
+        """Find the messages with priority `attention`, of any age."""
         talk, tokens = group.spoken(), ["", "@all", "@peers", "@foreman", *group.roles()]
         posts = (post for post in talk.before(None, tokens, ATTENTION) if not post.flags & NOTICE)
         for event in reversed(list(talk.events(islice(posts, MOST_OWED)))):
             self._asking[event.id] = event
             self._acked[event.id] = {who for who, _ in talk.of(event.id, ACK)}
 
-    # -- as it comes
+    # -- new events
 
     def hear(self, told: Told, at: int, actors: Collection[str]) -> None:
-        """Something was recorded, and came here AT a moment."""
+        """Take in an event that arrived at time AT."""
         event = told.event
         if event is None:
             return
@@ -100,7 +98,7 @@ class Recent:
             self.tell(str(event.data.get("kind")), about, event.id, at)
 
     def tell(self, kind: str, about: str, event_id: str, at: int) -> None:
-        """A notice of a KIND about an actor was recorded."""
+        """Take in a notice of KIND about an actor."""
         if kind not in notices.WORDS:
             return
         self.told.setdefault(kind, {})[about] = at
@@ -121,10 +119,10 @@ class Recent:
                 del self._asking[forgotten]
                 self._acked.pop(forgotten, None)
 
-    # -- what is owed
+    # -- missing acknowledgements
 
     def owed(self, group: GroupDesk) -> dict[str, list[Event]]:
-        """By actor, the messages that ask for its attention and that it has not acknowledged, the oldest first."""
+        """By actor, the messages that it must acknowledge and has not, the oldest first."""
         members, since = group.members(), {actor.id: actor.agent.since for actor in group.actors()}
         found: dict[str, list[Event]] = {}
         for event in self._asking.values():

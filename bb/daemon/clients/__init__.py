@@ -1,1 +1,1 @@
-"""Connections of clients: requests, answers, event streams, and where the daemon is found."""
+"""Connections of clients: requests, answers, event streams, and the daemon's address."""

@@ -1,11 +1,11 @@
-"""One client: a line in, a line out, and the connection ends; or it is upgraded, and goes on as a stream.
+"""One client connection: one request line, one answer line, then the end; or an upgrade to a stream.
 
-A client that says nothing, or half a line, is left waiting at its own cost and sent away after a while. One that does
-not read what it is sent is dropped when too much waits for it.
+A client that sends no complete line is closed after a while. A client that does not read is closed when too many bytes
+wait for it.
 
-A client may still be speaking when it has been answered: its line was too long, or has others behind it. It is listened
-to a little longer, and ignored. If its connection just ended, it would fail at speaking and never get to read the
-answer; and over TCP the system would take back what of the answer is still on its way.
+A client may still be sending after its answer, if its line was too long or has others behind it. The rest is then read
+and ignored for a short time. Closing at once would make the client's write fail before it reads the answer, and over
+TCP the system would discard the part of the answer that is still on its way.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bb.daemon.loop.loop import Loop
     from bb.kernel.errors import BbError
 
-TO_SHOW = 5.0  # seconds for a client to show that it may ask
-PATIENCE = 15.0  # seconds for a whole request to come, and for an answer to be taken
-LINGER = 3.0  # seconds that a client may take to notice that all is said
-LOCAL = getattr(socket, "AF_UNIX", None)  # of a client that is local: what was sent to it has arrived
+TO_SHOW = 5.0  # seconds for a client to show the token
+PATIENCE = 15.0  # seconds for a complete request to arrive, and for an answer to be read
+LINGER = 3.0  # seconds for a client to close its side after the answer
+LOCAL = getattr(socket, "AF_UNIX", None)  # for a local client, sent data has arrived
 BLOCK = 1 << 16
-MOST_LAST_WORDS = 32  # blocks that are still read of a client that takes nothing more
-MOST_UNSENT = 8 << 20  # bytes that may wait for a client; a stream has less
+MOST_LAST_WORDS = 32  # blocks that are still read from a client that has left
+MOST_UNSENT = 8 << 20  # bytes that may wait for a client; the limit of a stream is lower
 
 
 class Connection:
@@ -52,13 +52,13 @@ class Connection:
         self._asked = asked
         self._gone = gone
         self._framer: ndjson.Framer | None = ndjson.Framer()
-        self._token = token  # what the client is to show before anything else; None once it has
-        self._known = known  # who wants to know that it has
+        self._token = token  # what the client must show first; None afterwards
+        self._known = known  # called when the client has shown the token
         self._shown = bytearray()
         self._unsent = bytearray()
-        self._is_last = False  # once all is sent, the connection ends
-        self.typed: Callable[[bytes], None] | None = None  # who gets what comes after an upgrade
-        self.ended: Callable[[], None] | None = None  # who wants to know that the client has left
+        self._is_last = False  # whether the connection ends when all is sent
+        self.typed: Callable[[bytes], None] | None = None  # receives input after an upgrade
+        self.ended: Callable[[], None] | None = None  # called when the client has left
         self.since = time.monotonic()
         self.is_open = True
         self.is_upgraded = False
@@ -66,13 +66,13 @@ class Connection:
         self._may_say_more = not is_local
         if self._may_say_more:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an event must not wait for the next one
-        self._is_ignored = False  # all is said, and what the client still says is of no interest
+        self._is_ignored = False  # whether further input is discarded
 
-    # -- what comes
+    # -- input
 
     def start(self) -> None:
-        """Read what may have come with the connection already."""
-        self._ready(READ)  # most clients have sent it all by now
+        """Read data that has arrived already."""
+        self._ready(READ)  # most clients have sent their request by now
         if self.is_open and not self._is_asked and not self._is_last:
             self._watch(READ)
 
@@ -91,7 +91,7 @@ class Connection:
                 self._flush()
             if events & READ and self.is_open:
                 self._read()
-        except Exception:  # a bug of ours: nobody would see to this client any more
+        except Exception:  # a bug: the client would get no answer
             self.close()
             raise
 
@@ -115,10 +115,10 @@ class Connection:
         elif self._framer is not None:
             self._request_came(octets)
         else:
-            self._may_say_more = True  # behind its request, which is being seen to
+            self._may_say_more = True  # data behind the request
 
     def _token_came(self, octets: bytes, token: str) -> None:
-        """The first line, which is to show the TOKEN. Behind it comes the request, unless of a stranger."""
+        """Read the first line, which must show the TOKEN. The request follows it."""
         line, feed, rest = octets.partition(b"\n")
         self._shown += line
         if not octets and not self._shown:
@@ -146,18 +146,18 @@ class Connection:
             self._ask(line)
 
     def _half_closed(self) -> None:
-        """The client will send no more. It may still want its answer."""
+        """The client has closed its sending side. It may still read its answer."""
         self._may_say_more = False
         rest = self._framer.rest if self._framer else b""
         if self._is_asked and _has_hung_up(self._socket):
             self.close()
         elif self._is_asked:
-            self._unwatch()  # or it would be ready for ever
+            self._unwatch()  # the socket would always be ready
             if self._unsent:
                 self._watch(WRITE)
         elif rest:
             self._framer = None
-            self.refuse(cccc.BadRequest("the request has no line feed at its end"))
+            self.refuse(cccc.BadRequest("the request does not end with a line feed"))
         else:
             self.close()
 
@@ -172,14 +172,14 @@ class Connection:
             self.typed(octets)
 
     def expect_leaving(self) -> None:
-        """Its answer may take a while: notice when the client leaves meanwhile."""
+        """Watch whether the client leaves before its answer."""
         if self.is_open:
             self._watch(READ)
 
-    # -- what goes
+    # -- output
 
     def answer(self, octets: bytes) -> None:
-        """The one answer there is; then the connection ends."""
+        """Send the answer, then end the connection."""
         self._is_last, self.since = True, time.monotonic()
         self._push(octets)
 
@@ -187,12 +187,12 @@ class Connection:
         self.answer(cccc.failure(error))
 
     def upgrade(self, octets: bytes) -> None:
-        """Say OCTETS, and go on as a stream."""
+        """Send OCTETS and continue as a stream."""
         self.is_upgraded = True
         self.send(octets)
 
     def send(self, octets: bytes) -> int:
-        """Send OCTETS as soon as the client takes them, unless all has been said; how many bytes now wait for it."""
+        """Send OCTETS unless the connection is ending; the number of bytes that wait for the client."""
         return len(self._unsent) if self._is_last else self._push(octets)
 
     def _push(self, octets: bytes) -> int:
@@ -225,8 +225,8 @@ class Connection:
         self._settle()
 
     def _hear_the_rest(self) -> None:
-        """The client has left, perhaps with something said that nobody has read yet. What it typed, it has typed."""
-        self._is_last = True  # nothing can be sent any more
+        """The client has left. Input that it typed before is still delivered."""
+        self._is_last = True  # sending is no longer possible
         self._unsent.clear()
         for _ in range(MOST_LAST_WORDS):
             octets = self._last_words() if self.typed else b""
@@ -242,7 +242,7 @@ class Connection:
             return b""
 
     def _settle(self) -> int:
-        """Wait for the client to take more, or end the connection where there is no more."""
+        """Wait until the client can take more, or end the connection if all is sent."""
         if not self._unsent and self._is_last:
             self._finish()
         elif self._unsent:
@@ -256,12 +256,12 @@ class Connection:
         return len(self._unsent)
 
     def end(self) -> None:
-        """Nothing more is to be said: the connection ends once the client has taken what waits."""
+        """End the connection when all waiting bytes are sent."""
         self._is_last, self.since = True, time.monotonic()
         self._settle()
 
     def _finish(self) -> None:
-        """All is said: end the connection as soon as that does no harm."""
+        """Close the connection, or first discard the client's further input."""
         if not self._may_say_more:
             self.close()
         elif not self._is_ignored:
@@ -275,11 +275,11 @@ class Connection:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether it is open, and has not shown yet that it may ask."""
+        """Whether it is open and has not shown the token yet."""
         return self.is_open and self._token is not None
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the client has been waited for, for too long."""
+        """Whether the client has exceeded a time limit."""
         if self._is_ignored:
             return now - self.since > LINGER
         is_waiting = (self._is_last or not self.is_upgraded) and (not self._is_asked or bool(self._unsent))
@@ -298,7 +298,7 @@ class Connection:
 
 
 def _has_hung_up(sock: socket.socket) -> bool:
-    """Whether the other end is closed, as far as the system tells; a client that only sends no more still listens."""
+    """Whether the other end is closed. A client that has closed only its sending side still listens."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

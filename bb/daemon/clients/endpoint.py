@@ -1,7 +1,7 @@
-"""Where the daemon is found (CCCC daemon IPC §3), and that there is only one of it.
+"""The daemon's address (CCCC daemon IPC §3) and its single-instance lock.
 
-One instance is a matter of a lock that the system takes away with the process, not of a file that says so: whoever has
-the lock may remove a socket that somebody left behind. The descriptor is written once somebody listens.
+The system releases the lock when the process ends, so a stale file cannot block a new daemon. The process with the lock
+may remove a socket that an earlier daemon left. The descriptor is written after the daemon listens.
 """
 
 from __future__ import annotations
@@ -27,30 +27,32 @@ if TYPE_CHECKING:
 
 BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (who listens everywhere, listens here too)
+TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (an address to listen on, not to connect to)
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 TOKEN_BYTES = 32
 TRUE = ("1", "true", "yes", "on")
 GLANCES, GLANCE = 20, 0.005
-LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
+LONGEST_PATH = 100  # bytes; systems limit socket paths to 104 or 108
 
 
 class InvalidEndpoint(Usage):
-    """The daemon cannot listen there."""
+    """The daemon cannot listen at that address."""
 
     code = "INVALID_ENDPOINT"
-    hint = "CCCC_DAEMON_TRANSPORT is unix or tcp, CCCC_DAEMON_PORT a number from 0 to 65535"
+    hint = "set CCCC_DAEMON_TRANSPORT to unix or tcp, and CCCC_DAEMON_PORT to a number from 0 to 65535"
 
 
 class RemoteRefused(Refused):
-    """The daemon runs programs, and nothing that is said to it is encrypted, so it only listens to this machine."""
+    """The daemon listens only on loopback, since it runs programs and its connections are not encrypted."""
 
     code = "REMOTE_REFUSED"
-    hint = "CCCC_DAEMON_ALLOW_REMOTE=1 lets it; whoever can read what goes over that network can then use it"
+    hint = (
+        "CCCC_DAEMON_ALLOW_REMOTE=1 allows it; anyone who can read that network's traffic can then run programs as you"
+    )
 
 
 class Endpoint:
-    """The place where one daemon listens."""
+    """The address of one daemon."""
 
     def __init__(self, home: str, env: Mapping[str, str]) -> None:
         self.folder = os.path.join(home, "daemon")
@@ -58,10 +60,10 @@ class Endpoint:
         self._lock = -1
         self._socket_path = ""
         self.warnings: list[str] = []
-        self.token: str | None = None  # what a client has to show, where one has to
+        self.token: str | None = None  # if set, clients must show it
 
     def claim(self) -> None:
-        """Be the daemon of this home directory, or refuse."""
+        """Take the lock of this home directory. Refused if another daemon has it."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
             _make_own(os.path.dirname(self.folder))
@@ -77,7 +79,7 @@ class Endpoint:
             raise AlreadyRunning(home=os.path.dirname(self.folder))
 
     def _is_free(self) -> bool:
-        """Take the lock, if no daemon has it. Whoever looks whether one has takes it for a moment, too."""
+        """Take the lock if it is free. Several attempts, since a check by another process also takes it briefly."""
         for _ in range(GLANCES):
             if try_lock(self._lock):
                 return True
@@ -85,11 +87,11 @@ class Endpoint:
         return False
 
     def listen(self, now: int) -> socket.socket:
-        """Listen, and tell clients where."""
+        """Listen, and write the descriptor for clients."""
         usual = "tcp" if sys.platform == "win32" else "unix"
         transport = self._env.get("CCCC_DAEMON_TRANSPORT", "").strip().lower() or usual
         if transport not in ("unix", "tcp"):
-            raise InvalidEndpoint(f"{transport[:40]!r} is no transport")
+            raise InvalidEndpoint(f"{transport[:40]!r} is not a transport")
         listener = self._unix() if transport == "unix" else self._tcp()
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -111,17 +113,17 @@ class Endpoint:
         return listener
 
     def _token(self) -> dict[str, str]:
-        """What stands in the descriptor for clients to show: made anew at each start, and known nowhere else."""
+        """The descriptor's token, which clients must show. It is new at each start and stored only there."""
         if self._env.get(ALLOW_ANONYMOUS, "").strip().lower() in TRUE:
             self.warnings.append(
-                "every user of this machine can run programs as you: the daemon asks no client for its token"
+                "the daemon does not require a token, so every user of this machine can run programs as you"
             )
             return {}
         self.token = os.urandom(TOKEN_BYTES).hex()
         return {"token": self.token}
 
     def leave(self) -> None:
-        """Be found no longer, and let the next one be the daemon."""
+        """Remove the descriptor and the socket, and release the lock."""
         for name in (descriptor.DESCRIPTOR, PID):
             disk.remove_if_there(os.path.join(self.folder, name))
         if self._socket_path:
@@ -134,7 +136,7 @@ class Endpoint:
     def _unix(self) -> socket.socket:
         self._socket_path = self._free_path()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)  # nobody else may connect, from the first moment on
+        mask = os.umask(0o177)  # other users must never be able to connect
         try:
             listener.bind(self._socket_path)
         except OSError as error:
@@ -144,7 +146,7 @@ class Endpoint:
         return listener
 
     def _free_path(self) -> str:
-        """Where the socket goes: beside its descriptor, or, where that name is too long, where there are short ones."""
+        """The socket's path: beside the descriptor, or in a runtime folder if that path is too long."""
         path = os.path.join(self.folder, descriptor.SOCKET)
         if len(os.fsencode(path)) > LONGEST_PATH:
             short = f"bb-{os.getuid()}-{digest(os.fsencode(path))[:12]}"
@@ -156,33 +158,33 @@ class Endpoint:
             except FileExistsError:
                 about = os.lstat(folder)
                 if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(folder):
-                    raise disk.NoPermission(f"{folder} is not ours alone", path=folder) from None
+                    raise disk.NoPermission(f"{folder} is accessible to other users", path=folder) from None
             path = os.path.join(folder, descriptor.SOCKET)
-        disk.remove_if_there(path)  # we have the lock: whoever listened there is gone
+        disk.remove_if_there(path)  # this process has the lock, so no daemon uses the socket
         return path
 
     def _tcp(self) -> socket.socket:
         host = self._env.get("CCCC_DAEMON_HOST", "").strip() or LOOPBACK[0]
         if host not in LOOPBACK:
             if self._env.get("CCCC_DAEMON_ALLOW_REMOTE", "").strip().lower() not in TRUE:
-                raise RemoteRefused(f"{host} is not this machine alone", host=host)
+                raise RemoteRefused(f"{host} is not a loopback address", host=host)
             self.warnings.append(
-                f"everybody who can reach {host} can speak to this daemon, and nothing said to it is encrypted: "
-                "whoever reads a client's token on its way can run programs as you"
+                f"the daemon listens on {host} without encryption: "
+                "anyone who reads a client's token from the network can run programs as you"
             )
         written = self._env.get("CCCC_DAEMON_PORT", "").strip() or "0"
         if not (written.isascii() and written.isdigit() and int(written) <= 65535):
-            raise InvalidEndpoint(f"{written[:40]!r} is no port")
+            raise InvalidEndpoint(f"{written[:40]!r} is not a port")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
-        if sys.platform == "win32":  # there the other option would let a second program have the same port
+        if sys.platform == "win32":  # SO_REUSEADDR would let another program share the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, int(written)))
         except OSError as error:
-            raise InvalidEndpoint(f"{host}:{written} cannot be listened on: {error.strerror}") from error
+            raise InvalidEndpoint(f"cannot listen on {host}:{written}: {error.strerror}") from error
         return listener
 
     def _write(self, name: str, text: str) -> None:
@@ -190,7 +192,7 @@ class Endpoint:
 
 
 def _make_own(path: str) -> None:
-    """Make a folder that nobody else may enter, unless there is one."""
+    """Create a folder for this user only, unless it exists."""
     disk.make_private_folder(os.path.dirname(path))
     try:
         os.mkdir(path, 0o700)
@@ -199,8 +201,8 @@ def _make_own(path: str) -> None:
 
 
 def _keep_from_others(path: str) -> None:
-    """Take from all other users the right to put another folder in the place of ours; where one's own is set up so
-    that each may only remove what is their own, they have no such right."""
+    """Remove other users' write permission, with which they could replace our folder. A sticky folder is safe as it is:
+    users can remove only their own entries there."""
     about = os.stat(path)
     is_open = about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX
     if hasattr(os, "geteuid") and is_open and about.st_uid == os.geteuid():

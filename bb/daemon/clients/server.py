@@ -1,8 +1,8 @@
-"""Serving requests: many in a turn of the loop, one sync for all they record, and no answer before that.
+"""Serves requests in batches: many requests in a turn of the loop, one `fdatasync` for each ledger, then the answers.
 
-What is asked in one turn is decided one after the other, each seeing what was decided before it. What that records
-reaches the disk in one go for each ledger; then everybody is answered. So eight clients that send at once wait for the
-disk once. Ops of bb that may take long, such as a sync, run beside the loop (`daemon/clients/threads.py`).
+The requests of a turn are decided one after the other, and each sees the results of those before it. Their events are
+written to disk together, and then all clients are answered. Eight clients that send at once therefore wait for the disk
+once. Ops that may take long, such as a sync, run beside the loop (`daemon/clients/threads.py`).
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
 
 AT_ONCE = 64  # requests decided in one turn
-LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
-SPARE_FILES = 5 * group_desk.MOST_OPEN + 100  # file handles for everything but clients: indexes, locks, terminals
+LAST_ANSWERS = 2.0  # seconds for long operations at shutdown
+SPARE_FILES = 5 * group_desk.MOST_OPEN + 100  # file handles for indexes, locks and terminals
 MOST_CLIENTS = 8000
-MOST_STRANGERS = 512  # clients that have not shown yet that they may ask
-TIDY = 0.1  # seconds after something was recorded
-SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
-LARGE = 4 << 20  # bytes of journals, from which on an index may take a while to be made
+MOST_STRANGERS = 512  # clients that have not shown the token yet
+TIDY = 0.1  # seconds after an event was recorded
+SWEEP = 2.0  # seconds between checks for overdue clients
+LARGE = 4 << 20  # bytes of journals above which building an index may take a while
 
 
 class UnknownOp(catalogue.UnknownOp):
-    """There is no operation of that name."""
+    """There is no such operation."""
 
     code = "UNKNOWN_OP"
-    hint = "ping names those there are, among its capabilities"
+    hint = "`ping` lists the operations in its capabilities"
 
 
 class TooManyClients(Busy):
     """Too many clients are connected."""
 
     code = "TOO_MANY_CLIENTS"
-    hint = "close connections that are done, and try again"
+    hint = "close idle connections and try again"
 
 
 class Asked:
@@ -74,7 +74,7 @@ class Asked:
         self.result: dict[str, Any] | None = None
         self.refusal: Refusal | None = None
         self.wanted: dict[str, Any] = {}  # of a stream
-        # whose ledgers it may record in
+        # the groups in whose ledgers it may record
         self.groups = {str(args[name]) for name in ("group_id", "dst_group_id") if name in args}
 
 
@@ -100,12 +100,12 @@ class Server:
         self._log = log
         self._upgrade = upgrade
         self._asked: list[Asked] = []
-        self._token = token  # what clients have to show, where they have to
+        self._token = token  # if set, clients must show it
         self._clients: set[Connection] = set()
-        self._strangers: dict[Connection, None] = {}  # those who have not, in the order in which they came
+        self._strangers: dict[Connection, None] = {}  # clients that have not shown the token, oldest first
         self._beside = Beside(loop, desk, log)
-        self._warm: set[str] = set()  # groups whose index is known to be there
-        self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
+        self._warm: set[str] = set()  # groups whose index exists
+        self._warming: dict[str, list[Asked]] = {}  # groups whose index is being built, with the waiting requests
         self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
@@ -117,7 +117,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for an answer, or listens."""
+        """Whether a client is connected or an operation is running."""
         return bool(self._clients or self._beside.working)
 
     # -- clients
@@ -130,7 +130,7 @@ class Server:
                 sock, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError):
                 return
-            except OSError as error:  # out of file handles, say: those who wait are accepted later
+            except OSError as error:  # for example no file handles are left: retry later
                 self._log.error(f"cannot accept a client: {error}")
                 self._loop.forget(self._listener.fileno())
                 self._loop.later(0.1, lambda: self._loop.watch(self._listener.fileno(), READ, self._accept))
@@ -155,7 +155,7 @@ class Server:
                 self._note_stranger(connection)
 
     def _note_stranger(self, connection: Connection) -> None:
-        """Of those who have not shown yet that they may ask, the last ones are waited for."""
+        """Track a client without token. If there are too many, the oldest is closed."""
         if connection.is_stranger:
             self._strangers[connection] = None
         if len(self._strangers) > MOST_STRANGERS:
@@ -169,7 +169,7 @@ class Server:
         self._strangers.pop(connection, None)
 
     def _is_anybody_waiting(self) -> bool:
-        """Whether there is another client, as far as the system tells at less cost than a try to accept one."""
+        """Whether another client is waiting; `poll` is cheaper than a failing `accept`."""
         return self._waiting is None or bool(self._waiting.poll(0))
 
     def _sweep(self) -> None:
@@ -179,7 +179,7 @@ class Server:
         self._loop.later(SWEEP, self._sweep)
 
     def _came(self, connection: Connection, line: bytes) -> None:
-        """A whole request is there."""
+        """A complete request has arrived."""
         self.last_asked = time.monotonic()
         try:
             name, args = cccc.request(line)
@@ -197,7 +197,7 @@ class Server:
     # -- in the loop
 
     def _turn(self) -> None:
-        """Decide what was asked, let it reach the disk, and answer."""
+        """Decide the waiting requests, write their events to disk, and answer."""
         if not self._asked:
             return
         asked = self._next()
@@ -216,8 +216,8 @@ class Server:
             self._tidying = self._loop.later(TIDY, self._tidy)
 
     def _next(self) -> list[Asked]:
-        """Who is answered in this turn. Some ops are done alone; whoever asks about a group whose index
-        is still being made waits until it is."""
+        """The requests for this turn. Some ops run alone. A request about a group waits while the group's index is
+        being built."""
         taken: list[Asked] = []
         while self._asked and len(taken) < AT_ONCE:
             is_alone = self._asked[0].op.name in ALONE
@@ -231,12 +231,12 @@ class Server:
         return taken
 
     def _batches(self, asked: list[Asked]) -> dict[str, Batch]:
-        """One for each ledger that is asked about; another that something is recorded in waits for the disk itself."""
+        """A batch for each ledger that the requests name. Other ledgers write to disk themselves."""
         groups, named = self._desk.groups, {group_id for each in asked for group_id in each.groups}
         return {group_id: groups[group_id].store.batch() for group_id in named if group_id in groups}
 
     def _must_wait(self, asked: Asked) -> bool:
-        """Whether the index of the group must be made first, which is done beside the loop."""
+        """Whether the group's index must be built first; this happens in another thread."""
         group_id = asked.args.get("group_id")
         if not isinstance(group_id, str) or group_id in self._warm:
             return False
@@ -254,12 +254,12 @@ class Server:
         return True
 
     def _warm_up(self, known: Known) -> None:
-        """Let the index of a group read all there is, at a desk of its own."""
+        """Build the index of a group, with a store of its own."""
         store = Store(known.place)
         try:
             Talk(store).catch_up()
         except BbError as refusal:
-            self._log.warning(f"{known.group_id}: {refusal.message}")  # whoever asks is told
+            self._log.warning(f"{known.group_id}: {refusal.message}")  # requests about the group get the refusal
         except Exception as error:
             self._log.bug(f"the index of {known.group_id}", error)
         finally:
@@ -270,7 +270,7 @@ class Server:
         self._asked[:0] = self._warming.pop(group_id, [])
 
     def _tidy(self) -> None:
-        """Bring what was said up to date while nobody waits for it, so that whoever asks next need not."""
+        """Update the message indexes while no request waits, so that the next request is fast."""
         self._tidying = None
         for group in list(self._desk.groups.values()):
             try:
@@ -287,11 +287,11 @@ class Server:
                 asked.wanted = daemon.subscription(group_desk.of(self._desk, asked.args["group_id"]), **given)
         except BbError as refusal:
             asked.refusal = refusal
-        except Exception as error:  # a bug must not take everybody else down
+        except Exception as error:  # a bug must not stop the daemon
             asked.refusal = self._log.bug(asked.op.name, error)
 
     def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
-        """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
+        """Write the batches to disk; the groups with new events. A failed batch is undone and its requests refused."""
         recorded = {group_id for each in asked for group_id in each.groups}
         for group_id, batch in batches.items():
             if batch.has_recorded:
@@ -303,7 +303,7 @@ class Server:
         return recorded
 
     def _refusal_of(self, batch: Batch) -> Refusal | None:
-        """Why what a batch has recorded could not reach the disk. Whatever it was, the next ledger's turn comes."""
+        """The refusal if a batch cannot be written; the other batches are still written."""
         try:
             with batch:
                 return None
@@ -322,7 +322,7 @@ class Server:
             connection.answer(cccc.success(asked.result))
 
     def _upgraded(self, asked: Asked, line: bytes) -> None:
-        """Go on as a stream, which has everything from the moment on at which it was asked for."""
+        """Turn the connection into a stream. It has every event from the moment of its request."""
         asked.connection.upgrade(line)
         if asked.op.name == "events_stream":
             group = group_desk.of(self._desk, asked.args["group_id"])
@@ -333,7 +333,7 @@ class Server:
     # -- the end
 
     def close(self) -> None:
-        """Answer whoever has asked, and nobody else."""
+        """Answer the requests that have arrived, and close all connections."""
         self._loop.forget(self._listener.fileno())
         self._listener.close()
         while self._asked:
@@ -346,7 +346,7 @@ class Server:
             connection.close()
 
 
-# What moves whole ledgers, or is to be told of by who is asked next.
+# Ops that move whole ledgers, or whose effect the next request must see.
 ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
 
@@ -360,7 +360,7 @@ def _watch(listener: socket.socket) -> select.poll | None:
 
 
 def _most_clients() -> int:
-    """As many as the system lets us have files open."""
+    """The number of clients that the system's limit of open files permits."""
     if sys.platform == "win32":
         return 500
     import resource  # noqa: PLC0415

@@ -1,11 +1,10 @@
-"""Pushing events to whoever listens (CCCC daemon IPC §8.13): what came before first, then each as it is recorded.
+"""Event streams (CCCC daemon IPC §8.13): past events first, then each new event as it is recorded.
 
-Each group that somebody listens to has one channel. It goes along the course of the group's ledger and reads every
-line once, whoever recorded it and however many listen. A listener that wants what came before goes along the course by
-itself until it has caught up with the channel, a portion at a time, and no faster than its client reads.
+Each group with listeners has one channel. The channel follows the course of the group's ledger and reads every line
+once, for all listeners. A listener that asks for past events follows the course itself until it has caught up with the
+channel, a portion at a time and no faster than its client reads.
 
-A line that does not count (docs/signing.md) is no event for anybody. If it comes to count later, it is passed on then,
-with the place that it has always had.
+A line that does not count (docs/signing.md) is not sent. If it counts later, it is sent then, with its original place.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ if TYPE_CHECKING:
 
     Heard = Callable[["Told"], None]
 
-GLANCE = 0.02  # seconds between two looks for what other processes have recorded
+GLANCE = 0.02  # seconds between checks for lines of other processes
 LONGEST_GLANCE = 0.05
 HEARTBEAT = 30.0
-PORTION = 256  # lines of the past at a time
-FULL = 256 << 10  # bytes waiting for a client, before it is given more of the past
-TOO_SLOW = 4 << 20  # bytes waiting for a client that makes it too slow for what comes
+PORTION = 256  # past lines that are sent at a time
+FULL = 256 << 10  # waiting bytes above which a client gets no past lines
+TOO_SLOW = 4 << 20  # waiting bytes above which a client is closed
 FOR_READERS = ("chat.message", "system.notify")
 
 
 class Told:
-    """One event on its way: parsed once, and written once for all."""
+    """One event for the listeners: parsed once and serialised once for all."""
 
     def __init__(self, group: GroupDesk, passed: Passed, roles: dict[str, str]) -> None:
         self.seq = passed.seq
@@ -61,18 +60,18 @@ class Told:
 
     @property
     def item(self) -> bytes:
-        """The line that listeners get."""
+        """The line that is sent to listeners."""
         if self._item is None:
             self._item = cccc.event_item(self.shown()) if self.event else b""
         return self._item
 
     def shown(self) -> dict[str, Any]:
-        """The event as clients see it, marked where it is in the person's name and the person has not signed it."""
+        """The event as clients see it, marked if it names the person as author without their signature."""
         event = self.event
         return marked(self._group, event, self._group.shown(event)) if event else {}
 
     def is_for(self, who: str) -> bool:
-        """Whether it is something for WHO to read, and not its own."""
+        """Whether the event is a message for WHO from another author."""
         event = self.event
         return (
             event is not None
@@ -83,7 +82,7 @@ class Told:
 
 
 def marked(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
-    """An event that is SHOWN, and that it is unverified, where somebody else may have said it for the person."""
+    """SHOWN with a mark if the event names the person as author and is not verified."""
     return shown | counting.mark(group.store.index, event.id, event.kind, event.by)
 
 
@@ -99,7 +98,7 @@ class Listener:
         self._left: int | None = wanted["limit"]
 
     def hear(self, told: Told) -> int:
-        """Send it on, if it is wanted; how many bytes wait for the client."""
+        """Send an event if the client asked for its kind; the number of bytes that wait for the client."""
         self.seq = max(self.seq, told.seq)
         event = told.event
         if event is None or event.kind not in self._kinds or (self._who and not told.is_for(self._who)):
@@ -113,7 +112,7 @@ class Listener:
 
 
 class Channel:
-    """What happens in one group, for those who listen."""
+    """The event stream of one group, for all its listeners."""
 
     def __init__(self, group: GroupDesk, loop: Loop, gone: Callable[[Channel], None]) -> None:
         self.group = group
@@ -132,7 +131,7 @@ class Channel:
         return bool(self._live or self._behind or self._inside)
 
     def listen(self, listener: Listener) -> None:
-        """Tell LISTENER what it has missed, and what comes."""
+        """Send LISTENER the past events it asked for, and new ones."""
         if listener.seq >= self._course.seq:
             self._live.append(listener)
         else:
@@ -142,7 +141,7 @@ class Channel:
         self._look_again()
 
     def overhear(self, heard: Heard) -> None:
-        """Tell HEARD, which is a part of the daemon, what comes."""
+        """Call HEARD, a part of the daemon, for each new event."""
         if heard not in self._inside:
             self._inside.append(heard)
         self._look_again()
@@ -157,14 +156,14 @@ class Channel:
                 waiting.remove(listener)
 
     def pump(self) -> None:
-        """Pass on what has been recorded since."""
+        """Send the lines recorded since the last call."""
         roles: dict[str, str] | None = None
         for passed in self._course.onwards():
             if roles is None:
                 roles = self.group.roles()
             told = Told(self.group, passed, roles)
             for heard in self._inside:
-                self._loop.soon(partial(heard, told))  # whatever it does, no stream waits for it
+                self._loop.soon(partial(heard, told))  # called later, so that streams do not wait for it
             for listener in list(self._live):
                 if (listener.seq < told.seq or passed.is_late) and listener.hear(told) > TOO_SLOW:
                     listener.connection.close()
@@ -174,7 +173,7 @@ class Channel:
             listener.connection.send(item)
 
     def close(self) -> list[Heard]:
-        """End every stream; which parts of the daemon have listened."""
+        """End every stream; the callbacks of the daemon's parts that have listened."""
         for listener in [*self._live, *self._behind]:
             listener.connection.end()
         if self._timer:
@@ -182,7 +181,7 @@ class Channel:
         inside, self._inside = self._inside, []
         return inside
 
-    # -- what others record
+    # -- lines of other processes
 
     def _look_again(self) -> None:
         if self._timer is None or self._timer.do is None:
@@ -195,7 +194,7 @@ class Channel:
             return
         try:
             sizes = self.group.store.ends()
-            if not sizes:  # the ledger is elsewhere now, or gone: whoever listens asks again, and is told
+            if not sizes:  # the ledger has moved or was removed
                 self._gone(self)
                 return
             if sizes != self._sizes:
@@ -209,13 +208,13 @@ class Channel:
             else:
                 self._glance = min(self._glance * 1.2, LONGEST_GLANCE)
         except BbError:
-            self._glance = LONGEST_GLANCE  # damaged, or somebody is at it; those who ask are told
+            self._glance = LONGEST_GLANCE  # damaged or locked: requests get the refusal
         self._timer = self._loop.later(self._glance, self._look)
 
-    # -- what came before
+    # -- past events
 
     def _catch_up(self, listener: Listener) -> None:
-        """Tell a listener a portion of the past."""
+        """Send a listener a portion of past events."""
         if listener not in self._behind or listener.past is None:
             return
         waiting, roles = 0, self.group.roles()
@@ -225,7 +224,7 @@ class Channel:
                     break
                 waiting = listener.hear(Told(self.group, passed, roles))
             if listener not in self._behind:
-                return  # it has gone meanwhile
+                return  # it has left meanwhile
             if count >= PORTION and passed.writer == self.group.store.writer:
                 break
         if listener.seq >= self._course.seq or not self._is_more(listener):
@@ -248,7 +247,7 @@ class Streams:
         self._channels: dict[str, Channel] = {}
 
     def channel(self, group: GroupDesk) -> Channel:
-        """The channel of a group; a new one where the group has moved to another ledger."""
+        """The channel of a group; a new one if the group has moved to another ledger."""
         found = self._channels.get(group.id)
         if found is None or found.group.store is not group.store:
             inside = found.close() if found else []
@@ -258,7 +257,7 @@ class Streams:
         return found
 
     def _gone(self, channel: Channel) -> None:
-        """The ledger that a channel went along is no more: the parts of the daemon go on where the group is now."""
+        """A channel's ledger was removed: move the daemon's own callbacks to the group's current ledger."""
         try:
             self.channel(group_desk.of(channel.group.desk, channel.group.id))
         except BbError:
@@ -266,25 +265,25 @@ class Streams:
             self._channels.pop(channel.group.id, None)
 
     def subscribe(self, group: GroupDesk, connection: Connection, wanted: dict[str, Any]) -> None:
-        """Let a client listen."""
+        """Start a client's stream."""
         channel = self.channel(group)
         listener = Listener(connection, wanted, is_actor=wanted["who"] in group.roles())
         connection.ended = lambda: channel.leave(listener)
         channel.listen(listener)
 
     def ignore(self, group_id: str, heard: Heard) -> None:
-        """A part of the daemon wants to hear of a group no longer."""
+        """Remove a callback of the daemon from a group."""
         if found := self._channels.get(group_id):
             found.ignore(heard)
 
     def pump(self, groups: Iterable[str]) -> None:
-        """Pass on what was just recorded in these groups."""
+        """Send the newly recorded lines of these groups."""
         for group_id in groups:
             if (channel := self._channels.get(group_id)) and channel.is_needed:
                 try:
                     channel.pump()
                 except BbError:
-                    continue  # damaged, or somebody is at it: it is looked at again in a moment
+                    continue  # damaged or locked: the channel tries again soon
 
     def heartbeat(self, ts: str) -> None:
         item = cccc.heartbeat(ts)

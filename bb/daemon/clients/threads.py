@@ -1,4 +1,4 @@
-"""Ops of bb that may take long, such as a sync: each runs in a thread of its own, at a desk of its own."""
+"""Runs bb ops that may take long, such as a sync. Each has its own thread and its own desk."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-MOST = 64  # requests at once; most of them wait for something
-MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; what surrounds them is not so long
+MOST = 64  # concurrent requests; most of them wait for a lock or a message
+MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; the rest of the answer is shorter than the margin
 
 
 class TooManyWait(Busy):
-    """Too many clients wait for something that takes long."""
+    """Too many long operations are running."""
 
     code = "TOO_MANY_WAIT"
-    hint = "try again when some of them have been answered"
+    hint = "try again when some of them have finished"
 
 
 class Beside:
-    """What runs beside the loop of one daemon."""
+    """The operations that run beside the loop of one daemon."""
 
     def __init__(self, loop: Loop, desk: Desk, log: Log) -> None:
         self._loop = loop
         self._desk = desk
         self._log = log
-        self.working = 0  # how much of it is under way
+        self.working = 0  # number of running operations
 
     def answer(self, connection: Connection, op: Op, args: dict[str, Any]) -> None:
-        """Run an op of bb, and let CONNECTION have what it answers."""
+        """Run an op and send its answer to CONNECTION."""
         if self.working >= MOST:
             connection.answer(cccc.failure(TooManyWait(), is_lower=False))
         else:
@@ -54,10 +54,10 @@ class Beside:
             self.do(lambda: self._answered(connection, op, args), connection.answer)
 
     def do(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Do WORK in a thread of its own, and THEN something in the loop with what has come of it.
+        """Run WORK in its own thread, then call THEN in the loop with the result.
 
-        It may take as long as a client is willing to wait. So it keeps nobody else waiting, and the daemon ends without
-        it when it must: what it has recorded by then is on the disk, and nobody was told anything else.
+        WORK may take as long as its client waits, without delaying other clients. At shutdown, the daemon does not wait
+        for it: events that it has recorded are on disk, and its client has no answer yet.
         """
 
         def run() -> None:
@@ -89,8 +89,7 @@ class Beside:
             desk.close()
 
     def _where(self, op: Op, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The directory that an op of bb is to work in, that of the group or the one that its request names; and what
-        is left of the request."""
+        """The op's working directory, from the request's `cwd` or its group, and the remaining arguments."""
         own = {parameter.name for parameter in op.parameters}
         given = {name: value for name, value in args.items() if name in own or name not in ("group_id", "cwd")}
         if isinstance(cwd := args.get("cwd"), str) and os.path.isdir(cwd):
@@ -105,14 +104,14 @@ class Beside:
 
 
 def _with_an_end(arguments: dict[str, Any]) -> dict[str, Any]:
-    """ARGUMENTS, unless they ask for what never ends."""
+    """ARGUMENTS; refused if they ask for an endless answer."""
     if arguments.get("follow") is True:
-        raise invalid("one answer cannot go on: events_stream does", "follow")
+        raise invalid("follow needs a stream: use events_stream", "follow")
     return arguments
 
 
 def _bounded(items: Any) -> Any:
-    """As many items as fit into one answer."""
+    """The items that fit into one answer."""
     room = MOST_BYTES
     for item in items:
         shown = item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item

@@ -1,4 +1,4 @@
-"""The daemon's log: lines with a time, in a file that does not grow for ever. Nothing of what anybody says is in it."""
+"""The daemon's log: lines with a time, in a file of limited size. It contains no text of messages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class InternalError(BbError):
-    """The daemon ran into a bug of its own."""
+    """Internal error in the daemon."""
 
     code = "INTERNAL_ERROR"
     exit_status = 1
-    hint = "the daemon's log says more: `bb daemon logs`"
+    hint = "see the daemon's log: `bb daemon logs`"
 
 
 class Log:
@@ -42,17 +42,17 @@ class Log:
         self._write("ERROR", text)
 
     def trace(self, error: Exception, before: str = "") -> None:
-        """Where an error came from. What an exception says may have several lines, so each but the first is marked."""
+        """Log an error with its traceback. Every line after the first is marked as a continuation."""
         first, *others = secret_patterns.masked(before + "".join(traceback.format_exception(error))).splitlines()
         self._write("ERROR", first, *(SET_OFF + line for line in others))
 
     def bug(self, what: str, error: Exception) -> InternalError:
-        """Note down a bug of ours; what whoever met it is refused with."""
+        """Log a bug; the refusal for the client that caused it."""
         self.trace(error, f"{what}: ")
         return InternalError(f"{type(error).__name__} in {what}")
 
     def _write(self, level: str, *lines: str) -> None:
-        """Note down LINES, each on one line of its own: what is said in one, by whomever, begins no other."""
+        """Log LINES, each on one line: line breaks in a text are escaped, so that no text can forge a log line."""
         if LEVELS.index(level) < LEVELS.index(self.level):
             return
         stamp = clock.text(time.time_ns() // 1_000_000)
@@ -65,7 +65,7 @@ class Log:
             finally:
                 os.close(fd)
         except OSError:
-            return  # a full disk must not stop the daemon from saying so to its clients
+            return  # a full disk must not stop the daemon: it refuses requests with the reason
 
     def _make_room(self) -> None:
         if os.path.exists(self.path) and os.path.getsize(self.path) > LARGEST:

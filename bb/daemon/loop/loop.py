@@ -1,8 +1,7 @@
-"""The one loop of the daemon: sockets and terminals that are ready, timers that are due, and what others have finished.
+"""The daemon's event loop: sockets and terminals that are ready, due timers, and calls from other threads.
 
-Everything happens here, one thing after the other, so nothing needs a lock but the bell that other threads ring.
-Whoever is called must not block. Should one of them run into a bug of ours, it is told, and the others are called all
-the same.
+All callbacks run here, one after the other, so only the queue for other threads needs a lock. A callback must not
+block. If a callback raises, the error is reported and the other callbacks still run.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Ready = Callable[[int], None]  # told whether it can be read, written, or both
+    Ready = Callable[[int], None]  # its argument: READ, WRITE or both
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
-# Seconds to look out before one sleeps. Where there is one processor only, that would keep the client from running.
+# Seconds of polling before the loop sleeps. With a single processor, polling would keep the client from running.
 EAGER = 0.00015 if (os.cpu_count() or 1) > 1 else 0.0
 
 
 class Timer:
-    """Something that is to be done at a time, unless it is cancelled."""
+    """A callback at a time, unless it is cancelled."""
 
     def __init__(self, at: float, do: Callable[[], None]) -> None:
         self.at = at
@@ -39,7 +38,7 @@ class Timer:
 
 
 class Loop:
-    """Waits, and calls whoever something has happened to."""
+    """Waits for events and runs their callbacks."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -55,69 +54,68 @@ class Loop:
         self._is_closed = False
         self._is_over = False
         self._was_busy = False
-        self.complain: Callable[[Exception], None] | None = (
-            None  # whom bugs are told; without anybody they end the loop
-        )
+        # Receives exceptions of callbacks. Without it, an exception ends the loop.
+        self.complain: Callable[[Exception], None] | None = None
         self.at_end_of_turn: list[Callable[[], None]] = []
 
     # -- what to wait for
 
     def watch(self, fd: int, events: int, ready: Ready) -> None:
-        """Call READY whenever FD can be read, or written, as EVENTS says."""
+        """Call READY whenever FD is ready for EVENTS."""
         try:
             self._selector.modify(fd, events, ready)
         except KeyError:
             self._selector.register(fd, events, ready)
 
     def forget(self, fd: int) -> None:
-        """Wait for FD no longer."""
+        """Stop watching FD."""
         try:
             self._selector.unregister(fd)
         except (KeyError, ValueError):
             return
 
     def later(self, seconds: float, do: Callable[[], None]) -> Timer:
-        """Do something in so many SECONDS."""
+        """Run a callback after SECONDS."""
         timer = Timer(time.monotonic() + seconds, do)
         heapq.heappush(self._timers, (timer.at, next(self._count), timer))
         return timer
 
     def now(self) -> float:
-        """The time that timers go by."""
+        """The clock of the timers."""
         return time.monotonic()
 
     def soon(self, do: Callable[[], None]) -> None:
-        """Do something once everybody who is ready has been called."""
+        """Run a callback after the callbacks that are ready now."""
         self._soon.append(do)
 
     def call(self, do: Callable[[], None]) -> None:
-        """Do something in the loop, asked for by another thread. Once the loop is closed, it is done no more."""
-        with self._outside:  # or the number of the bell could be that of another file by now
+        """Run a callback in the loop; may be called from another thread. Ignored after `close`."""
+        with self._outside:  # after `close`, the pipe's file number may belong to another file
             if self._is_closed:
                 return
             self._from_outside.append(do)
             try:
                 os.write(self._ring, b"!")
             except BlockingIOError:
-                return  # it rings already
+                return  # the pipe is full, so the loop wakes up anyway
 
     @property
     def ring(self) -> int:
-        """Where a signal is to write a byte, so that the loop wakes up."""
+        """The file number for `signal.set_wakeup_fd`."""
         return self._ring
 
     # -- waiting
 
     def run(self) -> None:
-        """Go round until somebody ends it."""
+        """Run until `end` is called."""
         while not self._is_over:
             self.turn()
 
     def turn(self) -> None:
-        """Wait for something to happen, and see to all that has."""
+        """Wait for events and run their callbacks."""
         for key, events in self._ready():
             if not self.attempt(partial(key.data, events)):
-                self.forget(key.fd)  # or it would go wrong again at once
+                self.forget(key.fd)  # it would fail again in the next turn
         self._ring_through()
         while self._soon:
             doing, self._soon = self._soon, []
@@ -128,8 +126,8 @@ class Loop:
             self.attempt(do)
 
     def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
-        """Who is ready. Whoever asks one thing after the other is there again in a moment, and to wake up takes longer
-        than that: so whoever was just served is looked out for a little before one sleeps."""
+        """The events that are ready. A client that sends one request after the other is soon ready again, and waking up
+        takes longer than that, so the loop polls for a moment before it sleeps."""
         until = time.monotonic() + EAGER if self._was_busy else 0.0
         while not (ready := self._selector.select(0)) and time.monotonic() < until:
             continue
@@ -138,7 +136,7 @@ class Loop:
         return ready
 
     def attempt(self, do: Callable[[], object]) -> bool:
-        """Do something; whether it went well. A bug must not take everybody else down."""
+        """Run a callback and report its exception; whether it succeeded."""
         try:
             do()
         except Exception as error:

@@ -1,1 +1,1 @@
-"""A program on a pseudo-terminal, and what its screen shows."""
+"""A program on a pseudo-terminal, and the content of its screen."""

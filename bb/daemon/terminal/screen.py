@@ -1,6 +1,6 @@
-"""What can be seen of what a terminal was sent: the last rows, and the lines that have scrolled away above them.
+"""Emulates a terminal's screen: its rows, and the lines that have scrolled off above them.
 
-Every step is bounded (a row is at most WIDEST cells, a screen a few rows), so reading takes time in proportion.
+Rows and screens have a maximum size, so parsing takes time in proportion to the input.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_CHARS = 200_000  # IPC §8.10
-HEIGHT = 50  # rows that can still be written to, when nobody says how high the screen is
-WIDEST = 1000  # cells in a row, beyond any screen: a longer line goes on in the next row
+HEIGHT = 50  # rows of a screen of unknown height
+WIDEST = 1000  # cells in a row, more than any screen has; a longer line continues in the next row
 HIGHEST = 500  # rows of a screen
-ALTERNATE = frozenset(["?47", "?1047", "?1049"])  # the screen that full-screen programs switch to
+ALTERNATE = frozenset(["?47", "?1047", "?1049"])  # modes that select the alternate screen
 
 
 class _Row(list[str]):
     """The cells of a row."""
 
-    goes_on = False  # in the next row, if it is still full
+    goes_on = False  # whether the line continues in the next row, if this row is still full
 
 
 class Screen:
-    """The rows that can still be written to, and above them the lines that have scrolled away.
+    """The rows of the screen, and the lines that have scrolled off.
 
-    The screen is wider than any: a line is as long as it was written. A line feed goes to the first column, as the line
-    discipline makes of one. What moves the cursor or erases is obeyed, colours and scroll regions are not.
+    The screen is wider than real ones, so lines are not wrapped. A line feed also moves to the first column, because
+    the line discipline adds a carriage return. Cursor movement and erasing are supported; colours and scroll regions
+    are not.
     """
 
     def __init__(self, height: int) -> None:
@@ -71,7 +72,7 @@ class Screen:
             cells.extend(" " * (column - len(cells)))
         cells[column : column + len(piece)] = piece
 
-    # -- where the cursor goes
+    # -- cursor movement
 
     def _feed(self) -> None:
         self._column = 0
@@ -123,7 +124,7 @@ class Screen:
         self._rows = [_Row()]
         self._row = self._column = 0
 
-    # -- what is erased
+    # -- erasing
 
     def _erase_line(self, how: int) -> None:
         cells = self._rows[self._row]
@@ -160,17 +161,17 @@ class Screen:
 
 
 def _number(argument: str) -> int | None:
-    """An argument that was given."""
+    """An argument as a number; None if it is missing or invalid."""
     return min(int(argument[:9]), WIDEST) if argument.isdecimal() and argument.isascii() else None
 
 
 def _count(arguments: list[int | None]) -> int:
-    """How often, or how far; once, unless it is said."""
+    """The first argument as a count; 1 by default."""
     return arguments[0] or 1
 
 
 def _index(arguments: list[int | None], at: int = 0) -> int:
-    """Which row or column; they are counted from 1."""
+    """An argument as a row or column index; arguments count from 1."""
     return ((arguments[at] if at < len(arguments) else None) or 1) - 1
 
 
@@ -206,15 +207,15 @@ SEQUENCES: dict[str, Callable[[Screen, list[int | None]], None]] = {
     "u": lambda screen, _: screen._restore(),
 }
 
-# What turns before a word while somebody waits. Numbers beside it are seconds or tokens and turn with it. The plain
-# ones also begin the items of a list, so there nothing but the sign itself may differ.
+# Characters of spinners. Numbers in the same line are seconds or tokens and change with the spinner. The plain
+# characters may also start the items of a list, so two such lines are frames only if nothing else differs.
 TURNING = frozenset([*map(chr, range(0x2801, 0x2900)), *"◐◓◑◒◴◷◶◵◜◠◝◞◡◟✢✳✶✻✽"])
 TURNING_PLAINLY = frozenset("|/-\\·")
 DIGITS = re.compile("[0-9]+")
 
 
 class _Lines:
-    """The lines to be kept, the oldest given up when there are more than anybody may ask for."""
+    """The kept lines. The oldest are dropped beyond the largest size that a client may request."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque()
@@ -249,7 +250,7 @@ class _Lines:
 
 
 def _is_next_frame(one: str, other: str) -> bool:
-    """Whether two lines are two moments of the same waiting."""
+    """Whether two lines are successive frames of one spinner."""
     (sign, rest), (next_sign, next_rest) = _taken_apart(one), _taken_apart(other)
     if sign in TURNING_PLAINLY or next_sign in TURNING_PLAINLY:
         return sign != next_sign and bool(rest) and rest == next_rest and "" not in (sign, next_sign)
@@ -257,7 +258,7 @@ def _is_next_frame(one: str, other: str) -> bool:
 
 
 def _taken_apart(line: str) -> tuple[str, str]:
-    """The sign that turns, if there is one at the beginning or at the end, and the rest."""
+    """A line's spinner character, at its start or end, and the rest."""
     text = line.lstrip()
     if text[0] in TURNING or text[0] in TURNING_PLAINLY:
         return text[0], text[1:]

@@ -1,14 +1,14 @@
-"""What a program sends to a terminal, told apart: text, control characters, sequences.
+"""Parses a program's terminal output into text, control characters and sequences.
 
-They are read by the table below (after ECMA-48, section 5, and the parsers of real terminals), which is told of one
-character at a time except where a run of them means the same:
+The state machine follows ECMA-48, section 5, and real terminals. It reads one character at a time, and runs of text
+or of ignored characters at once:
 
-    ground ──ESC──> escape ──[──> csi ──final──> ground        a control character inside a sequence is obeyed there
-                       ├──]──> osc ──BEL, ST──> ground         CAN and SUB break a sequence off, ESC begins a new one
+    ground ──ESC──> escape ──[──> csi ──final──> ground        a control character inside a sequence is executed
+                       ├──]──> osc ──BEL, ST──> ground         CAN and SUB cancel a sequence, ESC starts a new one
                        ├──P X ^ _──> string ──ST──> ground
                        └──space to /──> charset ──final──> ground
 
-8-bit controls count when they are encoded, as in any terminal that speaks UTF-8.
+8-bit control characters are recognised in their UTF-8 form, as in other UTF-8 terminals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Sink(Protocol):
-        """What becomes of the characters that are no part of a sequence, and of the sequences."""
+        """Receives text, control characters and CSI sequences."""
 
         def text(self, run: str) -> None: ...
 
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
         def csi(self, final: str, arguments: str) -> None: ...
 
 
-ARGUMENTS = 64  # characters; a longer list of arguments is none
+ARGUMENTS = 64  # characters; a sequence with longer arguments is ignored
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-# Nearly all there is: a run of text, a sequence that is whole and has nothing odd in it, the end of a line. The table
-# reads the rest.
+# The common cases: a run of text, a complete plain CSI sequence, the end of a line. The state machine reads the rest.
 PLAIN = re.compile("([^\x00-\x1f\x7f-\x9f]+)|\x1b\\[([0-?]{0,64})([@-~])|\r?(\n)")
 STRING_ENDS = {"string": re.compile("[\x18\x1a\x1b\x9c]"), "osc": re.compile("[\x07\x18\x1a\x1b\x9c]")}
 AFTER_ESCAPE = {"[": "csi", "]": "osc", **dict.fromkeys("PX^_", "string")}
@@ -43,7 +42,7 @@ AFTER_ESCAPE_OBEYED = {"D": "\n", "E": "\n", "M": "\x8d", "c": "c", "7": "7", "8
 
 
 class Parser:
-    """Tells text from control sequences; goes on where it was with the next piece."""
+    """Separates text from control sequences. A sequence may continue in the next piece."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -51,7 +50,7 @@ class Parser:
         self._arguments = ""
 
     def feed(self, text: str) -> None:
-        """Read one more piece."""
+        """Parse the next piece."""
         at, end, sink = 0, len(text), self._sink
         while at < end:
             if self._state == "ground":
@@ -73,7 +72,7 @@ class Parser:
                 at += self._sequence(text[at])
 
     def _string(self, text: str, at: int) -> int:
-        """What is in a title or an image is not for the screen."""
+        """Skip the content of a string, such as a title or an image: it is not shown as text."""
         found = STRING_ENDS[self._state].search(text, at)
         if not found:
             return len(text)
@@ -94,7 +93,7 @@ class Parser:
         self._state, self._arguments = state, ""
 
     def _sequence(self, character: str) -> int:
-        """Take one character of a sequence; 0 if it does not belong to one and is to be read again."""
+        """Read one character of a sequence; 0 if it does not belong to one and must be read again."""
         if CONTROL.match(character):
             self._control(character)
         elif character > "~":

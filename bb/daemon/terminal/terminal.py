@@ -1,9 +1,9 @@
-"""A program on a terminal of its own: what it shows is kept and passed on, what it is told waits until it reads.
+"""A program on a pseudo-terminal. Its output is kept and sent to watchers; its input is buffered until it reads.
 
-Nothing here blocks, sleeps or looks at a clock. The daemon's loop says when the terminal can be read or written, asks
-what became of the program, and keeps the deadlines: `stop` asks the program to end, `kill` ends it.
+Nothing here blocks or sleeps. The daemon's loop says when the terminal is ready, polls the program's state, and keeps
+the deadlines: `stop` asks the program to end, `kill` ends it.
 
-Those who watch get what was shown so far, and then what comes. The first of them may type; when it leaves, the next.
+A watcher gets the recent output, then new output. The first writer may type; when it leaves, the next one may.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Watcher(Protocol):
-        """A connection of the loop's that shows the terminal to somebody."""
+        """A connection that receives the terminal's output."""
 
         def send(self, octets: bytes, /) -> int:
-            """Take OCTETS to be sent; how many bytes now wait to be."""
+            """Send OCTETS; the number of bytes that wait to be sent."""
 
         def end(self) -> None:
-            """There will be no more, or it is too far behind to get more."""
+            """End the connection: the output has ended, or the watcher is too slow."""
 
 
 COLS, ROWS = 120, 40
-GRACE = 5000  # milliseconds that the loop gives a program to end in, after `stop`
-ASK_AGAIN = 0.5  # seconds until an idle shell that stays is asked once more
-BLOCK = 1 << 16  # bytes read in a turn, so that a talkative program leaves one to the others
-PIECE = 1 << 12  # bytes that a terminal gives at a time
+GRACE = 5000  # milliseconds between `stop` and `kill`
+ASK_AGAIN = 0.5  # seconds until an idle shell is asked again to end
+BLOCK = 1 << 16  # bytes read in a turn, so that a program with much output does not delay others
+PIECE = 1 << 12  # bytes per read or write of the terminal
 GLANCE = 4000  # characters
 MOST_PENDING = 1 << 20  # bytes that the program has not read yet
-MOST_UNSENT = 4 << 20  # bytes; a watcher that is further behind has stopped looking
-LAST_WORDS = 1 << 20  # bytes to be read at the end, from those who may go on talking
-BELL = b"\a"  # shows nothing, so whatever the program shows stays as it is
+MOST_UNSENT = 4 << 20  # waiting bytes above which a watcher is closed
+LAST_WORDS = 1 << 20  # bytes that are still read at the end
+BELL = b"\a"  # does not change the screen
 SHELL = "/bin/sh"
-# The system's call knows no folder to start in. A shell goes there and becomes the program.
+# `posix_spawn` cannot set the working directory, so a shell changes it and executes the program.
 TRAMPOLINE = 'cd -- "$0" && exec "$@"'
 TERM = "xterm-256color"
-SIZE_NAMES = ("COLUMNS", "LINES")  # would go before the size of the terminal itself
-# What is ignored, by Python or by whoever started the daemon, would be ignored by the program too.
+SIZE_NAMES = ("COLUMNS", "LINES")  # would override the size of the terminal
+# Signals whose handling cannot be reset. All others are reset, since a program inherits ignored signals.
 UNCHANGEABLE = ("SIGKILL", "SIGSTOP")
 
 PASTE_MODE = re.compile(rb"\x1b(?:\[\?([0-9;]{1,64})([hl])|c)")
@@ -58,10 +58,10 @@ PASTE, LONGEST_SEQUENCE = b"2004", 68
 
 
 class NoTerminal(Refused):
-    """There are no terminals to be had here."""
+    """This system provides no terminals."""
 
     code = "NO_TERMINAL"
-    hint = "let the actor run headless (`runner: headless`); a program on a terminal needs Linux or macOS"
+    hint = "run the actor headless (`runner: headless`); terminals need Linux or macOS"
 
 
 class ActorStartFailed(Refused):
@@ -72,26 +72,26 @@ class ActorStartFailed(Refused):
 
 
 class Ended(Record):
-    """How a program ended: with an exit status, or by a signal; with neither if somebody else was told."""
+    """How a program ended: exit status or signal; neither if another process collected its status."""
 
     status: int | None
     signal: str | None = None
 
 
 class Terminal:
-    """One program on a terminal."""
+    """One program on a pseudo-terminal."""
 
     def __init__(self, pid: int, fd: int, transcript: Transcript, rows: int = ROWS) -> None:
         self.pid = pid
         self.fd = fd
         self.rows = rows
         self.transcript = transcript
-        self.wants_paste = False  # whether the program asked to be told what is pasted (`ESC [ ? 2004 h`)
-        self.has_hung_up = False  # nobody is left to read from; the loop lets go of `fd`
+        self.wants_paste = False  # bracketed paste mode (`ESC [ ? 2004 h`)
+        self.has_hung_up = False  # no process uses the terminal; the loop stops watching `fd`
         self._pending = bytearray()
         self._watchers: list[Watcher] = []
-        self._sizes: dict[Watcher, tuple[int, int] | None] = {}  # of those who would type, theirs
-        self._writers: list[Watcher] = []  # those of them who would type; the first does
+        self._sizes: dict[Watcher, tuple[int, int] | None] = {}  # the screen sizes of the writers
+        self._writers: list[Watcher] = []  # watchers that want to type; the first one may
         self._unparsed = b""
         self._is_stopping = self._is_killed = False
         self._asked_at = 0.0
@@ -108,7 +108,7 @@ class Terminal:
         *,
         limit: int = LIMIT,
     ) -> Terminal:
-        """Start COMMAND in the folder CWD, on a terminal of that size, keeping LIMIT bytes of what it shows."""
+        """Start COMMAND in the folder CWD on a terminal of that size, keeping LIMIT bytes of its output."""
         refuse_size(cols=cols, rows=rows)
         cwd = os.path.abspath(cwd)
         if not os.path.isdir(cwd):
@@ -121,14 +121,14 @@ class Terminal:
             os.close(ours)
             raise
         finally:
-            os.close(theirs)  # it is open in the child by now, so that what we read does not end
+            os.close(theirs)  # the child has it open by now, so reading does not end
         os.set_blocking(ours, False)
         return cls(pid, ours, Transcript(limit), rows)
 
-    # -- what it shows
+    # -- output
 
     def read(self) -> bytes:
-        """What has been shown, when the loop says that there is something."""
+        """Read new output and send it to the watchers; called when the terminal is readable."""
         octets = self._available(BLOCK)
         if octets:
             self.transcript.append(octets)
@@ -138,11 +138,11 @@ class Terminal:
         return octets
 
     def shown(self, max_chars: int = GLANCE) -> str:
-        """What can be seen on the screen, and some lines above it."""
+        """The text on the screen, and some lines above it."""
         return self.transcript.tail(max_chars, height=self.rows)
 
     def _available(self, most: int) -> bytes:
-        """A terminal gives a few kilobytes at a time, so it is asked until it has no more, or we have enough."""
+        """Read until nothing is left or MOST is reached: each read returns at most a few kilobytes."""
         pieces, have = [], 0
         while have < most and not self.has_hung_up:
             try:
@@ -150,7 +150,7 @@ class Terminal:
             except BlockingIOError:
                 break
             except OSError as error:
-                if error.errno != errno.EIO:  # what Linux says instead of an end
+                if error.errno != errno.EIO:  # Linux reports this instead of EOF
                     raise disk.refusal(error) from error
                 piece = b""
             if not piece:
@@ -177,10 +177,10 @@ class Terminal:
         rest = octets[end:][-LONGEST_SEQUENCE:]
         self._unparsed = rest[rest.rfind(b"\x1b") :] if b"\x1b" in rest else b""
 
-    # -- what it is told
+    # -- input
 
     def write(self, octets: bytes) -> bool:
-        """Tell it OCTETS, as soon as it reads; whether there was room for them. It is all of them or none."""
+        """Buffer OCTETS as input, all or none of them; whether there was room."""
         if self.has_hung_up or self._ended or len(self._pending) + len(octets) > MOST_PENDING:
             return False
         self._pending += octets
@@ -189,11 +189,11 @@ class Terminal:
 
     @property
     def wants_write(self) -> bool:
-        """Whether the loop should say when the terminal can be written."""
+        """Whether the loop should watch for writability."""
         return bool(self._pending)
 
     def flush(self) -> None:
-        """Pass on what it can take now."""
+        """Write as much buffered input as the terminal takes now."""
         while self._pending and not self.has_hung_up:
             try:
                 written = os.write(self.fd, self._pending[:PIECE])
@@ -207,17 +207,17 @@ class Terminal:
             del self._pending[:written]
 
     def resize(self, cols: int, rows: int) -> None:
-        """Give the terminal that size; the system tells the program."""
+        """Set the size of the terminal; the system notifies the program."""
         refuse_size(cols=cols, rows=rows)
         if not self.has_hung_up:
             self.rows = rows
             _set_size(self.fd, cols, rows)
 
-    # -- who watches
+    # -- watchers
 
     def attach(self, watcher: Watcher, *, only_watches: bool = False, size: tuple[int, int] | None = None) -> bool:
-        """Show WATCHER the last of what was shown so far, and what comes; whether it may type. When it may, the
-        terminal gets the SIZE that it has, if that is known."""
+        """Send WATCHER the recent output and all new output; whether it may type. If it may, the terminal gets its
+        SIZE."""
         self._watchers.append(watcher)
         if not only_watches:
             self._writers.append(watcher)
@@ -232,7 +232,7 @@ class Terminal:
         return self.may_type(watcher)
 
     def detach(self, watcher: Watcher) -> None:
-        """WATCHER has left; if it was the one who types, the next one is, and hears the bell."""
+        """Remove WATCHER. If it was the one that may type, the next writer may, and gets a bell."""
         was_typing = self.may_type(watcher)
         self._sizes.pop(watcher, None)
         for waiting in (self._watchers, self._writers):
@@ -248,11 +248,11 @@ class Terminal:
 
     @property
     def has_writer(self) -> bool:
-        """Whether somebody is here who types."""
+        """Whether a client that may type is attached."""
         return bool(self._writers)
 
     def may_type(self, watcher: Watcher) -> bool:
-        """Whether WATCHER is the first of those who are here to type."""
+        """Whether WATCHER is the first writer."""
         return self._writers[:1] == [watcher]
 
     def _show(self, watcher: Watcher, octets: bytes) -> None:
@@ -260,25 +260,25 @@ class Terminal:
             self.detach(watcher)
             watcher.end()
 
-    # -- how it ends
+    # -- end
 
     def stop(self) -> None:
-        """Ask it to end, and what it has in the foreground."""
+        """Ask the program and its foreground process group to end."""
         self._is_stopping = True
         self._signal(signal.SIGTERM)
         self._ask_idle_shell()
-        self._signal(signal.SIGCONT)  # who is suspended hears nothing else
+        self._signal(signal.SIGCONT)  # a suspended process handles no other signal
 
     def kill(self) -> None:
-        """End it."""
+        """End the program."""
         self._is_killed = True
         self._signal(signal.SIGKILL)
 
     def poll(self) -> Ended | None:
-        """How it ended; None while it runs.
+        """How the program ended; None while it runs.
 
-        One that was asked to end has done so when all who use its terminal have, or when it was killed: a wrapper is
-        gone at once, and what it wrapped may still be saving its work.
+        After `stop`, it counts as ended only when every process on its terminal has ended, or after `kill`: a wrapper
+        ends at once, while the program inside may still be saving its work.
         """
         if self._is_stopping and not self.has_hung_up and time.monotonic() - self._asked_at > ASK_AGAIN:
             self._ask_idle_shell()
@@ -292,9 +292,9 @@ class Terminal:
         return self._ended
 
     def close(self) -> None:
-        """Read its last words and let go of the terminal; who still uses it is told so by the system.
+        """Read the last output and close the terminal. The system hangs up processes that still use it.
 
-        One that has not ended yet goes on being asked by `poll` until it has.
+        If the program has not ended yet, `poll` keeps checking it.
         """
         if self.fd < 0:
             return
@@ -304,31 +304,31 @@ class Terminal:
         self._hang_up()
         os.close(self.fd)
         self.fd = -1
-        for watcher in list(self._watchers):  # who has had all of it leaves at once
+        for watcher in list(self._watchers):  # a watcher that has everything leaves at once
             watcher.end()
         self._watchers.clear()
         self._writers.clear()
         self._sizes.clear()
 
     def _signal(self, number: int) -> None:
-        """Send it to the program's process group, and to the one in the foreground if a shell has made another.
+        """Send a signal to the program's process group, and to the foreground group if a shell has made another.
 
-        Until the program has been waited for, nobody else can have its number.
+        The program's process number cannot be reused before the program has been waited for.
         """
         if self._ended is None:
             for group in {self.pid, self._foreground()} - {0, os.getpgrp()}:
                 signal_group(group, number)
 
     def _ask_idle_shell(self) -> None:
-        """Tell a shell at its prompt that its terminal goes; again if it stays, for bash may hear the first a moment
-        before it waits for a key. Not at once: asked twice while it saves its history, it would drop that."""
+        """Hang up a shell at its prompt. `poll` repeats this if the shell stays, since bash may get the first signal
+        just before it waits for a key. It is not repeated at once: a second signal would make bash drop its history."""
         self._asked_at = time.monotonic()
         if self._is_idle_shell():
             self._signal(signal.SIGHUP)
 
     def _is_idle_shell(self) -> bool:
-        """Whether it ignores being asked to end, as a shell at its prompt does; that ends when its terminal does. One
-        that runs something would let that end before it has tidied up."""
+        """Whether the program is a shell at its prompt: it ignores SIGTERM and ends when its terminal hangs up. A shell
+        that runs a command is not hung up, since the command would end before it has cleaned up."""
         return self._ended is None and self._foreground() == self.pid and _ignores(self.pid, signal.SIGTERM)
 
     def _foreground(self) -> int:
@@ -339,15 +339,15 @@ class Terminal:
 
 
 def signal_group(group: int, number: int) -> None:
-    """Send a signal to a process group that may be gone."""
+    """Send a signal to a process group that may have ended."""
     try:
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):  # macOS says the latter of those that have just ended
+    except (ProcessLookupError, PermissionError):  # macOS raises the latter for a group that has just ended
         return
 
 
 def _ignores(pid: int, number: int) -> bool:
-    """Whether a process ignores a signal, as far as the system tells."""
+    """Whether a process ignores a signal; False if the system does not tell."""
     for line in (disk.read_small(f"/proc/{pid}/status") or b"").splitlines():
         name, _, mask = line.partition(b":")
         if name == b"SigIgn":
@@ -366,24 +366,24 @@ def _how(status: int) -> Ended:
 
 
 def _program(command: Sequence[str], cwd: str, path: str) -> str:
-    """Where the program is that COMMAND names."""
+    """The path of COMMAND's program."""
     name = command[0] if command else ""
     folders = [""] if os.path.dirname(name) else path.split(os.pathsep)
     for folder in folders if name else []:
         found = os.path.join(cwd, folder, name)
         if os.path.isfile(found) and os.access(found, os.X_OK):
             return found
-    raise ActorStartFailed(f"there is no program {name!r} that may be run", reason="no_program", command=name)
+    raise ActorStartFailed(f"no executable program {name!r} was found", reason="no_program", command=name)
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The actor's environment, on this terminal and not on the one the daemon was started from."""
+    """The actor's environment, without the settings of the terminal that started the daemon."""
     theirs = {name: value for name, value in env.items() if name not in SIZE_NAMES}
     return theirs if theirs.get("TERM", "dumb") != "dumb" else {**theirs, "TERM": TERM}
 
 
 def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
-    """Start the program as the leader of a session that has TTY for its terminal: the first one it opens."""
+    """Start the program as a session leader. The first terminal that it opens, TTY, is its controlling terminal."""
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
         (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -400,28 +400,28 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
             setsigdef=_signals(),
             setsigmask=[],
         )
-    except NotImplementedError:  # an old macOS, which knows no sessions here
+    except NotImplementedError:  # an old macOS, whose posix_spawn has no setsid
         raise NoTerminal from None
     except OSError as error:
         raise _refusal(error) from error
-    except ValueError as error:  # a word or a variable that cannot be passed on
+    except ValueError as error:  # an invalid argument or variable
         raise ActorStartFailed(f"the actor's program cannot be started: {error}", reason="invalid_words") from error
 
 
 def _signals() -> set[int]:
-    """Those that may be set back to what they usually do."""
+    """The signals whose handling can be reset."""
     return {each for each in signal.valid_signals() if getattr(each, "name", "") not in UNCHANGEABLE}
 
 
 def _handed_down() -> list[int]:
-    """Files that whoever started the daemon left open for its children. Those that the daemon opens are not."""
+    """Inheritable files that the daemon got from its parent process. The daemon's own files are not inheritable."""
     return [int(name) for name in disk.names("/dev/fd") if int(name) > 2 and _is_handed_down(int(name))]
 
 
 def _is_handed_down(fd: int) -> bool:
     try:
         return os.get_inheritable(fd)
-    except OSError:  # that the names were read from, or another thread's, and closed again
+    except OSError:  # closed meanwhile: the listing's own file, or another thread's
         return False
 
 
@@ -432,7 +432,7 @@ def _refusal(error: OSError) -> BbError:
 
 
 def _pair(cols: int, rows: int) -> tuple[int, int]:
-    """Our end of a new terminal, and the program's. Neither is passed on to any other child."""
+    """Both ends of a new terminal, ours first. Other children inherit neither."""
     if not (hasattr(os, "openpty") and hasattr(os, "posix_spawn")):
         raise NoTerminal
     try:
@@ -440,7 +440,7 @@ def _pair(cols: int, rows: int) -> tuple[int, int]:
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise disk.refusal(error) from error
-        raise NoTerminal(f"the system gives no terminal: {error.strerror}") from error
+        raise NoTerminal(f"the system provides no terminal: {error.strerror}") from error
     _set_size(ours, cols, rows)
     return ours, theirs
 
@@ -451,4 +451,4 @@ def _set_size(fd: int, cols: int, rows: int) -> None:
     try:
         termios.tcsetwinsize(fd, (rows, cols))
     except (OSError, termios.error):
-        return  # its program has just ended, and nobody is there to whom it matters
+        return  # the program has just ended

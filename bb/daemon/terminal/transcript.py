@@ -1,7 +1,6 @@
-"""What a terminal has shown: the last bytes of it, and how they read as text.
+"""The last bytes of a terminal's output, and their conversion to text.
 
-The bytes are kept as they came, so a sequence that arrives in two halves is whole again here; a stray byte is shown as
-U+FFFD.
+The raw bytes are kept, so a sequence that arrives in two reads is parsed as one. An invalid byte is shown as U+FFFD.
 """
 
 from __future__ import annotations
@@ -9,25 +8,25 @@ from __future__ import annotations
 from bb.daemon.terminal.screen import HEIGHT, MOST_CHARS, Screen
 from bb.daemon.terminal.sequences import Parser
 
-# A megabyte holds a hundred full redraws of a large screen, and twenty actors together stay below the memory that one
-# of them may use in CCCC. Who needs more asks for it, up to LARGEST.
+# One megabyte holds a hundred full redraws of a large screen. Twenty actors together use less memory than CCCC allows
+# for one. The limit can be raised up to LARGEST.
 LIMIT, LARGEST = 1 << 20, 10 << 20
-PARTIAL = 4096  # bytes to look for the end of a line in that is there in part
-READ_FOR_EACH, READ_ALWAYS = 16, 1 << 16  # bytes that are read for each character asked for; sequences are most of them
-CONTINUATIONS, LONGEST = bytes(range(0x80, 0xC0)), 3  # what a character goes on with, and for how long
+PARTIAL = 4096  # bytes in which to search for the end of a partial first line
+READ_FOR_EACH, READ_ALWAYS = 16, 1 << 16  # bytes read for each requested character; most bytes are sequences
+CONTINUATIONS, LONGEST = bytes(range(0x80, 0xC0)), 3  # continuation bytes of UTF-8, and their largest number
 
 
 class Transcript:
-    """The last bytes that a terminal has shown, LIMIT of them at most."""
+    """The last LIMIT bytes of a terminal's output."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = min(max(limit, 1), LARGEST)
         self._octets = bytearray()
-        self._is_torn = False  # whether the first of them have been given up
-        self.position = 0  # how many bytes there have been in all
+        self._is_torn = False  # whether the oldest bytes were dropped
+        self.position = 0  # number of bytes received in all
 
     def append(self, octets: bytes) -> None:
-        """Take what was shown. (A bytearray gives up its first bytes without moving the others.)"""
+        """Add output. (A bytearray drops its first bytes without moving the others.)"""
         self._octets += octets[-self._limit :]
         self.position += len(octets)
         if (excess := len(self._octets) - self._limit) > 0 or len(octets) > self._limit:
@@ -35,17 +34,17 @@ class Transcript:
             del self._octets[: max(excess, 0)]
 
     def clear(self) -> None:
-        """Forget all of it; positions go on counting."""
+        """Drop all bytes; the position is kept."""
         self._octets.clear()
         self._is_torn = False
 
     def since(self, position: int) -> bytes:
-        """What came after POSITION, as far as it is still here."""
+        """The bytes after POSITION that are still kept."""
         start = self.position - len(self._octets)
         return bytes(self._octets[max(position - start, 0) :])
 
     def recent(self, most: int = LARGEST) -> bytes:
-        """All there is, or the last of it; not the rest of a line, sequence or character that begins before."""
+        """The last MOST bytes, without a partial line, sequence or character at their start."""
         octets = bytes(self._octets[max(len(self._octets) - most, 0) :])
         if not self._is_torn and len(octets) == len(self._octets):
             return octets
@@ -55,7 +54,7 @@ class Transcript:
         return octets[start:] if start else octets[:LONGEST].lstrip(CONTINUATIONS) + octets[LONGEST:]
 
     def tail(self, max_chars: int, *, strip_ansi: bool = True, compact: bool = True, height: int = HEIGHT) -> str:
-        """The last characters as they came, or as text, or as text of what a screen of that HEIGHT shows of them."""
+        """The last characters: raw, as plain text, or (COMPACT) as a screen of that HEIGHT shows them."""
         most = min(max(max_chars, 0), MOST_CHARS)
         if not strip_ansi:
             return _last(_decoded(self.recent()[-4 * most - 4 :]), most)
@@ -64,14 +63,14 @@ class Transcript:
 
 
 def stripped(octets: bytes) -> str:
-    """All that was printed, in the order it came."""
+    """All printed text in order, without sequences."""
     sink = _Printed()
     Parser(sink).feed(_decoded(octets))
     return sink.written()
 
 
 def compacted(octets: bytes, height: int = HEIGHT) -> str:
-    """What can be seen: what was overwritten or erased is gone, and so are blank lines and frames of a spinner."""
+    """The visible text: without overwritten or erased text, repeated blank lines and earlier frames of a spinner."""
     sink = Screen(height)
     Parser(sink).feed(_decoded(octets))
     return sink.written()
@@ -82,7 +81,7 @@ def _decoded(octets: bytes) -> str:
 
 
 def _last(text: str, most: int) -> str:
-    """At most so many characters from the end of TEXT. A line that would be cut is left out, if another one is left."""
+    """At most MOST characters from the end of TEXT, without a partial first line unless it is the only one."""
     if len(text) <= most:
         return text
     cut = text[len(text) - most :]
@@ -93,7 +92,7 @@ def _last(text: str, most: int) -> str:
 
 
 class _Printed:
-    """Text in the order it came. A carriage return alone begins a new line here, so that nothing is run together."""
+    """Collects text in order. A lone carriage return starts a new line, so that texts are not joined."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

@@ -1,6 +1,5 @@
-// Keeps a page as the server would render it now, without loading it again: asks for it when something has changed, and
-// puts in what differs. What somebody is typing, has opened or has scrolled to stays as it is. Every page works without
-// this script; with it, nobody has to reload.
+// Live updates: requests the page again when the ledger has changed, and replaces only the parts that differ. Text being
+// typed, opened elements and scroll positions are kept. Every page also works without this script.
 "use strict";
 
 const FOR_SCRIPTS = { "X-BB-Script": "1" };
@@ -8,10 +7,10 @@ const POLL = 2000, TRY_AGAIN = 15000, AGES = 10000, PATIENCE = 20000; // millise
 const TYPED = "input:not([type=hidden]), textarea, select";
 
 let cursor = "", mark = "", line = null, poll = 0, watch = 0, wanted = 0, isAsking = false, isStale = false, refused = "";
-const sending = new WeakSet(); // forms that are on their way
+const sending = new WeakSet(); // forms that are being submitted
 const DRAFTS = "bb-drafts", ONCE = "bb-once", MOST_KEPT = 100; // names in this tab's storage, and entries of each
 
-// -- what is shown
+// -- messages and ages
 
 function say(text, isBad) {
   const place = document.getElementById("said"), said = document.createElement("p");
@@ -47,7 +46,7 @@ function tellAges(within) {
   }
 }
 
-// -- what differs
+// -- applying differences
 
 const keyOf = (node) => node.nodeType === 1 ? node.dataset.key || node.id || "" : "";
 const formOf = (field) => field.form?.dataset.key || "";
@@ -78,7 +77,7 @@ function childrenBecome(old, fresh) {
       continue;
     }
     if (found === at) at = at.nextSibling;
-    else if (old.moveBefore) old.moveBefore(found, at); // which leaves the focus where it is
+    else if (old.moveBefore) old.moveBefore(found, at); // keeps the focus
     else old.insertBefore(found, at);
     known.delete(key);
     becomes(found, next);
@@ -90,12 +89,12 @@ function childrenBecome(old, fresh) {
   }
 }
 
-function leave(node) { // what somebody is typing in is not taken from under their hands
+function leave(node) { // a field with unsent text is kept
   if (holdsTyped(node)) node.classList.add("gone");
   else node.remove();
 }
 
-// -- the page, as it is now
+// -- refreshing the page
 
 function ask(address, headers) {
   return fetch(address, { headers: { ...FOR_SCRIPTS, ...headers }, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
@@ -127,8 +126,8 @@ async function refresh() {
   }
 }
 
-function refuse(why) { // once, however often it is asked for again
-  linkIs("lost", "This page cannot be shown as it was asked for");
+function refuse(why) { // shows the same refusal only once
+  linkIs("lost", "The server refused this page");
   if (refused !== why) say(why, true);
   refused = why;
 }
@@ -148,33 +147,33 @@ function put(text) {
   markRow();
 }
 
-function placesOf(node) { // the keys of all that a node stands in, the nearest first
+function placesOf(node) { // the keys of a node's ancestors, the nearest first
   const keys = [];
   for (let each = node.closest("[data-key]"); each; each = each.parentElement.closest("[data-key]")) keys.push(each.dataset.key);
   return keys;
 }
 
-function focusNear(keys) { // what had the focus is gone: whoever uses the keyboard goes on where it was
+function focusNear(keys) { // the focused element is gone: move the focus to the nearest ancestor that is left
   const all = [...document.querySelectorAll("[data-key]")];
   const near = keys.map((key) => all.find((each) => each.dataset.key === key)).find(Boolean);
   (near?.querySelector("summary, a[href], button:not([hidden])") || document.getElementById("content")).focus();
 }
 
-// What was typed and not sent waits in this tab's storage, from each key on: however the person leaves, it is there when
-// they come back. It goes when it was sent, when the field is as it was, and with the tab.
+// Unsent text is saved in this tab's storage at each key press, and restored when the person comes back. It is removed
+// when it is sent, when the field has its original value again, and when the tab is closed.
 
-const unkept = new Map(); // what could not be put there: it lasts as long as the page
+const unkept = new Map(); // text that could not be stored: it is kept as long as the page
 
 function kept(name) {
   if (unkept.has(name)) return new Map(unkept.get(name));
   try { return new Map(JSON.parse(sessionStorage.getItem(name) || "[]")); }
-  catch { return new Map(); } // there is no storage, or something else is in it
+  catch { return new Map(); } // no storage, or invalid content
 }
 
-function keep(name, entries) { // the latest of them
+function keep(name, entries) { // stores the newest entries
   const latest = [...entries].slice(-MOST_KEPT);
   try { sessionStorage.setItem(name, JSON.stringify(latest)); }
-  catch { unkept.set(name, latest); } // there is no storage, or no more room in it
+  catch { unkept.set(name, latest); } // no storage, or it is full
 }
 
 const draftOf = (field) => JSON.stringify([formOf(field), field.name]);
@@ -182,13 +181,13 @@ const isDraft = (field) => Boolean(formOf(field)) && field.form.method === "post
 
 function keepDraft(field) {
   const drafts = kept(DRAFTS);
-  const wasThere = drafts.delete(draftOf(field)); // so that the latest stands last
+  const wasThere = drafts.delete(draftOf(field)); // so that the newest entry is last
   if (field.dataset.typed !== undefined) drafts.set(draftOf(field), field.value);
   else if (!wasThere) return;
   keep(DRAFTS, drafts);
 }
 
-function forgetDrafts(form) { // it was sent
+function forgetDrafts(form) { // called after a successful submission
   const drafts = kept(DRAFTS), sent = kept(ONCE);
   for (const each of form.querySelectorAll(TYPED)) {
     delete each.dataset.typed;
@@ -199,7 +198,7 @@ function forgetDrafts(form) { // it was sent
   keep(ONCE, sent);
 }
 
-function letGo() { // the person goes elsewhere within the page: its fields are free for what comes
+function letGo() { // navigation within the page: its fields may be replaced
   for (const each of document.querySelectorAll("[data-typed]")) delete each.dataset.typed;
 }
 
@@ -209,13 +208,13 @@ function bringBackDrafts() {
     if (!isDraft(each) || !drafts.has(draftOf(each)) || each.dataset.typed !== undefined) continue;
     const before = each.value;
     each.value = drafts.get(draftOf(each));
-    if (each.matches("select") && !each.value) { each.value = before; continue; } // that choice is there no more
+    if (each.matches("select") && !each.value) { each.value = before; continue; } // the option no longer exists
     each.dataset.typed = "";
     each.closest("details")?.setAttribute("open", "");
   }
 }
 
-function keyFor(form, words) { // the same words again, after an answer that was lost, are the same message
+function keyFor(form, words) { // submitting the same text again after a lost answer records one message
   const sent = kept(ONCE), known = sent.get(form.dataset.key);
   if (known?.words === words) return known.key;
   const key = crypto.randomUUID();
@@ -231,7 +230,7 @@ async function reason(answer) {
   } catch { return `The server answered with status ${answer.status}`; }
 }
 
-// -- hearing of changes
+// -- notifications of changes
 
 function listen() {
   stopPolling();
@@ -240,27 +239,27 @@ function listen() {
   line.addEventListener("open", () => { stopPolling(); heard(); linkIs("live", "Live"); });
   line.addEventListener("changed", (event) => { heard(); cursor = event.lastEventId; refresh(); });
   line.addEventListener("beat", heard);
-  line.addEventListener("error", () => { // the browser tries again by itself, for as long as it thinks that of use
+  line.addEventListener("error", () => { // the browser usually reconnects by itself
     lost();
     if (line && line.readyState === EventSource.CLOSED) { line = null; soon(); }
   });
 }
 
-function heard() { // a server that hangs keeps its lines open, and says nothing
+function heard() { // detects a server that hangs: its connection stays open but silent
   clearTimeout(watch);
   watch = setTimeout(() => { lost(); listen(); }, PATIENCE);
 }
 
 function lost() {
-  linkIs("lost", "Connection lost; trying again");
+  linkIs("lost", "Connection lost; reconnecting");
   if (!poll) poll = setTimeout(pollOnce, POLL);
 }
 
 function soon() { setTimeout(() => { if (!line && !document.hidden) listen(); }, TRY_AGAIN); }
 
-function startedAnew() { // its address may have been opened in another window by the next time
+function startedAnew() { // retries, since the new address may be opened in another window
   stop();
-  linkIs("lost", "bb web was started anew: open the address it printed");
+  linkIs("lost", "bb web was restarted: open the address that it printed");
   soon();
 }
 
@@ -272,16 +271,16 @@ async function pollOnce() {
     const now = (await answer.json()).cursor;
     const isBack = line && line.readyState === EventSource.OPEN;
     if (isBack) stopPolling();
-    linkIs(isBack ? "live" : "polling", isBack ? "Live" : "Asking every two seconds");
+    linkIs(isBack ? "live" : "polling", isBack ? "Live" : "Polling every two seconds");
     cursor = now;
-    refresh(); // which costs nothing where nothing has changed
-  } catch { linkIs("lost", "Connection lost; trying again"); }
+    refresh(); // cheap if nothing has changed
+  } catch { linkIs("lost", "Connection lost; reconnecting"); }
 }
 
 function stopPolling() { clearTimeout(poll); poll = 0; }
 function stop() { stopPolling(); clearTimeout(watch); if (line) line.close(); line = null; }
 
-document.addEventListener("visibilitychange", () => { // a page that nobody sees keeps no line open: browsers have only six
+document.addEventListener("visibilitychange", () => { // a hidden page closes its stream: browsers allow six per host
   if (document.hidden) stop();
   else listen();
 });
@@ -291,14 +290,14 @@ function toTheLatest() {
   if (thread) thread.scrollTop = thread.scrollHeight;
 }
 
-// -- going somewhere, without loading it anew
+// -- navigation without a full load
 
 async function go(address, isBack) {
   const opener = document.activeElement, key = opener && opener.closest("[data-key]")?.dataset.key;
   letGo();
   if (!isBack) history.pushState({ opener: key }, "", address);
   mark = refused = "";
-  wanted++; // what was asked for until now is not wanted any more
+  wanted++; // discards pending requests
   isAsking = false;
   const before = document.getElementById("drawer")?.dataset.key;
   await refresh();
@@ -318,7 +317,7 @@ document.addEventListener("click", (event) => {
   go(link.href);
 });
 
-// -- doing something
+// -- forms
 
 document.addEventListener("input", ({ target }) => {
   if (!target.matches(TYPED)) return;
@@ -343,7 +342,7 @@ document.addEventListener("submit", async (event) => {
     go(`${form.getAttribute("action")}?${asked}`);
     return;
   }
-  if (sending.has(form)) return; // twice is once
+  if (sending.has(form)) return; // ignores a double submission
   sending.add(form);
   if (form.querySelector("textarea")) filled.set("key", keyFor(form, new URLSearchParams(filled).toString()));
   try {
@@ -354,10 +353,10 @@ document.addEventListener("submit", async (event) => {
     form.reset();
     const menu = form.closest("details");
     menu?.removeAttribute("open");
-    menu?.querySelector("summary").focus(); // or closing it would leave the focus nowhere
+    menu?.querySelector("summary").focus(); // closing it would lose the focus
     mark = "";
     refresh();
-  } catch { say("That could not be sent: the connection is lost. What you typed is still here.", true); }
+  } catch { say("Not sent: the connection is lost. Your text is still in the form.", true); }
   finally { sending.delete(form); }
 });
 
@@ -404,7 +403,7 @@ document.addEventListener("toggle", (event) => { // one menu at a time
   if (event.target.matches?.("details.more[open]")) for (const each of document.querySelectorAll("details.more[open]")) if (each !== event.target) each.removeAttribute("open");
 }, true);
 
-window.addEventListener("pageshow", bringBackDrafts); // loaded, or brought back as it was left
+window.addEventListener("pageshow", bringBackDrafts); // on load and when restored from the back/forward cache
 tellAges(document);
 toTheLatest();
 setInterval(() => { if (!document.hidden) tellAges(document); }, AGES);

@@ -112,7 +112,7 @@ def test_why_a_daemon_ended_at_once_is_said(repo: Quick):
 
     error = asked.envelope["error"]
     assert (asked.status, told.status, error["code"]) == (4, 4, "DAEMON_NOT_STARTED")
-    assert "[INVALID_ENDPOINT] 'pigeon' is no transport" in error["message"]
+    assert "[INVALID_ENDPOINT] 'pigeon' is not a transport" in error["message"]
     assert any("INVALID_ENDPOINT" in line for line in error["details"]["log"])
     assert repo.json("daemon", "status").data["running"] is False
 
