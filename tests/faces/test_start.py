@@ -361,7 +361,7 @@ def test_a_module_that_is_gone_is_not_run(own: Installation, repo: Scratch):
     own.settle()
     assert_beats(own.run(*BEAT, cwd=repo.path))
 
-    (own.package / "ops" / "heartbeat.py").unlink()
+    (own.package / "ops" / "agents" / "heartbeat.py").unlink()
 
     assert own.run(*BEAT, cwd=repo.path).status == 1
 
@@ -373,7 +373,7 @@ def test_a_copy_of_an_installation_runs_its_own_code(own: Installation, repo: Sc
     subprocess.run(["cp", "-a", own.root, copy.root], check=True)
     assert copy.bundle().exists()
 
-    (copy.package / "ops" / "heartbeat.py").write_text("raise SystemExit(9)\n")
+    (copy.package / "ops" / "agents" / "heartbeat.py").write_text("raise SystemExit(9)\n")
 
     assert copy.run(*BEAT, cwd=repo.path).status == 9
     assert_beats(own.run(*BEAT, cwd=repo.path))
@@ -513,7 +513,7 @@ def test_no_words_lead_to_a_bundle_elsewhere(own: Installation, repo: Scratch, t
 
 def test_a_bug_is_reported_with_the_places_in_the_source(own: Installation, repo: Scratch):
     own.settle()
-    heartbeat = own.package / "ops" / "heartbeat.py"
+    heartbeat = own.package / "ops" / "agents" / "heartbeat.py"
     heartbeat.write_text(heartbeat.read_text().replace("    now = desk.now()\n", "    now = desk.now() / 0\n", 1))
     time.sleep(2.1)
 

@@ -215,7 +215,7 @@ def test_a_file_with_comments_is_left_alone_and_what_to_add_is_named(here: Here,
         "command": "bb",
         "args": ["mcp", "--directory", "${workspaceFolder}"],
     }
-    assert refused["hint"].endswith(f': "bb": {entry_text(refused)}, in its servers')
+    assert refused["hint"].endswith(f': "bb": {entry_text(refused)} in servers')
     assert "take bb out of its servers" in undone["hint"]
     assert path.read_text() == text
 

@@ -290,7 +290,7 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
     box, stranger = both.toolbox(COBALT), both.toolbox("dusty-wren")
 
     assert call(stranger, "reserve", scope=["a"], bead="bb-1").data["hint"] == (
-        "`status` shows who is; `session` with role ROLE adds one"
+        "list the agents: `status`; register one: `session` with role ROLE"
     )
     assert call(box, "release", scope=["src"]).data["hint"] == (
         "only its holder may give it back; a silent holder's can be taken over: `reserve` with takeover_stale"

@@ -61,9 +61,7 @@ class Text(Word):
 
 
 class Recipient(Word):
-    """A recipient: an actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the
-    author of the message.
-    """
+    """An actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the author."""
 
     metavar = "ID"
     is_agent = True

@@ -401,7 +401,7 @@ def test_an_editors_hooks_know_its_session_and_stop_one_that_was_superseded(repo
     stopped, told = (hook(later, verb, "one", BB_AGENT=WREN) for verb in ("pre-tool", "prompt"))
 
     assert stopped["verdict"] == "refused"
-    assert "another session works as" in str(stopped["reply"])
+    assert "another session took over the name" in str(stopped["reply"])
     assert f"bb init --adopt {WREN}" in str(told["reply"])
     assert hook(later, "pre-tool", "two", BB_AGENT=WREN)["verdict"] == "passed"
 
