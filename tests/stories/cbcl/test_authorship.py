@@ -226,7 +226,7 @@ def test_what_was_verified_with_a_key_that_is_taken_back_is_shown_as_that(two: T
     (belief,) = two.beliefs()
 
     assert (belief["verified"]["state"], belief["verified"]["key"]) == ("revoked", two.fingerprint)
-    assert "which you trust no longer" in two.shown("cbcl", "beliefs", "--agent", COBALT)
+    assert ", but you no longer trust that key" in two.shown("cbcl", "beliefs", "--agent", COBALT)
 
 
 # -- which ledger it is
