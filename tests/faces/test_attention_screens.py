@@ -601,7 +601,7 @@ def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch)
     refused = here.bb("chat", "send", "It is green.", *words, "--idempotency-key", "k")
     confirm = refused.out.split()[-1]
 
-    assert refused.out == f"-> once the person agrees, the same with --confirm {confirm}\n"
+    assert refused.out == f"-> if the person agrees, repeat the command with --confirm {confirm}\n"
     sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k", "--confirm", confirm)
     assert sent[0].startswith("Sent; the answered event is responded")
 
