@@ -139,7 +139,7 @@ def test_a_list_that_goes_on_says_how(told: Scratch):
     [
         (("list",), "`bb chat ingest`"),
         (("pending",), f"{AMBER} owes no answers. `bb chat list` shows its other events."),
-        (("knocks",), f"No knocks for {AMBER}.  `bb chat pending` shows what it owes."),
+        (("knocks",), f"No knocks for {AMBER}. `bb chat pending` shows what it owes."),
         (("digest",), "Nothing new."),
         (("tick",), "Nothing is due."),
         (("audit",), "`bb chat ingest`"),
@@ -206,9 +206,9 @@ def test_explain_says_in_words_what_an_event_is_to_an_agent_why_and_from_what(to
         "  open, knocked, due 2026-11-24 10:00",
         "",
         "Inputs to the decision",
-        "  mentions          @backend",
-        "  by role           amber-otter; blue-heron",
-        "  directedness      to_my_role, role_mention",
+        "  mentions      @backend",
+        "  by role       amber-otter; blue-heron",
+        "  directedness  to_my_role, role_mention",
     ]
 
 
