@@ -49,11 +49,7 @@ def unjudged(found: Outside) -> list[str]:
 
 def overridden(found: Outside) -> list[str]:
     made = found["override"]
-    return (
-        [f"Check overridden and recorded: {quotation(made['reason'])}  [{made['event_id']}]"]
-        if made
-        else []
-    )
+    return [f"Check overridden and recorded: {quotation(made['reason'])}  [{made['event_id']}]"] if made else []
 
 
 def counted(found: Outside) -> list[str]:

@@ -135,7 +135,9 @@ def resume(shown: Outside) -> list[str]:
     """A short summary with which an agent can resume its work."""
     lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
     if pause := shown.get("paused"):
-        lines.append(f"You are {orders.since(pause)}. Do not change files; you may read, answer, hand over and release.")
+        lines.append(
+            f"You are {orders.since(pause)}. Do not change files; you may read, answer, hand over and release."
+        )
     for each in shown["holds"]:
         over = ", EXPIRED" if each.get("is_expired") else ""
         lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")

@@ -155,7 +155,9 @@ def _init(made: Outside) -> list[str]:
         return _skill(made["skill"]) or ["The skill of bb is not installed here"]
     if "stale_minutes" in made:
         minutes = made["stale_minutes"]
-        when = f"{minutes} minutes, in every clone" if minutes else "BB_AGENT_STALE_MINUTES of each clone, or 15 minutes"
+        when = (
+            f"{minutes} minutes, in every clone" if minutes else "BB_AGENT_STALE_MINUTES of each clone, or 15 minutes"
+        )
         return [f"Agents without a heartbeat become stale after {when}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 

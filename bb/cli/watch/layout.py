@@ -87,7 +87,7 @@ class Layout:
 
     def _view(self, view: str, shown: Shown, now: int, columns: int) -> list[str]:
         """All lines of one view. The timeline shows times and changes once a day; other views show ages and change every
-    second."""
+        second."""
         known = (view, shown, columns, now // (clock.DAY if view == TIMELINE else clock.SECOND))
         if len(self._known) != len(known) or any(
             a is not b and a != b for a, b in zip(self._known, known, strict=True)
