@@ -203,8 +203,8 @@ def test_a_command_that_fails_is_said_and_is_no_end(here: Near, tell: Told, comm
             assert (said["told"], said["why"]) == (False, why)
         assert telling.end() == 130
         assert (
-            f'Error: [NOTIFY_FAILED] amber-otter is blocked and asks user: "One": the command {why}; next attempt in 10 s'
-            in (telling.complained())
+            f'Error: [NOTIFY_FAILED] amber-otter is blocked and asks user: "One": the command {why}; '
+            "next attempt in 10 s" in (telling.complained())
         )
 
 

@@ -4,8 +4,8 @@ A screen writes each item as one line with marks for a narrow terminal, and `lai
 Unmarked text is broken only at spaces, so a copied word stays complete. `whole` text is never broken, `flowing` text
 may also be broken within a word, and `brief` text is cut at the end of the line.
 
-A `str` is text of bb; text of other authors is `Outside`. `whole` shows it as a name, `flowing` and `brief` in quotation
-marks, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So no
+A `str` is text of bb; text of other authors is `Outside`. `whole` shows that as a name, `flowing` and `brief` as a
+quotation, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So no
 line begins with words that could be mistaken for bb's own.
 """
 

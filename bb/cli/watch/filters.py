@@ -1,6 +1,6 @@
 """Filters a picture by agent, bead, and typed words.
 
-This module searches the texts of agents as plain strings and then wraps them as `Outside`, for the modules that draw."""
+This module searches the texts of agents as plain strings and then wraps them as `Outside` for drawing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ORDER = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
 AGENTS = ("agent_id", "from_agent", "to_agent", "owner_agent", "by")
-# Members that a typed filter does not search: times, ids that no screen shows, and next steps, which only name commands.
+# Members that a typed filter ignores: times, ids that no screen shows, and next steps, which only name commands.
 UNSEEN = frozenset(["id", "event_id", "message_id", "reservation_id", "next_step", "answer", "at", "since"])
 
 

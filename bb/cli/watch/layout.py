@@ -86,7 +86,7 @@ class Layout:
         return Drawn([rows.clipped(line, columns) for line in lines], furthest, page)
 
     def _view(self, view: str, shown: Shown, now: int, columns: int) -> list[str]:
-        """All lines of one view. The timeline shows times and changes once a day; other views show ages and change every
+        """All lines of one view. The timeline shows times and changes once a day; other views show ages and change each
         second."""
         known = (view, shown, columns, now // (clock.DAY if view == TIMELINE else clock.SECOND))
         if len(self._known) != len(known) or any(
