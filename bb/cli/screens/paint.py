@@ -5,8 +5,8 @@ Unmarked text is broken only at spaces, so a copied word stays complete. `whole`
 may also be broken within a word, and `brief` text is cut at the end of the line.
 
 A `str` is text of bb; text of other authors is `Outside`. `whole` shows that as a name, `flowing` and `brief` as a
-quotation, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So no
-line begins with words that could be mistaken for bb's own.
+quotation, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So
+no line begins with words that could be mistaken for bb's own.
 """
 
 from __future__ import annotations

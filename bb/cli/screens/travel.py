@@ -92,7 +92,7 @@ def _of_the_branch(found: Outside) -> Iterator[str]:
 
 
 def _of_signatures(found: Outside) -> Iterator[str]:
-    """The result of checking signatures, of received lines and of ours. Verdicts are given only with listed signers."""
+    """The result of checking signatures, received and ours. Without listed signers there are no verdicts."""
     if unsigned := found.get("unsigned"):
         yield f"Nothing was signed: {sentence(unsigned)}"
     if left := found.get("left_writer"):
