@@ -14,7 +14,7 @@ SUITE = "bb ci check"
 
 
 def document(answer: Outside) -> str:
-    """The findings of ANSWER. Without findings it has one passed test case, because readers may reject an empty report."""
+    """The findings of ANSWER. Without findings there is one passed test case, as readers may reject an empty one."""
     cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
     failures = sum(each["severity"] == "error" for each in answer["findings"])
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "skipped": "0", "time": "0"}

@@ -1,7 +1,7 @@
 """The findings of `bb ci check` as SARIF 2.1.0, the format of code scanning.
 
-A finding about a path is a result with a location. Readers require a file for every result, so a finding without a path,
-such as a commit without a clear author, is a notification of the run.
+A finding about a path is a result with a location. Readers require a file for every result, so a finding without a
+path, such as a commit without a clear author, is a notification of the run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The session of one harness: received lines in, lines to send out. The caller owns the connection.
 
-    new ──initialize──> initialized ──notifications/initialized, or any request──> receives deliveries ──shutdown──> over
+    new ──initialize──> initialized ──initialized notification, or any request──> receives deliveries ──shutdown──> over
 
 Every request is answered once, under its id; a notification is not answered. A delivery is recorded before it is sent,
 and a harness's message is recorded before it takes effect. So the connection may break between any two messages.

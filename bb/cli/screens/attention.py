@@ -305,20 +305,20 @@ KINDS = {
 
 def explain(found: Outside) -> list[str]:
     """Why an event got its policy for an agent."""
-    stands, inputs = found["now"], found["inputs"]
-    came = found["recorded"] or found
+    current, inputs = found["now"], found["inputs"]
+    original = found["recorded"] or found
     intent = f", {_article(inputs['intent'])}" if inputs["intent"] != PLAIN else ""
     author = painted(_author(inputs), "cyan")
     where = inputs["kind"].among(KINDS, str(inputs["kind"]))
     lines = [f"{heading(whole(found['eventId']))}  {author} {where}{intent}; to {found['agent']}:"]
-    lines += _explained(stands["policy"], POLICY) + _explained(stands["directedness"], AIM)
-    lines += _explained(stands["injection"], SEEN) + _explained(stands["reason"], REASONS)
+    lines += _explained(current["policy"], POLICY) + _explained(current["directedness"], AIM)
+    lines += _explained(current["injection"], SEEN) + _explained(current["reason"], REASONS)
     due = f", due {moment(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
-    lines += [f"  {_state(found.but(priority=stands['priority']))}{due}", *_cancelled(found)]
-    if _decision(came) != _decision(stands):
-        lines.append(f"On arrival it was {_decision(came)}; claims or time have changed that since.")
+    lines += [f"  {_state(found.but(priority=current['priority']))}{due}", *_cancelled(found)]
+    if _decision(original) != _decision(current):
+        lines.append(f"On arrival it was {_decision(original)}; claims or time have changed that since.")
     if found["recorded"]:
-        lines.append(f"Recorded on arrival: {_decision(came)}. By the current rules: {_decision(found)}.")
+        lines.append(f"Recorded on arrival: {_decision(original)}. By the current rules: {_decision(found)}.")
     aimed = found["rule"]["aimed"]  # for a reaction, for instance, the decision does not depend on it
     lines += [
         "",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NARROWEST, LOWEST = 20, 5  # columns and lines; on a smaller terminal the screen is cut
 WIDE, AIRY = 150, 18  # columns for a layout side by side; lines for blank lines between parts
 LONGEST_NAME = 20
-EMPTY = {"Problems": "nothing needs you", "Agents": rows.NOBODY, "Lately": "no events"}
+EMPTY = {"Problems": "nothing needs you", "Agents": rows.NO_AGENTS, "Lately": "no events"}
 HELP = (
     ("q, Ctrl-C", "quit"),
     ("space, p", "pause the screen; press again to continue"),
@@ -283,7 +283,7 @@ def _timeline(shown: Shown, now: int, columns: int) -> list[str]:
 VIEWS = {PROBLEMS: _problems, AGENTS: _agents, HELD: _held, TIMELINE: _timeline}
 NOTHING = {
     PROBLEMS: "nothing needs you",
-    AGENTS: rows.NOBODY,
+    AGENTS: rows.NO_AGENTS,
     HELD: "no reservations",
     TIMELINE: "no events",
 }

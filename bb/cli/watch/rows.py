@@ -14,7 +14,7 @@ from bb.kernel.show import SET_OFF
 ROOMY = 110  # columns from which on an agent's role is always shown
 MARGIN = "  "
 ROOM_FOR_MARK = 8  # in fewer columns, a mark would leave no room for text
-NOBODY = "no registered agents"
+NO_AGENTS = "no registered agents"
 
 
 def clipped(text: str, wide: int) -> str:
