@@ -1,8 +1,7 @@
-"""The whole command line, by Typer: every op of the catalogue as a command, with help, completion and suggestions.
+"""The complete command line, built with Typer: every op as a command, with help, completion and suggestions.
 
-Typer only takes words apart and explains itself. What a value may be is the op's own declaration, read in
-`ops/catalogue.py`, so this way and the lean one refuse the same things with the same codes. A group's commands are
-made when the group is named.
+Typer only parses words and prints help. `ops/catalogue.py` checks values by the op's declaration, so this parser and
+the lean one refuse the same values with the same codes. The commands of a group are built when the group is used.
 """
 
 from __future__ import annotations
@@ -40,18 +39,19 @@ if TYPE_CHECKING:
 
     from bb.ops.catalogue import Op, Parameter
 
-    Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
+    Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
 
 JSON = "--json"
-ABOUT = """Lets coding agents, and the people who steer them, work in one repository without stepping on each other.
+ABOUT = """Coordinates coding agents, and the people who steer them, in one repository, so that they do not overwrite
+each other's work.
 
 Every command takes --json, before or after the verb, and then prints exactly one JSON document:
-{"ok", "command", "data", "error"}. What goes on until interrupted prints one for each thing. Exit status: 0 ok, 1 bug,
-2 usage, 3 not found, 4 refused by a rule, 5 not yours, 6 busy, 7 conflict.
+{"ok", "command", "data", "error"}. Commands that run until interrupted print one for each item. Exit status: 0 ok,
+1 bug, 2 usage, 3 not found, 4 refused by a rule, 5 not yours, 6 busy, 7 conflict.
 
-The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets when a silent agent counts as stale; BB_NOW
-replaces the clock; BB_HOME (~/.bb) is where what belongs to no repository is kept. The daemon's home is CCCC_HOME,
-else BB_HOME, else ~/.cccc, where clients of CCCC look for it."""
+The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets after how many minutes without a heartbeat an agent
+becomes stale; BB_NOW replaces the clock; BB_HOME (~/.bb) is the directory for data outside any repository. The daemon's
+home is CCCC_HOME, else BB_HOME, else ~/.cccc, where clients of CCCC look for it."""
 START = (
     "bb init",
     "bb agent register --name amber-otter --role builder",
@@ -79,7 +79,7 @@ class MissingCommand(Usage):
 
 
 class MissingValue(Usage):
-    """An option stands without its value."""
+    """An option has no value."""
 
     code = "MISSING_VALUE"
 
@@ -91,20 +91,20 @@ class RepeatedOption(Usage):
 
 
 class UnknownShell(Usage):
-    """There is completion for bash, zsh, fish and PowerShell."""
+    """Completion is available only for bash, zsh, fish and PowerShell."""
 
     code = "UNKNOWN_SHELL"
-    hint = "start it from one of them"
+    hint = "run the command in one of these shells"
 
 
 class UnexpectedArgument(Usage):
-    """There is an argument too many."""
+    """The command line has an extra argument."""
 
     code = "UNEXPECTED_ARGUMENT"
 
 
 def answer(words: list[str]) -> int:
-    """Take WORDS apart, run what they ask for; the exit status."""
+    """Parse WORDS, run the command and return the exit status."""
     options = words[: words.index("--")] if "--" in words else words
     as_json = JSON in options
     plain = _help_last([word for word in options if word != JSON] + words[len(options) :])
@@ -132,14 +132,14 @@ def answer(words: list[str]) -> int:
 
 
 def _answers_editor(command: str) -> bool:
-    """Whether an editor's hook calls this command: a mistake must not look like a verdict to it."""
+    """Whether an editor's hook calls this command. Its usage errors need an exit status that does not mean "stop"."""
     group = command.partition(" ")[0]
     ops = catalogue.in_group(group) if group in catalogue.GROUPS else []
     return any(op.output == catalogue.EDITOR for op in ops if op.words == command)
 
 
 def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
-    """What Typer makes of WORDS: something to run, or an exit status and what it has printed, help for instance."""
+    """Typer's result for WORDS: a function to run, or an exit status; and its printed output, such as help."""
     printed, complained = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
@@ -150,7 +150,7 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
         return 0, error.message
     except ClickException as error:
         raise _translated(error, command) from error
-    except SystemExit as end:  # how showing a completion script ends
+    except SystemExit as end:  # raised after a completion script is printed
         chosen = end.code
     if chosen and not callable(chosen):
         raise UnknownShell(complained.getvalue().strip() or None)
@@ -158,7 +158,7 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
 
 
 def _help_last(words: list[str]) -> list[str]:
-    """`bb help agent list` and `bb agent help list` ask for what `bb agent list --help` gives."""
+    """Turn `bb help agent list` and `bb agent help list` into `bb agent list --help`."""
     for place, word in enumerate(words):
         if word == "help":
             return [*words[:place], *words[place + 1 :], "--help"]
@@ -168,7 +168,7 @@ def _help_last(words: list[str]) -> list[str]:
 
 
 def _is_group(words: str) -> bool:
-    """Whether WORDS lead to a group of commands, be it in a group itself."""
+    """Whether WORDS name a group or a nested group of commands."""
     is_known = words in catalogue.GROUPS and words not in catalogue.HIDDEN
     return is_known or words in catalogue.SUBGROUPS or words in local.GROUPS
 
@@ -198,7 +198,7 @@ def root() -> TyperGroup:
 
 
 class _Root(TyperGroup):
-    """The groups and the commands that stand alone, made when they are named."""
+    """The groups and the top-level commands, built when they are used."""
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         found = [
@@ -207,7 +207,7 @@ class _Root(TyperGroup):
             *local.GROUPS,
             *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
         ]
-        return list(dict.fromkeys(found))  # a group may be a command besides
+        return list(dict.fromkeys(found))  # a name may be both a group and a command
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
@@ -218,9 +218,9 @@ class _Root(TyperGroup):
 
 
 class _Group(TyperGroup):
-    """One group, by the words that lead to it; its ops are imported when one of them is asked for.
+    """One group, identified by its words. Its ops are imported on first use.
 
-    A group may be a command itself, when none of its own is named: `bb mcp` and `bb mcp install`.
+    A group may also be a command: `bb mcp` and `bb mcp install`.
     """
 
     def __init__(self, words: str) -> None:
@@ -240,7 +240,7 @@ class _Group(TyperGroup):
         )
 
     def invoke(self, ctx: Context) -> Any:
-        if ctx._protected_args and any(ctx.params.values()):  # what it is told as a command, it is told in vain here
+        if ctx._protected_args and any(ctx.params.values()):  # options of `bb mcp` have no effect on `bb mcp install`
             ctx.fail(f"Name {ctx._protected_args[0]!r} first, and only its own options.")
         return super().invoke(ctx)
 
@@ -264,7 +264,7 @@ class _Group(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """A command that never takes one of its own options for another one's value, and silently drops none."""
+    """A command that never takes an option as the value of another one, and refuses repeated options."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         options = [param for param in self.params if isinstance(param, TyperOption)]
@@ -282,7 +282,7 @@ class _Command(TyperCommand):
 
 
 def _command(op: Op) -> TyperCommand:
-    """OP as a command: Typer reads its words, and what comes back says what to run."""
+    """OP as a Typer command, which returns the function to run."""
 
     def choose(attach: Sequence[str] = (), **given: Any) -> Chosen:
         if op.name in local.INSTEAD and (other := local.INSTEAD[op.name](given)):
@@ -335,7 +335,7 @@ def _param(parameter: Parameter) -> Any:
 
 
 def _json_option(words: str = "") -> TyperOption:
-    """--json, as it is explained to who asks about the command that is typed as WORDS."""
+    """The option --json, with its help for the command WORDS."""
     return TyperOption(
         param_decls=[JSON, "_json"],
         is_flag=True,
@@ -350,7 +350,7 @@ def _examples(examples: tuple[str, ...]) -> str | None:
 
 
 def _command_words(words: list[str]) -> list[str]:
-    """The command that WORDS are about, for the envelope: a group, those within it, and a verb."""
+    """The command in WORDS, for the envelope: groups and a verb."""
     found: list[str] = []
     for word in words:
         if word.startswith("-") or (found and not _is_group(" ".join(found))):
@@ -365,7 +365,7 @@ def _program() -> str:
 
 
 def _suggestion(error: ClickException, command: str) -> str:
-    """The commands that a misspelt one may have meant."""
+    """Similar commands, for a misspelt one."""
     context = error.ctx if isinstance(error, UsageError) else None
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
@@ -376,11 +376,11 @@ def _suggestion(error: ClickException, command: str) -> str:
 
 
 def _where_to_look(command: str) -> str:
-    return f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
+    return f"see `{' '.join(['bb', *command.split()])} --help`"
 
 
 def _translated(error: ClickException, command: str) -> Usage:
-    """What Typer calls a usage error, in our words and codes."""
+    """A usage error of Typer as a refusal of bb."""
     message = error.format_message().rstrip(".")
     hint = _where_to_look(command)
     if isinstance(error, NoSuchOption):

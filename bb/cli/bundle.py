@@ -1,7 +1,7 @@
-"""Writes the bundle that lets a verb start sooner the next time (`bb/start.py`): the code of what it imported.
+"""Writes the bundle that makes the next start of a verb faster (`bb/start.py`): the code of the modules it imported.
 
-It is made from what the verb has just imported, never from a list. So it has what the verb needs from other packages,
-too, and the next time these need not even be looked for. Without a bundle, commands take longer and do the same.
+The bundle is built from the modules that this run imported, not from a list. So it includes modules of other packages,
+and the next run need not search for them. Without a bundle, commands do the same, but more slowly.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     Found = tuple[Module, CodeType | None]
 
-SETTLED = 2_000_000_000  # nanoseconds after a change, during which another one may not be told from it
-TYPER = "bb.cli.app"  # what every verb imports that is not hot
-PART = 60_000  # bytes that are read at a time: from 128 KiB on, the C library asks the system for memory each time
+SETTLED = 2_000_000_000  # nanoseconds; a second change to a file within this time might not be detected
+TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
+PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time
 
 
 def keep(words: list[str]) -> None:
-    """Write the bundle for the verb that WORDS begin with, if that imported something that is in none."""
+    """Write the bundle for the verb in WORDS, if this run imported modules that are not in a bundle."""
     names = _imported()
     if sys.dont_write_bytecode or not set(names).intersection(start.missed):
         return
     verb = lean.verb([word for word in words if word != lean.JSON])
     if verb and ("site" in sys.modules or TYPER in sys.modules):
-        return  # this time it needed packages, or Typer to explain a mistake
+        return  # this run was not typical: it needed packages, or Typer to explain a mistake
     try:
         _write(start.path(verb or start.OTHERS), _bundle(names, catalogue.HOT[verb] if verb else TYPER))
     except (OSError, SyntaxError, ValueError):
@@ -45,14 +45,14 @@ def keep(words: list[str]) -> None:
 
 
 def _imported() -> list[str]:
-    """The modules that were imported from files since the start, each after those that it imports."""
+    """The modules imported from files since the start, each after its own imports."""
     names = list(sys.modules)
     since = names[names.index(start.__name__) + 1 :]
     return [name for name in since if name not in start.of_site and _loader(name) is not None]
 
 
 def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
-    """What loaded a module, unless that is of a special kind."""
+    """The loader of a module; None for a special loader."""
     spec = getattr(sys.modules[name], "__spec__", None)
     if spec is None or spec.name != name:
         return None
@@ -60,7 +60,7 @@ def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
 
 
 def _bundle(names: list[str], last: str) -> bytes:
-    """All NAMES, and what other runs imported. What comes before the module LAST, every run imports."""
+    """The bundle for NAMES and for modules that other runs imported. Every run imports the modules up to LAST."""
     found = [_module(name) for name in names]
     if max(module[2] for module, _ in found) > time.time_ns() - SETTLED:
         raise ValueError("too new")
@@ -83,7 +83,7 @@ def _bundle(names: list[str], last: str) -> bytes:
 
 
 def _parts(modules: list[tuple[Module, CodeType]]) -> Iterator[tuple[list[Module], bytes]]:
-    """Some MODULES at a time, and their code."""
+    """MODULES in parts, each with its marshalled code."""
     part: list[tuple[Module, CodeType]] = []
     size = 0
     for each in modules:
@@ -95,7 +95,7 @@ def _parts(modules: list[tuple[Module, CodeType]]) -> Iterator[tuple[list[Module
 
 
 def _module(name: str) -> Found:
-    """A module and its code as its file has it now, which may not be what this process has imported."""
+    """A module and the current code of its file, which may be newer than the imported one."""
     module = sys.modules[name]
     file = str(module.__file__)
     before = os.stat(file)
@@ -107,7 +107,7 @@ def _module(name: str) -> Found:
 
 
 def _kept(name: str) -> Found:
-    """A module as the bundle has it that is now replaced."""
+    """A module from the bundle that is being replaced."""
     module, _, length = start.later[name]
     return module, start.code(name) if length else None
 

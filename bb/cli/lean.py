@@ -1,10 +1,9 @@
-"""The short way for hot verbs: from words to the op and its answer, on the standard library alone.
+"""The lean parser for hot verbs, which needs only the standard library.
 
-It understands `bb GROUP VERB` or `bb VERB` with plain arguments and with long options, as `--option value` or
-`--option=value`, and `--json` anywhere. What an option is called, whether it takes a value and whether it may be
-repeated comes from the op's own declaration. Everything else,
-every mistake included, is left to Typer unchanged, so there is one place that explains mistakes. A test holds the two
-ways against each other.
+It understands `bb GROUP VERB` or `bb VERB` with plain arguments, long options as `--option value` or `--option=value`,
+and `--json` anywhere. The op's declaration gives the options, whether they take a value and whether they repeat. All
+other calls, including every mistake, go to Typer unchanged, so only Typer's side explains mistakes. A test compares the
+two parsers.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ JSON = "--json"
 
 
 def answer(words: list[str]) -> int | None:
-    """The exit status, having answered; None when these words are for Typer."""
+    """Run the command and return the exit status; None if Typer must parse these words."""
     plain = [word for word in words if word != JSON]
     name = verb(plain)
-    if name is None or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
+    if name is None or not all(map(str.isascii, plain)):  # other words may be invalid UTF-8
         return None
     op = catalogue.find(name)
     given = _given(op, plain[name.count(".") + 1 :])
@@ -35,14 +34,14 @@ def answer(words: list[str]) -> int | None:
 
 
 def verb(plain: list[str]) -> str | None:
-    """The hot verb that words without `--json` begin with."""
+    """The hot verb at the start of PLAIN words, which do not include `--json`."""
     names = 1 if plain and plain[0] in catalogue.HOT and "." not in plain[0] else 2
     name = ".".join(plain[:names])
     return name if name in catalogue.HOT else None
 
 
 def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
-    """What WORDS give for the parameters of OP; None when they are not as plain as that."""
+    """The values in WORDS for the parameters of OP; None if the words are not plain."""
     options = {parameter.option: parameter for parameter in op.parameters if not parameter.is_argument}
     arguments = [parameter for parameter in op.parameters if parameter.is_argument]
     given: dict[str, Any] = {}
@@ -60,7 +59,7 @@ def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
 
 
 def _value(parameter: Parameter, equals: str, value: str, rest: Iterator[str]) -> str | bool | None:
-    """What stands for an option: after `=`, or in the next word; nothing where it is a flag."""
+    """The value of an option: after `=`, or the next word; True for a flag. None if there is no plain value."""
     if parameter.kind is Flag:
         return None if equals else True
     found = value if equals else next(rest, None)
@@ -68,12 +67,12 @@ def _value(parameter: Parameter, equals: str, value: str, rest: Iterator[str]) -
 
 
 def _next(arguments: list[Parameter], given: dict[str, Any]) -> Parameter | None:
-    """The argument that the next plain word is for."""
+    """The argument that takes the next plain word."""
     return next((each for each in arguments if each.is_repeated or each.name not in given), None)
 
 
 def _keep(parameter: Parameter, found: str | bool, given: dict[str, Any]) -> bool:
-    """Note what was FOUND; whether it may be given, for the first time or once more."""
+    """Store the value FOUND; return False if the parameter was given before and does not repeat."""
     if parameter.is_repeated:
         given.setdefault(parameter.name, []).append(found)
         return True

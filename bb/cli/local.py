@@ -1,6 +1,6 @@
-"""Commands that are no ops of their own: calling any op by name, the daemon as a process, the demonstration.
+"""Commands that are not ops: `call`, `demo`, `attach`, `chat serve`, `cbcl batch`, `mcp`, and the daemon's.
 
-What they need is loaded when they are run: naming them costs nothing.
+Their modules are imported when a command runs, so listing the commands stays fast.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class InvalidJson(Usage):
-    """The arguments are no JSON object."""
+    """The arguments are not a JSON object."""
 
     code = "INVALID_JSON"
     hint = """for example --args '{"agent": "amber-otter"}'"""
@@ -36,8 +36,8 @@ class InvalidJson(Usage):
 def _call(op: str | None = None, args: str | None = None, list_: bool = False, **_: Any) -> Chosen:
     """Run any op by its name, with its arguments as one JSON object.
 
-    The names are those of the socket and of MCP: `agent.register` for `bb agent register`. Arguments are checked
-    strictly: an unknown field or a wrong type is refused with the path to it. `--args -` reads them from stdin.
+    The names are the same as on the socket: `agent.register` for `bb agent register`. Arguments are checked strictly:
+    an unknown field or a wrong type is refused, and the answer names its path. `--args -` reads them from stdin.
     """
     if list_:
         return _list
@@ -55,18 +55,18 @@ def _list(as_json: bool) -> int:
 
 def _run(name: str | None, args: str | None, as_json: bool) -> int:
     if not name:
-        raise catalogue.MissingOption("call needs OP", hint="`bb call --list` names them all")
+        raise catalogue.MissingOption("call needs OP", hint="`bb call --list` lists all ops")
     op = catalogue.find(name)
     try:
         given = json_text.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
     except UnicodeDecodeError as error:
         raise json_text.InvalidText("the arguments on stdin are not valid UTF-8") from error
     except json_text.NotJson as error:
-        raise InvalidJson(f"the arguments are no JSON: {error}") from error
+        raise InvalidJson(f"the arguments are not valid JSON: {error}") from error
     if type(given) is not dict:
         raise InvalidJson
     if op.is_flat:
-        _must_be_text(given)  # other ops say which of their values is none
+        _must_be_text(given)  # other ops name the invalid value themselves
     return run.perform(op, given, as_json=as_json, is_typed=True)
 
 
@@ -74,13 +74,13 @@ def _must_be_text(given: dict[str, Any]) -> None:
     try:
         json_text.dumps(given).encode()
     except UnicodeEncodeError as error:
-        raise json_text.InvalidText("half a surrogate pair is no text") from error
+        raise json_text.InvalidText("a text contains an unpaired surrogate") from error
 
 
 def _demo(keep: bool = False, **_: Any) -> Chosen:
-    """See agents share a repository, in one clone and across two: each step as the command and its answer.
+    """Watch agents share a repository, in one clone and across two. Each step shows a command and its answer.
 
-    Everything happens in a temporary directory, with real commands and real git repositories.
+    The demo uses a temporary directory, real commands and real git repositories.
     """
 
     def chosen(as_json: bool) -> int:
@@ -97,8 +97,8 @@ def _demo(keep: bool = False, **_: Any) -> Chosen:
 def _start(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False, **_: Any) -> Chosen:
     """Start the daemon in the background, and return once it answers.
 
-    There is one for each home directory: CCCC_HOME, else BB_HOME, else ~/.cccc. One that is running already is left
-    as it is, and said so.
+    Each home directory (CCCC_HOME, else BB_HOME, else ~/.cccc) has one daemon. If it is already running, it keeps
+    running, and the answer says so.
     """
 
     def call(as_json: bool) -> int:
@@ -116,10 +116,10 @@ def _start(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False,
 
 
 def _stop(**_: Any) -> Chosen:
-    """Let the daemon answer whoever has asked, stop the actors that run in it, and end; return once it has.
+    """Stop the daemon, and return once it has ended.
 
-    They run again under the next daemon, unless they are stopped by themselves. Where none is running nothing is to
-    be done, and that is no failure.
+    The daemon first answers pending requests and stops its actors. The next daemon starts these actors again, except
+    those that you stopped yourself. If no daemon is running, the command does nothing and succeeds.
     """
 
     def call(as_json: bool) -> int:
@@ -132,9 +132,9 @@ def _stop(**_: Any) -> Chosen:
 
 
 def _status(**_: Any) -> Chosen:
-    """Whether a daemon is running, which it is, where it listens, and what runs in it.
+    """Show whether a daemon is running, its process and address, and its groups and actors.
 
-    The exit status is 0 either way; `running` says which it is.
+    The exit status is 0 in both cases; see `running`.
     """
 
     def call(as_json: bool) -> int:
@@ -147,9 +147,9 @@ def _status(**_: Any) -> Chosen:
 
 
 def _run_daemon(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False, **_: Any) -> Chosen:
-    """Be the daemon, in the foreground, until interrupted.
+    """Run the daemon in the foreground, until interrupted.
 
-    With --json, one document says that it begins.
+    With --json, it prints one document at its start.
     """
 
     def call(as_json: bool) -> int:
@@ -161,7 +161,7 @@ def _run_daemon(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = F
 
 
 def _logs(follow: bool = False, lines: str | None = None, **_: Any) -> Chosen:
-    """The last lines of the daemon's log. With --follow, whatever is written to it too, until interrupted."""
+    """Show the last lines of the daemon's log. With --follow, also show new lines, until interrupted."""
 
     def call(as_json: bool) -> int:
         from bb.cli.programs import daemon_log  # noqa: PLC0415
@@ -191,14 +191,14 @@ class NoJson(Usage):
     """A terminal cannot be shown as JSON."""
 
     code = "NO_JSON"
-    hint = "`bb actor tail ACTOR --json` answers with what it showed last"
+    hint = "`bb actor tail ACTOR --json` answers with the terminal's last output"
 
 
 def _attach(actor: str | None = None, group_id: str | None = None, read_only: bool = False, **_: Any) -> Chosen:
-    """Type at an actor's terminal, and see what it shows, until you detach with Ctrl-\\.
+    """Use an actor's terminal from your own, until you detach with Ctrl-\\.
 
-    Several may be attached: the first types, the others watch. --read-only leaves typing to others, and also copies
-    what is shown into a pipe or a file.
+    Several terminals may be attached: the first can type, the others watch. With --read-only you only watch; output
+    can then also go to a pipe or a file.
     """
 
     def call(as_json: bool) -> int:
@@ -215,18 +215,18 @@ def _attach(actor: str | None = None, group_id: str | None = None, read_only: bo
 
 
 class StdioOrSocket(Usage):
-    """Harnesses are served either on stdin and stdout, or at a socket."""
+    """`bb chat serve` needs exactly one of --stdio and --socket."""
 
     code = "STDIO_OR_SOCKET"
     hint = "pass --stdio, or --socket PATH"
 
 
 def _serve(stdio: bool = False, socket: str | None = None, agent: str | None = None, **_: Any) -> Chosen:
-    """Host a harness: hand over what deserves its agent's attention, and run its chat tools (C2A, JSON-RPC 2.0).
+    """Serve agent harnesses: deliver events to their agents, and run their chat tools (C2A, JSON-RPC 2.0).
 
-    With --stdio, one harness at stdin and stdout, for whoever starts it as a child. With --socket, several of them, at
-    a Unix socket that only you can reach. Whatever was handed over and not acknowledged comes again after a broken
-    connection. docs/harness.md shows a whole harness.
+    With --stdio it serves one harness, the parent process, on stdin and stdout. With --socket it serves several
+    harnesses on a Unix socket that only you can open. After a lost connection, unacknowledged deliveries are sent
+    again. docs/harness.md shows a complete harness.
     """
 
     def call(as_json: bool) -> int:
@@ -243,13 +243,13 @@ def _serve(stdio: bool = False, socket: str | None = None, agent: str | None = N
 
 
 def _batch(**_: Any) -> Chosen:
-    """Answer questions about CBCL line by line: one JSON object on stdin, one envelope on stdout, until stdin ends.
+    """Answer CBCL requests line by line: one JSON object on stdin, one envelope on stdout, until stdin ends.
 
-    A request says what to do (parse, format, canonical, hash, verify, expand, sign or check) and has a text, or its
-    bytes_hex. Limits are max_depth and max_size; verify and expand take dialects, a list of texts; expand takes
-    max_expansion_size; sign takes a seed and, to make the message that hands a dialect on, teach; check takes a
-    public_key and, unless the text is signed, a signature. An id is repeated in the answer. No line stops it: one that
-    is no request is answered with ok false. No file, key or ledger is looked at.
+    A request has `do` (parse, format, canonical, hash, verify, expand, sign or check) and `text`, or `bytes_hex`.
+    `max_depth` and `max_size` set limits. verify and expand take `dialects`, a list of texts; expand also takes
+    `max_expansion_size`; sign takes `seed`, and `teach` to make the message that teaches a dialect; check takes
+    `public_key`, and `signature` unless the text is signed. The answer repeats the `id`. An invalid line is answered
+    with ok false, and the next line is read. No file, key or ledger is read.
     """
 
     def call(_: bool) -> int:
@@ -273,16 +273,16 @@ IDLE = TyperOption(
     param_decls=["--exit-when-idle"],
     type=str,
     metavar="SECONDS",
-    help="End by itself once nobody is connected and no actor has run for so long.",
+    help="End after this time without a connected client or a running actor.",
 )
 ANONYMOUS = TyperOption(
     param_decls=["--allow-anonymous-tcp"],
     is_flag=True,
     default=False,
-    help="Over TCP, ask no client for the token, for those that cannot show it: every user of the machine is served.",
+    help="Over TCP, require no token, for clients that cannot send it. Every user of the machine can then connect.",
 )
-# group -> what it is about
-GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, look at it."}
+# group -> its help
+GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, see its state."}
 COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = {
     "call": (
         _call,
@@ -293,13 +293,13 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
             TyperOption(
                 param_decls=["--args", "args"], type=str, metavar="JSON", help="Its arguments, or - for stdin."
             ),
-            TyperOption(param_decls=["--list", "list_"], is_flag=True, default=False, help="Name every op there is."),
+            TyperOption(param_decls=["--list", "list_"], is_flag=True, default=False, help="List all ops."),
         ],
         ("bb call --list", """bb call agent.heartbeat --args '{"agent": "amber-otter"}' --json"""),
     ),
     "demo": (
         _demo,
-        [TyperOption(param_decls=["--keep"], is_flag=True, default=False, help="Leave the scratch repository there.")],
+        [TyperOption(param_decls=["--keep"], is_flag=True, default=False, help="Keep the scratch repository.")],
         ("bb demo",),
     ),
     "attach": (
@@ -313,7 +313,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
                 help=ActorId.__doc__,
                 autocompletion=offers.completion(ActorId),
             ),
-            TyperOption(param_decls=["--read-only"], is_flag=True, default=False, help="Only watch: nothing is typed."),
+            TyperOption(param_decls=["--read-only"], is_flag=True, default=False, help="Watch only, without typing."),
             TyperOption(
                 param_decls=["--group-id"],
                 type=str,
@@ -328,16 +328,19 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         _serve,
         [
             TyperOption(
-                param_decls=["--stdio"], is_flag=True, default=False, help="Serve the one who started it, as its child."
+                param_decls=["--stdio"],
+                is_flag=True,
+                default=False,
+                help="Serve the parent process on stdin and stdout.",
             ),
             TyperOption(
-                param_decls=["--socket"], type=str, metavar="PATH", help="Serve at a Unix socket that is made at PATH."
+                param_decls=["--socket"], type=str, metavar="PATH", help="Serve on a Unix socket created at PATH."
             ),
             TyperOption(
                 param_decls=["--agent"],
                 type=str,
                 metavar="ID",
-                help="Whose harness it is; with --stdio, BB_AGENT unless given. Else the harness says so itself.",
+                help="The agent of the harness. Default: with --stdio BB_AGENT, else the harness names its agent.",
                 autocompletion=offers.completion(AgentId),
             ),
         ],
@@ -360,10 +363,10 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         _logs,
         [
             TyperOption(
-                param_decls=["--follow"], is_flag=True, default=False, help="Go on with what comes, until interrupted."
+                param_decls=["--follow"], is_flag=True, default=False, help="Also show new lines, until interrupted."
             ),
             TyperOption(
-                param_decls=["--lines"], type=str, metavar="N", help=f"So many lines. [default: {USUAL_LINES}]"
+                param_decls=["--lines"], type=str, metavar="N", help=f"The number of lines. [default: {USUAL_LINES}]"
             ),
         ],
         ("bb daemon logs", "bb daemon logs --follow --lines 5"),
@@ -373,25 +376,25 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
 }
 
 
-# Options that only the command has, and not the op: the files named here are kept, and the message refers to them.
+# Options of a command that its op does not have. Attached files are stored, and the message refers to them.
 ATTACH = TyperOption(
     param_decls=["--attach"],
     type=str,
     metavar="FILE",
     multiple=True,
-    help="A file that goes with it. Repeat it for several.",
+    help="A file to attach. Repeat it for several.",
 )
 EXTRA = {"send": [ATTACH], "reply": [ATTACH], "problems": commands.WATCHING}
-# What --json does for commands that go on, or may.
+# The help of --json for commands that stream.
 IN_JSON = commands.IN_JSON | dict.fromkeys(
-    ("daemon logs", "ledger log", "events"), "Answer with one JSON document; with --follow, one for each thing."
+    ("daemon logs", "ledger log", "events"), "Answer with one JSON document; with --follow, one for each item."
 )
-# What is run instead of the op where one of those says so; None where none does.
+# The command to run in place of the op; None if the options do not ask for it.
 INSTEAD: dict[str, Callable[[dict[str, Any]], Chosen | None]] = {"problems": commands.instead_of_problems}
 
 
 def in_group(group: str) -> list[str]:
-    """The words of the commands in a group; of those that stand alone where it is empty."""
+    """The words of the commands in a group; for an empty group, of the top-level commands."""
     return [words for words in COMMANDS if words.rpartition(" ")[0] == group]
 
 

@@ -1,6 +1,6 @@
-"""Where every `bb` process starts: the lean way if the words are plain, else Typer; and where it ends.
+"""The entry point of `bb`: the lean parser for plain calls of hot verbs, else Typer.
 
-This is the one place that turns a bug into a report. Everything below lets bugs pass.
+This is the only place that turns an unexpected exception into a bug report.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-GARBAGE = 100_000  # values, until it is worth a look
+GARBAGE = 100_000  # allocations before the garbage collector runs
 INTERRUPTED = 130
 READER_GONE = 141
 OUTPUT_FAILED = 1
@@ -25,7 +25,7 @@ OUTPUT_FAILED = 1
 
 def main() -> NoReturn:
     """Run the command line, and end the process with its exit status."""
-    # A command makes a few ten thousand values and ends: looking for garbage among them took a fifteenth of its time.
+    # A command allocates some ten thousand objects and ends. Garbage collection took 7 % of its time.
     gc.set_threshold(GARBAGE)
     gc.enable()
     _occupy_standard_streams()
@@ -48,27 +48,26 @@ def main() -> NoReturn:
 def _answer(words: list[str]) -> int:
     status = lean.answer(words)
     if status is None:
-        from bb.cli import app  # noqa: PLC0415  (Typer: five times what a heartbeat may take)
+        from bb.cli import app  # noqa: PLC0415  (importing Typer takes five times as long as a heartbeat may)
 
         status = app.answer(words)
     return status
 
 
 def _leave(status: int, words: list[str]) -> NoReturn:
-    """End the process once all it said is out.
+    """Flush the output and end the process.
 
-    What was recorded is on the disk and what was opened is closed, so the interpreter's tidying up, a sixth of a
-    bare start, is left to the operating system.
+    All facts are on disk and all files closed, so the interpreter's own cleanup is skipped. It would take a sixth of
+    a bare start.
     """
     try:
         say.flush()
     except BrokenPipeError:
-        # Whoever read our output has heard enough.
         status = READER_GONE
     except say.OutputFailed as error:
         status = _output_failed(error)
     if start.missed:
-        from bb.cli import bundle  # noqa: PLC0415  (mostly everything is in the bundle)
+        from bb.cli import bundle  # noqa: PLC0415  (usually the bundle is complete)
 
         bundle.keep(words)
     os._exit(status)
@@ -76,14 +75,14 @@ def _leave(status: int, words: list[str]) -> NoReturn:
 
 def _output_failed(error: say.OutputFailed) -> int:
     say.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of it would only fail again
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # further output would fail again
     return OUTPUT_FAILED
 
 
 def _occupy_standard_streams() -> None:
-    """Open /dev/null where a standard stream is closed.
+    """Open /dev/null in place of a closed standard stream.
 
-    Otherwise the next file opened, a journal say, gets the stream's number, and what is printed goes into it.
+    Otherwise the next opened file, for example a journal, gets the stream's number, and printed text goes into it.
     """
     for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
         try:

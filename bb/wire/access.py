@@ -1,13 +1,13 @@
-"""Who may ask the daemon: over TCP whoever shows its token, at a Unix socket whoever is the same user.
+"""Access to the daemon: over TCP a client needs its token, on a Unix socket it must run as the same user.
 
-The token stands in the descriptor, which only the daemon's user can read. A client shows it in a first line of its
-own, in front of its request, and is answered nothing to that: the one answer is still that of the request.
+The token is in the descriptor, which only the daemon's user can read. A client sends it in a line before its request.
+That line has no answer of its own; only the request is answered.
 
     {"v": 1, "auth": "5f0c…"}
     {"v": 1, "op": "ping", "args": {}}
 
-So a stranger is refused after a few bytes, whatever it has to say behind them, and the request itself is as the
-specification wants it, for operations that are upgraded to a stream, too.
+So a client without the token is refused after a few bytes, and the request itself follows the specification, also for
+operations that become a stream.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOT = 0
 
 
 class Unauthorized(Forbidden):
-    """The daemon wants to see its token before anything else."""
+    """The daemon requires its token in the first line."""
 
     code = "UNAUTHORIZED"
     hint = (
@@ -46,15 +46,15 @@ class AnotherUser(Forbidden):
 
 
 def shown(token: str) -> bytes:
-    """What a client says first."""
+    """The first line of a client."""
     return json_text.dumps_ascii({"v": 1, "auth": token}).encode() + b"\n"
 
 
 def shows(line: bytes, token: str) -> bool:
-    """Whether LINE shows the TOKEN. How long that takes says nothing about it."""
-    import hmac  # noqa: PLC0415  (a client shows, and does not compare)
+    """Whether LINE contains the TOKEN, compared in constant time."""
+    import hmac  # noqa: PLC0415  (only the daemon needs it)
 
-    if line.count(b"[") + line.count(b"{") > 1:  # nothing that nests needs to be read
+    if line.count(b"[") + line.count(b"{") > 1:  # a valid line is not nested
         return False
     try:
         found: Any = json_text.read(line)
@@ -66,8 +66,8 @@ def shows(line: bytes, token: str) -> bool:
 
 
 def is_own(sock: socket.socket) -> bool:
-    """Whether the other end of a Unix socket is this user or root, where the system tells. Its mode says so already;
-    but there are file systems that know no modes."""
+    """Whether the other end of a Unix socket is this user or root; true if the system cannot tell. The socket's file
+    mode already ensures this, but some file systems have no modes."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     try:

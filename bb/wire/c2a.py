@@ -1,4 +1,4 @@
-"""C2A on JSON-RPC: what the methods are called, how a refusal is told, and how a tool is shown."""
+"""C2A on JSON-RPC: method names, error objects for refusals, and descriptions of tools."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ INITIALIZED, CANCELLED = "notifications/initialized", "notifications/cancelled"
 PROGRESS, MESSAGE = "notifications/progress", "notifications/message"
 TURN, TYPING, NOW = "chat/turn", "chat/typing", "bb/now"
 
-# The numbers of refusals that C2A has none for, by their family: what is malformed, not there, forbidden by a rule, not
-# yours, busy, in conflict with what is recorded.
+# Numbers for refusals without a number in C2A, by exit status: usage, not found, refused by a rule, not yours, busy,
+# conflict.
 BY_FAMILY = {2: jsonrpc.INVALID_PARAMS, 3: -32059, 4: -32050, 5: -32060, 6: -32061, 7: -32055}
 CODES = {"NOT_INITIALIZED_SESSION": "not_initialized"}
 STANDARD = {
@@ -36,13 +36,13 @@ POINTERS = ("pointer", "path")
 
 
 def number_of(refusal: BbError) -> int:
-    """Under which number a refusal is known."""
+    """The JSON-RPC error number of a refusal."""
     family = BY_FAMILY.get(refusal.exit_status, jsonrpc.INTERNAL_ERROR)
     return NUMBERS.get(refusal.code, family)
 
 
 def data_of(refusal: BbError) -> dict[str, Any]:
-    """What else is said of it: a code that never changes, what to do, where in the parameters it is, and details."""
+    """The error data of a refusal: its stable code, hint, path in the parameters, and details."""
     pointer = next((refusal.details[name] for name in POINTERS if refusal.details.get(name)), None)
     details = {camel(name): value for name, value in refusal.details.items() if name not in POINTERS}
     code = CODES.get(refusal.code, refusal.code.lower())
@@ -57,17 +57,17 @@ def camel(name: str) -> str:
 
 
 def failure(id: Any, refusal: BbError) -> bytes:  # noqa: A002
-    """A refusal, as a line."""
+    """The error answer for a refusal, as a line."""
     return jsonrpc.failure(id, number_of(refusal), refusal.message, data_of(refusal))
 
 
 def invalid(found: jsonrpc.Invalid) -> bytes:
-    """What to say about a line that says nothing."""
+    """The error answer for an invalid line."""
     return jsonrpc.failure(found.id, found.code, found.reason, {"code": STANDARD[found.code]})
 
 
 def tool(shown: Tool) -> dict[str, Any]:
-    """A tool, as `tools/list` has it. That it may be called twice is told with it."""
+    """A tool in the form of `tools/list`. The annotations say whether it is idempotent."""
     return {
         "name": shown.name,
         "description": shown.about,
@@ -77,6 +77,6 @@ def tool(shown: Tool) -> dict[str, Any]:
 
 
 def called(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool answers, as `tools/call` does: as text for a model, and as it is."""
+    """A tool's answer in the form of `tools/call`: as text for a model, and as structured content."""
     text = {"type": "text", "text": json_text.dumps(answer)}
     return {"content": [text], "structuredContent": answer, "isError": False}

@@ -1,7 +1,7 @@
-"""Requests and answers of the CCCC daemon (IPC §5, §6): strict about what surrounds a request, tolerant within.
+"""Requests and answers of the CCCC daemon (IPC §5, §6): a strict envelope, tolerant arguments.
 
-Codes are lower-case there. A refusal keeps its code otherwise; its hint, and the exit status of its family, which a
-command line wants to end with, go into the details.
+Error codes are lower-case there. Otherwise a refusal keeps its code. Its hint, and the exit status for a command line,
+are in the details.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VERSION = 1
 MEMBERS = frozenset(["v", "op", "args"])
 SHOWN = 200  # characters of a wrong value that an error repeats
-# What a client can do nothing with, by the name it knows.
+# Codes of bb that CCCC clients know under another name.
 RENAMED = {
     "INVALID_VALUE": "invalid_request",
     "UNKNOWN_FIELD": "invalid_request",
@@ -32,45 +32,45 @@ RENAMED = {
 
 
 class BadRequest(Usage):
-    """That is no request."""
+    """The request is not valid."""
 
     code = "BAD_REQUEST"
-    hint = 'one line of JSON: {"v": 1, "op": "ping", "args": {}}'
+    hint = 'send one line of JSON: {"v": 1, "op": "ping", "args": {}}'
 
 
 def request(line: bytes) -> tuple[str, dict[str, Any]]:
-    """The op and the arguments that LINE asks for."""
+    """The op and the arguments of the request in LINE."""
     found = _read(line)
     if type(found) is not dict:
-        raise BadRequest("a request is a JSON object")
-    if strange := found.keys() - MEMBERS:
-        raise BadRequest(f"a request has no {min(strange)[:SHOWN]!r}", path=f"$.{min(strange)[:SHOWN]}")
+        raise BadRequest("a request must be a JSON object")
+    if unknown := found.keys() - MEMBERS:
+        raise BadRequest(f"a request has no member {min(unknown)[:SHOWN]!r}", path=f"$.{min(unknown)[:SHOWN]}")
     if type(found.get("v")) is not int or found["v"] != VERSION:
-        raise BadRequest(f"v is {VERSION}", path="$.v")
+        raise BadRequest(f"v must be {VERSION}", path="$.v")
     op, args = found.get("op"), found.get("args", {})
     if type(op) is not str or not op.strip():
-        raise BadRequest("op is the name of an operation", path="$.op")
+        raise BadRequest("op must be the name of an operation", path="$.op")
     if args is None:
         args = {}
     if type(args) is not dict:
-        raise BadRequest("args is an object", path="$.args")
+        raise BadRequest("args must be an object", path="$.args")
     return op.strip(), args
 
 
 def _read(line: bytes) -> Any:
     if line.count(b"[") + line.count(b"{") > DEEPEST:
-        from bb.ledger.journal.line import depth  # noqa: PLC0415  (almost nobody sends such a thing)
+        from bb.ledger.journal.line import depth  # noqa: PLC0415  (rarely needed)
 
         if depth(line) > DEEPEST:
             raise BadRequest("the request is nested too deeply")
     try:
         return json_text.read(line)
     except json_text.NotJson as error:
-        raise BadRequest(f"the request is no JSON: {str(error)[:SHOWN]}") from error
+        raise BadRequest(f"the request is not valid JSON: {str(error)[:SHOWN]}") from error
 
 
 def asking(op: str, args: Mapping[str, Any]) -> bytes:
-    """A request, as a client sends it."""
+    """A request, as a line."""
     return _line({"v": VERSION, "op": op, "args": args})
 
 
@@ -79,7 +79,7 @@ def success(result: dict[str, Any]) -> bytes:
 
 
 def failure(error: BbError, *, is_lower: bool = True) -> bytes:
-    """What a refusal is answered with; codes of bb's own ops stay as they are."""
+    """The error answer for a refusal. For bb's own ops, IS_LOWER is false and the code is kept unchanged."""
     code = RENAMED.get(error.code) or error.code.lower() if is_lower else error.code
     details = {**error.details, **({"hint": error.hint} if error.hint else {}), "exit_status": error.exit_status}
     described = {"code": code, "message": error.message, "details": details}
@@ -92,7 +92,7 @@ def event_item(event: dict[str, Any]) -> bytes:
 
 
 def heartbeat(ts: str) -> bytes:
-    """A sign that the stream is there, recorded nowhere."""
+    """A heartbeat of the stream, which is not recorded."""
     return _line({"t": "heartbeat", "ts": ts})
 
 

@@ -1,6 +1,6 @@
-"""Asking the daemon that is running: one line out, one line in (CCCC daemon IPC §4). The standard library alone.
+"""The client of the daemon: sends one line, receives one line (CCCC daemon IPC §4). Uses only the standard library.
 
-A request is never sent twice: when its answer is lost, nobody here knows what became of it.
+A request is never sent twice, because after a lost answer its outcome is unknown.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ STATUSES = range(1, 8)
 
 
 class OutcomeUnknown(Busy):
-    """The daemon has not answered, so it is not known what became of the request."""
+    """The daemon did not answer, so the outcome of the request is unknown."""
 
     code = "OUTCOME_UNKNOWN"
-    hint = "look before you repeat it; `bb daemon status` says whether the daemon still answers"
+    hint = "check the result before you repeat the request; `bb daemon status` shows whether the daemon still answers"
 
 
 def ask(home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER) -> dict[str, Any]:
-    """What the daemon of a home directory answers; refused as it refuses."""
+    """The result of OP from the daemon of a home directory. A refusal of the daemon is raised here."""
     connection, result, _ = upgrade(home, op, args, patience=patience)
     connection.close()
     return result
@@ -45,7 +45,7 @@ def ask(home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANS
 def upgrade(
     home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER
 ) -> tuple[socket.socket, dict[str, Any], bytes]:
-    """A connection that goes on behind the answer, the answer, and what has come behind it already."""
+    """Call OP and keep the connection open: the connection, the result, and the bytes received after it."""
     line = cccc.asking(op, args)
     if len(line) > MOST_REQUEST:
         raise cccc.BadRequest(f"a request has at most {MOST_REQUEST:,} bytes, this one {len(line):,}")
@@ -62,7 +62,7 @@ def upgrade(
 
 
 def _address(home: str) -> descriptor.Address:
-    """Where to ask. A port that a daemon has left may be anybody's by now, so no token is shown where none runs."""
+    """The daemon's address. If no daemon runs, another program may use its former port, so no token is sent to it."""
     where = descriptor.address(home)
     if where.token and not descriptor.is_held(home):
         raise DaemonUnavailable(home=home)
@@ -82,14 +82,14 @@ def _connected(home: str, where: descriptor.Address) -> socket.socket:
             raise
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise DaemonUnavailable(home=home) from error
-    except (OSError, AttributeError) as error:  # a path that is too long, say; or a system without such sockets
+    except (OSError, AttributeError) as error:  # for example a path that is too long, or a system without Unix sockets
         reason = getattr(error, "strerror", None) or str(error)
         raise DaemonUnavailable(f"the daemon cannot be reached at {where}: {reason}", home=home) from error
     return connection
 
 
 def _asked(connection: socket.socket, line: bytes, deadline: float) -> tuple[bytes, bytes]:
-    """Say LINE; the line that is answered, and what came behind it."""
+    """Send LINE; the answered line, and the bytes received after it."""
     gathered, looked_at = bytearray(), 0
     try:
         connection.sendall(line)
@@ -100,12 +100,12 @@ def _asked(connection: socket.socket, line: bytes, deadline: float) -> tuple[byt
             connection.settimeout(max(deadline - time.monotonic(), 0.001))
             piece = connection.recv(PIECE)
             if not piece:
-                raise OutcomeUnknown("the daemon hung up without an answer")
+                raise OutcomeUnknown("the daemon closed the connection without an answer")
             gathered += piece
     except TimeoutError as error:
         raise OutcomeUnknown("the daemon takes too long to answer") from error
     except OSError as error:
-        raise OutcomeUnknown(f"the daemon was lost before it answered: {error.strerror or error}") from error
+        raise OutcomeUnknown(f"the connection was lost before the answer: {error.strerror or error}") from error
     return bytes(gathered[:end]), bytes(gathered[end + 1 :])
 
 
@@ -113,9 +113,9 @@ def _result(line: bytes) -> dict[str, Any]:
     try:
         answer = json_text.read(line)
     except json_text.NotJson as error:
-        raise OutcomeUnknown("the daemon's answer is no JSON") from error
+        raise OutcomeUnknown("the daemon's answer is not valid JSON") from error
     if type(answer) is not dict:
-        raise OutcomeUnknown("the daemon's answer is no JSON object")
+        raise OutcomeUnknown("the daemon's answer is not a JSON object")
     result, described = answer.get("result"), answer.get("error")
     if answer.get("ok") is True:
         return result if type(result) is dict else {}
@@ -123,7 +123,7 @@ def _result(line: bytes) -> dict[str, Any]:
 
 
 def _refusal(described: Mapping[str, Any]) -> BbError:
-    """The refusal that a daemon describes, with the code it has at a terminal and the exit status of its family."""
+    """The refusal in a daemon's answer, with its command-line code and exit status."""
     found = described.get("details")
     details = dict(found) if type(found) is dict else {}
     hint, status = details.pop("hint", None), details.pop("exit_status", None)

@@ -1,6 +1,6 @@
-"""The one answer: `{"ok","command","data","error"}`, for success and failure alike, on every face.
+"""The answer envelope of every face, for success and failure: `{"ok","command","data","error"}`.
 
-Where rows are left out of the data, `more` follows and says so; the data is what it would be without."""
+If rows are left out of the data, the member `more` says so. It does not change the data."""
 
 from __future__ import annotations
 

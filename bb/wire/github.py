@@ -1,6 +1,6 @@
-"""What a change is told, as commands of GitHub's log: each becomes an annotation beside the file it is about.
+"""The findings of `bb ci check` as workflow commands in GitHub's log: each becomes an annotation on its file.
 
-A line of the log that begins with `::` is obeyed, so nothing from a ledger or a path may begin one or end one.
+GitHub executes log lines that begin with `::`, so text from a ledger or a path is escaped and cannot start a line.
 """
 
 from __future__ import annotations

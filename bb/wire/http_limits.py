@@ -1,13 +1,13 @@
-"""A web server that waits for nobody for ever: what uvicorn leaves out, for the pages and for MCP over HTTP.
+"""Time limits and a connection limit for HTTP, which uvicorn lacks: for the pages and for MCP over HTTP.
 
-    the head of a request    must be there soon after the connection, or after its first byte
-    the body                 must be there soon after its head, however slowly it comes
-    an answer                is given up when the client has not read any of it for a while
-    the rest of a body       interests nobody once the request is answered: it is dropped, and the connection closed
-    connections              are counted; when there are too many, the one goes that can be missed most easily
+    the head of a request    must arrive within a time limit after the connection or its first byte
+    the body                 must arrive within a time limit after its head
+    an answer                is abandoned if the client does not read any of it for a while
+    the rest of a body       is dropped once the request is answered, and the connection is closed
+    connections              are counted; if there are too many, the least useful one is closed
 
-An answer that goes on, as the stream of a live page does, may go on: only a client that keeps us waiting, or that does
-not read what it asked for, is sent away. Whoever asks at once is served whatever others do.
+A streaming answer, such as that of a live page, has no time limit. Only clients that send too slowly or do not read
+are disconnected, so they cannot block other clients.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Timer(Protocol):
-        """What the loop of the server gives out for something that is to be done later."""
+        """A scheduled call of the event loop."""
 
         def cancel(self) -> None: ...
 
 
 FOR_A_HEAD, FOR_A_BODY, FOR_READING = 5.0, 10.0, 30.0  # seconds
-FOR_THE_REST = 1.0  # seconds for a client to read its answer while it still sends; closed at once, it might not get it
+FOR_THE_REST = 1.0  # seconds in which a client that still sends can read its answer before the connection closes
 MOST_OPEN = 256  # connections
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Limited(H11Protocol):
-    """One connection of a client whose patience is not taken for granted, nor ours."""
+    """One connection with time limits."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._waits_for: object = None  # for which part of a request a time is set
+        self._waits_for: object = None  # the part of a request with a running deadline
         self._deadline: Timer | None = None
         self._unread: Timer | None = None
-        self._is_over = False  # it is answered, and what it still sends is dropped
+        self._is_over = False  # the request is answered; further input is dropped
         self.since = self.loop.time()
 
     def asks_nothing(self) -> bool:
-        """Whether no request of it is being answered, and none is known yet."""
+        """Whether the connection has no current request."""
         is_idle = self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
         return is_idle or self._is_over
 
     def owes_a_body(self) -> bool:
-        """Whether the rest of its request is still to come."""
+        """Whether the rest of its request body is still missing."""
         return self.conn.their_state is h11.SEND_BODY
 
     def does_not_read(self) -> bool:
-        """Whether it leaves an answer unread, or asks for more before it has the answer, as no browser does."""
+        """Whether the client leaves an answer unread, or pipelines requests, which browsers do not do."""
         return self._unread is not None or bool(self.conn.trailing_data[0])
 
     def connection_made(self, transport: Any) -> None:
@@ -82,7 +82,7 @@ class Limited(H11Protocol):
             self._heed()
 
     def _end_early(self) -> None:
-        """Say no more, and drop what comes: a client that sends first and reads later still gets its answer."""
+        """Stop writing and drop further input. A client that still sends its body can read the answer first."""
         self._forget()
         self._is_over = True
         self.transport.write_eof()
@@ -102,8 +102,8 @@ class Limited(H11Protocol):
             self._unread = None
 
     def _make_room(self) -> None:
-        """Send one away: of those that ask for nothing the oldest, else of those that owe a body, else of those that do
-        not read. The newcomer goes only where all others are being served."""
+        """Close one connection: the oldest without a request, else with a missing body, else with an unread answer.
+        The new connection is closed only if all others are being served."""
         others = [each for each in self.connections if isinstance(each, Limited) and each is not self]
         oldest: Limited = self
         for is_such in (Limited.asks_nothing, Limited.owes_a_body, Limited.does_not_read):
@@ -111,10 +111,10 @@ class Limited(H11Protocol):
                 oldest = min(found, key=lambda each: each.since)
                 break
         oldest.transport.abort()
-        self.connections.discard(oldest)  # what is aborted is only told of it later
+        self.connections.discard(oldest)  # connection_lost is called only later
 
     def _heed(self) -> None:
-        """Set the time for what is waited for now. More of the same is no reason to wait longer."""
+        """Set the deadline for the current part of the request. More bytes of the same part do not extend it."""
         state = self.conn.their_state
         if state is self._waits_for:
             return

@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 on lines: what a line says, and how one is written. Bytes in, values out; somebody else owns the stream.
+"""JSON-RPC 2.0, one object per line: parses and writes lines. The caller owns the stream.
 
-One object a line. What is no request, no notification and no answer is `Invalid`, with what to say about it. A line
-feed always ends a line, so the next one begins anew whatever stood before it: only what never ends ends the session.
+A line that is not a request, a notification or an answer becomes `Invalid`, with the error to send. A line feed always
+ends a line, so an invalid line does not affect the next one. Only a line without an end closes the session.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 VERSION = "2.0"
 MOST = 1 << 20  # bytes of a line, its line feed included
-MOST_SKIPPED = 16 * MOST  # of a line that is too long; whoever sends more than that has lost the thread
+MOST_SKIPPED = 16 * MOST  # bytes of a line that is too long; after these the session is closed
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 
 
 class FramingLost(Exception):
-    """What comes has no end of line in sight: nobody can tell where a message begins."""
+    """A line is far too long, so the start of the next message cannot be found."""
 
 
 class Request(Record):
-    """Somebody wants an answer."""
+    """A request, which needs an answer."""
 
     id: Id
     method: str
@@ -36,14 +36,14 @@ class Request(Record):
 
 
 class Notification(Record):
-    """Somebody tells something, and wants to hear nothing of it."""
+    """A notification, which gets no answer."""
 
     method: str
     params: dict[str, Any]
 
 
 class Answer(Record):
-    """What became of a request of ours. The id is None where the other side could not read which one it was."""
+    """The answer to a request of ours. The id is None if the other side could not read it."""
 
     id: Id | None
     result: Any = None
@@ -51,7 +51,7 @@ class Answer(Record):
 
 
 class Invalid(Record):
-    """A line that is none of these, and what to answer it."""
+    """An invalid line, and the error to answer."""
 
     code: int
     reason: str
@@ -84,56 +84,56 @@ class Framer:
     def _add(self, octets: bytes) -> None:
         self._size += len(octets)
         if self._size >= self._most:
-            self._pieces.clear()  # it is too long by now, whatever follows
+            self._pieces.clear()  # the line is too long
         elif octets:
             self._pieces.append(octets)
 
 
 def read(line: bytes | None) -> Message | None:
-    """What a LINE says; nothing where there is nothing on it."""
+    """The message on LINE; None for an empty line."""
     if line is None:
-        return Invalid(PARSE_ERROR, f"a line has at most {MOST:,} bytes")
+        return Invalid(PARSE_ERROR, f"the line is too long: a line has at most {MOST:,} bytes")
     if not line.strip():
         return None
     try:
         found = json_text.read(line)
     except json_text.NotJson:
-        return Invalid(PARSE_ERROR, "the line is no JSON")
+        return Invalid(PARSE_ERROR, "the line is not valid JSON")
     if isinstance(found, list):
-        return Invalid(INVALID_REQUEST, "one object a line: batches are not taken")
+        return Invalid(INVALID_REQUEST, "batches are not supported: send one object per line")
     if not isinstance(found, dict):
-        return Invalid(INVALID_REQUEST, "a message is an object")
+        return Invalid(INVALID_REQUEST, "a message must be an object")
     return _answer(found) if "method" not in found and found.keys() & {"result", "error"} else _call(found)
 
 
 def _call(found: dict[str, Any]) -> Message:
-    """A request, or a notification where it has no id."""
+    """A request, or a notification if it has no id."""
     known = found.get("id")
     wanted = known if _is_id(known) else None
     if found.get("jsonrpc") != VERSION:
-        return Invalid(INVALID_REQUEST, 'jsonrpc is "2.0"', wanted)
+        return Invalid(INVALID_REQUEST, 'jsonrpc must be "2.0"', wanted)
     if "id" in found and wanted is None:
-        return Invalid(INVALID_REQUEST, "an id is a text or a number")
+        return Invalid(INVALID_REQUEST, "id must be a string or a number")
     method, params = found.get("method"), found.get("params")
     if not isinstance(method, str):
-        return Invalid(INVALID_REQUEST, "method is a text", wanted)
+        return Invalid(INVALID_REQUEST, "method must be a string", wanted)
     is_object = params is None or isinstance(params, dict)
     if wanted is None:
         return Notification(method, params if isinstance(params, dict) else {})
     if not is_object:
-        return Invalid(INVALID_PARAMS, "params is an object", wanted)
+        return Invalid(INVALID_PARAMS, "params must be an object", wanted)
     return Request(wanted, method, params or {})
 
 
 def _answer(found: dict[str, Any]) -> Message:
-    """An answer. One that is malformed is not answered under its id, which would be ours."""
+    """An answer. A malformed one is refused without its id, because that id belongs to our request."""
     known, error = found.get("id"), found.get("error")
     if "error" not in found and _is_id(known):
         return Answer(known, found["result"])
     is_error = isinstance(error, dict) and type(error.get("code")) is int and "result" not in found
     if is_error and (known is None or _is_id(known)):
         return Answer(known, error=error)
-    return Invalid(INVALID_REQUEST, "an answer has an id, and a result or an error")
+    return Invalid(INVALID_REQUEST, "an answer must have an id, and either a result or an error")
 
 
 def _is_id(value: Any) -> bool:
@@ -159,7 +159,7 @@ def result(id: Id, value: Any) -> bytes:  # noqa: A002
 
 
 def failure(id: Id | None, code: int, message: str, data: Mapping[str, Any]) -> bytes:  # noqa: A002
-    """Why there is none, as a line."""
+    """An error answer, as a line."""
     return _line({"id": id, "error": {"code": code, "message": message, "data": data}})
 
 

@@ -1,4 +1,4 @@
-"""What a change is told, as a JUnit report: every finding a test case, an error one that failed."""
+"""The findings of `bb ci check` as a JUnit report: each finding is a test case, and an error is a failed one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUITE = "bb ci check"
 
 
 def document(answer: Outside) -> str:
-    """The findings of ANSWER. With none there is one test case, which passed: an empty report looks like none."""
+    """The findings of ANSWER. Without findings there is one passed test case, as readers may reject an empty one."""
     cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
     failures = sum(each["severity"] == "error" for each in answer["findings"])
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "skipped": "0", "time": "0"}
@@ -44,7 +44,7 @@ def _case(finding: Outside) -> str:
 
 
 def _tag(tag: str, /, **attributes: Outside | str) -> str:
-    """An opening tag without its end."""
+    """An opening tag without its closing bracket."""
     return " ".join([f"<{tag}", *(f"{key}={quoteattr(letters(value))}" for key, value in attributes.items())])
 
 

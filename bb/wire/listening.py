@@ -1,7 +1,7 @@
-"""A socket of one's own in the file system, at which there is only ever one server.
+"""A Unix socket in the file system with exactly one server.
 
-That there is one is told by a lock beside the socket, which the system takes away with the process; so whoever has the
-lock may remove a socket that somebody left behind.
+The server holds a lock beside the socket. The system releases the lock when the process ends, so the next holder of the
+lock may remove a stale socket.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ LOCK = ".lock"
 
 
 class AlreadyServing(Busy):
-    """Somebody serves at that socket."""
+    """Another process already serves on that socket."""
 
     code = "ALREADY_SERVING"
-    hint = "connect to it, or name another path"
+    hint = "connect to that socket, or name another path"
 
 
 class CannotListen(Refused):
-    """Nobody can be served there."""
+    """The socket cannot be created there."""
 
     code = "CANNOT_LISTEN"
-    hint = "name a short path in a directory that is yours"
+    hint = "name a short path in a directory of your own"
 
 
 class TooManyHarnesses(Busy):
     """Too many harnesses are connected."""
 
     code = "TOO_MANY_HARNESSES"
-    hint = "close connections that are done, and try again"
+    hint = "close unused connections, and try again"
 
 
 class Listener:
-    """`with Listener(path):` serves there, alone."""
+    """`with Listener(path):` listens on the socket at PATH."""
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
         if not hasattr(socket, "AF_UNIX"):
-            raise CannotListen("this system has no such sockets", hint="use --stdio")
+            raise CannotListen("this system has no Unix sockets", hint="use --stdio")
         if len(os.fsencode(self.path)) > LONGEST_PATH:
             raise CannotListen(f"a socket's path has at most {LONGEST_PATH} bytes", path=self.path)
 
@@ -75,7 +75,7 @@ class Listener:
         os.close(self._lock)
 
     def accept(self) -> socket.socket | None:
-        """Whoever has connected; nobody where it has left again, or is another user."""
+        """The next connection; None if it has closed again, or belongs to another user."""
         try:
             found = self.socket.accept()[0]
         except OSError:
@@ -90,7 +90,7 @@ class Listener:
             raise AlreadyServing(path=self.path)
 
     def _make_room(self) -> None:
-        """Remove a socket that nobody listens at; nothing else is ever removed."""
+        """Remove a stale socket; never another file."""
         try:
             about = os.lstat(self.path)
         except FileNotFoundError:
@@ -98,7 +98,7 @@ class Listener:
         except OSError as error:
             raise CannotListen(f"{self.path}: {error.strerror}", path=self.path) from error
         if not stat.S_ISSOCK(about.st_mode):
-            raise CannotListen(f"{self.path} is there, and is no socket", path=self.path)
+            raise CannotListen(f"{self.path} exists, but is not a socket", path=self.path)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             if probe.connect_ex(self.path) == 0:
                 raise AlreadyServing(path=self.path)
@@ -106,7 +106,7 @@ class Listener:
 
     def _bound(self) -> socket.socket:
         found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)  # nobody else may connect, from the first moment on
+        mask = os.umask(0o177)  # so that other users can never connect
         try:
             found.bind(self.path)
             found.listen(BACKLOG)

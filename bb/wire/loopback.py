@@ -1,4 +1,4 @@
-"""A port of this machine to listen on, which no other machine can reach."""
+"""Listening sockets on 127.0.0.1, which other machines cannot reach."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 from bb.kernel.errors import Busy
 
 LOOPBACK = "127.0.0.1"
-ANY = 0  # whichever port is free
+ANY = 0  # any free port
 BACKLOG = 128
 
 
 class PortTaken(Busy):
-    """That port of this machine cannot be had."""
+    """That port is not available."""
 
     code = "PORT_TAKEN"
-    hint = "name another one with --port, or 0 for any that is free"
+    hint = "choose another port with --port, or --port 0 for any free port"
 
 
 def listening(port: int | None, usual: int = ANY) -> socket.socket:
-    """A socket that listens on loopback: on that PORT; if none is named, on the USUAL one, or else on any."""
+    """A socket that listens on loopback: on PORT; if that is None, on the USUAL port, or else on any free port."""
     if port is not None:
         return _bound(port)
     try:
@@ -32,11 +32,11 @@ def listening(port: int | None, usual: int = ANY) -> socket.socket:
 def _bound(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # there it would let two programs have one port
+        if sys.platform != "win32":  # on Windows the option would let two programs share one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((LOOPBACK, port))
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise PortTaken(f"port {port} of this machine cannot be had: {error.strerror}", port=port) from error
+        raise PortTaken(f"port {port} is not available: {error.strerror}", port=port) from error
     return listener

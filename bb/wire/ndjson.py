@@ -1,4 +1,4 @@
-"""Lines of JSON out of bytes that come in pieces (CCCC daemon IPC §4.2, §4.3). Somebody else owns the socket."""
+"""Assembles lines of JSON from received bytes (CCCC daemon IPC §4.2, §4.3). The caller owns the socket."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MOST_ANSWER = 4_000_000  # bytes that a client reads of an answer
 
 
 class TooLong(Exception):
-    """A line is longer than a line may be."""
+    """A line is longer than allowed."""
 
 
 class Framer:
@@ -19,8 +19,8 @@ class Framer:
         self._size = 0
 
     def feed(self, octets: bytes) -> bytes | None:
-        """The line that OCTETS complete, without its line feed; None while there is none. TooLong when it is no use
-        to wait for its end. What comes behind the line feed is not looked at: one request, one answer."""
+        """The line that OCTETS complete, without its line feed; None if it is incomplete. Raises TooLong beyond the
+        limit. Bytes after the line feed are ignored, because a connection carries one request."""
         line, feed, _ = octets.partition(b"\n")
         self._size += len(line) + len(feed)
         if self._size > self._most:
@@ -30,5 +30,5 @@ class Framer:
 
     @property
     def rest(self) -> bytes:
-        """What there is of a line that has no end yet."""
+        """The bytes of the incomplete line."""
         return b"".join(self._pieces)

@@ -1,7 +1,7 @@
-"""What a change is told, as SARIF 2.1.0: the format that code scanning reads.
+"""The findings of `bb ci check` as SARIF 2.1.0, the format of code scanning.
 
-A finding about a path is a result with a place. One that has none, such as a commit without a clear author, is a
-notification about the run, since readers want every result to lie in a file.
+A finding about a path is a result with a location. Readers require a file for every result, so a finding without a
+path, such as a commit without a clear author, is a notification of the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HOME = "https://github.com/beadboard/bb"
 
 
 def document(answer: Outside, rules: Mapping[str, str], version: str) -> str:
-    """The findings of ANSWER, each of one of RULES, as bb in this VERSION found them."""
+    """The findings of ANSWER as a SARIF document. RULES describes the rules; VERSION is that of bb."""
     findings = answer["findings"]
     names = list(rules)
     run = {
@@ -79,7 +79,7 @@ def _note(text: Outside) -> dict[str, Any]:
 
 
 def _message(text: Outside) -> str:
-    """TEXT in which nothing is a link: `[words](place)` would be one."""
+    """TEXT without Markdown links: `[text](target)` would be one."""
     return letters(text).replace("](", "] (")
 
 

@@ -1,9 +1,9 @@
-"""One harness at the other end of a line: what comes in leads to what goes out. Somebody else owns the connection.
+"""The session of one harness: received lines in, lines to send out. The caller owns the connection.
 
-    nobody yet ──initialize──> known ──initialized, or any request──> handed what there is ──shutdown──> over
+    new ──initialize──> initialized ──initialized notification, or any request──> receives deliveries ──shutdown──> over
 
-Whatever is asked is answered once, under its id; a notification never is. What is to be handed over is recorded before
-it is said, and what the harness says is recorded before it counts: so the line may break between any two messages.
+Every request is answered once, under its id; a notification is not answered. A delivery is recorded before it is sent,
+and a harness's message is recorded before it takes effect. So the connection may break between any two messages.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     Params = dict[str, Any]
 
 LONGEST_NOTE = 2000
-PAUSE = clock.SECOND  # after something has stood in the way
+PAUSE = clock.SECOND  # until the next attempt after a refusal
 
 
 class NoSuchMethod(Usage):
-    """There is no such method."""
+    """The method does not exist."""
 
     code = "METHOD_NOT_FOUND"
 
 
 class Twice(Usage):
-    """The session has begun already."""
+    """The session is already initialized."""
 
     code = "ALREADY_INITIALIZED"
 
@@ -49,15 +49,15 @@ class AnswerTooLarge(Refused):
     """The answer does not fit into a line."""
 
     code = "ANSWER_TOO_LARGE"
-    hint = "ask for less at once"
+    hint = "request fewer items at once"
 
 
 NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
 
 
 class Seat:
-    """One harness. What is to be said to it goes to SAY, what people should know to NOTE, and bugs to REPORT. Before
-    anything is answered, LOOK sees to it that all that happened before is told."""
+    """The session of one harness. SAY sends lines to it, NOTE informs the operator, REPORT reports bugs. LOOK is called
+    before each answer, and hands over everything that happened earlier."""
 
     def __init__(
         self,
@@ -71,19 +71,19 @@ class Seat:
         self._desk, self._named = desk, agent
         self._say, self._note, self._report, self._look = say, note, report, look
         self.hosting: Hosting | None = None
-        self._has_begun = False  # whether it is ready to be handed anything
+        self._has_begun = False  # whether the harness is ready for deliveries
         self.is_over = False
         self.due: int | None = None
 
     @property
     def takes_deliveries(self) -> bool:
-        """Whether it is to be handed what there is for its agent."""
+        """Whether the harness wants deliveries."""
         return self.hosting is not None and self.hosting.harness.can.takes_deliveries
 
-    # -- what comes
+    # -- input
 
     def take(self, line: bytes | None) -> None:
-        """One line of what the harness says; None for one that was too long."""
+        """Handle one line from the harness; None for one that was too long."""
         found = jsonrpc.read(line)
         match found:
             case Request():
@@ -103,7 +103,7 @@ class Seat:
             octets = jsonrpc.failure(found.id, NUMBERS[type(refusal)], refusal.message, c2a.data_of(refusal))
         except BbError as refusal:
             octets = c2a.failure(found.id, refusal)
-        except Exception as bug:  # of ours: it is told, and the next request is taken
+        except Exception as bug:  # report it, and keep serving
             self._report(bug)
             octets = c2a.invalid(Invalid(jsonrpc.INTERNAL_ERROR, "bb ran into a bug", found.id))
         self._say(octets)
@@ -117,7 +117,7 @@ class Seat:
         if method in BY_ANY_NAME:
             return self.hosting.call(method, params)
         if method not in METHODS:
-            raise NoSuchMethod(f"there is no method {harmless(method[:60])!r}")
+            raise NoSuchMethod(f"the method {harmless(method[:60])!r} does not exist")
         return METHODS[method](self, self.hosting, params)
 
     def _begin(self, params: Params) -> Params:
@@ -133,16 +133,16 @@ class Seat:
             self._guarded(NOTICES[found.method], self, self.hosting, found.params)
 
     def _guarded(self, call: Callable[..., None], *given: Any) -> None:
-        """Do what a notification says. That it could not be done is for whoever looks after the host."""
+        """Carry out a notification. A refusal is noted for the operator, because notifications get no answer."""
         try:
             call(*given)
         except BbError as refusal:
             self._note(f"{refusal.code}: {refusal.message}")
 
-    # -- what goes
+    # -- output
 
     def hand_over(self) -> None:
-        """Say what there is to be said by now."""
+        """Send the deliveries and cancellations that are due."""
         self.due = None
         if self.hosting is None or not self._has_begun or self.is_over or not self.takes_deliveries:
             return
@@ -163,7 +163,7 @@ class Seat:
                 self._say(jsonrpc.notification(c2a.DELIVER, deliver.envelope))
 
     def supersede(self) -> None:
-        """Another harness of the same agent has come: that one is handed everything from now on."""
+        """End this session, because a newer harness of the same agent receives the deliveries from now on."""
         about = {"code": "superseded_session", "message": "another harness of this agent has connected"}
         self._say(jsonrpc.notification(c2a.MESSAGE, {"level": "warning", "logger": "bb", "data": about}))
         self.is_over = True
@@ -205,7 +205,7 @@ def _fitting(octets: bytes) -> bytes:
 
 
 def _forget(_: Any) -> None:
-    """Of a notification nobody is told what became of it."""
+    """Drop the result of a notification."""
 
 
 METHODS: dict[str, Callable[[Seat, Hosting, Params], Params]] = {

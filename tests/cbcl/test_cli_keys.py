@@ -81,7 +81,7 @@ def test_verification_looks_at_the_signature_of_authors_one_trusts(repo: Near, p
     repo.bb("cbcl", "trust", "add", "@ada", public)
 
     assert repo.json("cbcl", "verify", "ada.cbcl").data["signature"] == "valid"
-    assert repo.bb("cbcl", "verify", "ada.cbcl").out.startswith("work is sound, and signed by its author")
+    assert repo.bb("cbcl", "verify", "ada.cbcl").out.startswith("work is valid, and signed by its author")
     assert repo.json("cbcl", "verify", "eve.cbcl").code == "INVALID_SIGNATURE"
     assert repo.json("cbcl", "check-signature", "ada.cbcl", "--author", "ada").data["author"] == "ada"
     assert repo.json("cbcl", "check-signature", "eve.cbcl", "--author", "@ada").code == "INVALID_SIGNATURE"
@@ -157,7 +157,7 @@ def test_a_text_without_a_signature_is_no_good_one(repo: Near, public: str):
 def test_authors_come_and_go(repo: Near, public: str):
     other = repo.json("cbcl", "keygen", "ada-2").data["public_key"]
     assert repo.json("cbcl", "trust", "list").data == {"authors": []}
-    assert repo.bb("cbcl", "trust", "list").out.startswith("Nobody is trusted.")
+    assert repo.bb("cbcl", "trust", "list").out.startswith("No authors are trusted.")
 
     repo.bb("cbcl", "trust", "add", "ada", public)
     added = repo.json("cbcl", "trust", "add", "@ada", other).data
@@ -168,7 +168,7 @@ def test_authors_come_and_go(repo: Near, public: str):
     assert repo.bb("cbcl", "trust", "list").out.startswith("@ada\n  ")
     left = repo.json("cbcl", "trust", "remove", "ada", "--public-key", public).data
     assert [each["public_key"] for each in left["keys"]] == [other]
-    assert repo.bb("cbcl", "trust", "remove", "ada").out == "@ada  is not trusted any more\n"
+    assert repo.bb("cbcl", "trust", "remove", "ada").out == "@ada  is no longer trusted\n"
     assert repo.json("cbcl", "trust", "list").data == {"authors": []}
 
 

@@ -210,7 +210,7 @@ def test_the_hash_of_a_dialect_is_that_which_verification_tells(repo: Near):
 def test_a_sound_dialect_is_said_to_be_so(repo: Near):
     found = repo.json("cbcl", "verify", "work.cbcl").data
     assert found.items() >= {"dialect": "work", "sound": True, "violations": [], "signature": "unsigned"}.items()
-    assert repo.bb("cbcl", "verify", "work.cbcl").out.startswith("work is sound, and not signed\n")
+    assert repo.bb("cbcl", "verify", "work.cbcl").out.startswith("work is valid, and not signed\n")
 
 
 def test_every_violation_is_told_with_its_place(repo: Near):

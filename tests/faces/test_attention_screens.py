@@ -99,7 +99,7 @@ def test_list_says_in_a_line_what_is_to_be_done_since_when_who_where_why_and_whi
         "?      5m  human:W2  channel C1  role_mention  [s:4]",
         "👀     5m  human:W1  dm D1       acknowledgement  [s:2]",
         "!      5m  human:W1  dm D1       direct_message  [s:1]",
-        "·  3 want no answer: 1 status_broadcast, 1 addressed_to_other, 1 unaddressed",
+        "·  3 need no answer: 1 status_broadcast, 1 addressed_to_other, 1 unaddressed",
         "-> bb chat list --policy must_not_respond --body",
     ]
 
@@ -124,7 +124,7 @@ def test_on_a_terminal_what_is_owed_stands_out_and_an_acknowledgement_is_grey(to
         line for line in shown if "[s:1]" in line or "[s:7]" in line
     ]
     grey = [line for line in shown if line.startswith("\x1b[2m")]
-    assert ["[s:2]" in line or "want no answer" in line for line in grey] == [True, True]
+    assert ["[s:2]" in line or "need no answer" in line for line in grey] == [True, True]
 
 
 def test_a_list_that_goes_on_says_how(told: Scratch):
@@ -138,8 +138,8 @@ def test_a_list_that_goes_on_says_how(told: Scratch):
     ("words", "says"),
     [
         (("list",), "`bb chat ingest`"),
-        (("pending",), f"{AMBER} owes nobody an answer. `bb chat list` shows what else there is."),
-        (("knocks",), f"Nobody knocks at {AMBER}. `bb chat pending` shows what it owes."),
+        (("pending",), f"{AMBER} owes no answers. `bb chat list` shows its other events."),
+        (("knocks",), f"No knocks for {AMBER}. `bb chat pending` shows what it owes."),
         (("digest",), "Nothing new."),
         (("tick",), "Nothing is due."),
         (("audit",), "`bb chat ingest`"),
@@ -160,7 +160,7 @@ def test_pending_says_by_when_and_what_is_late(here: Scratch):
     assert lines_of(here, "pending", BB_NOW=MUCH_LATER)[0].startswith("!  1h 15m late  human:W1  dm D1")
 
     put_off = lines_of(here, "defer", "s:1", "--reason", "the deploy runs", "--until", MUCH_LATER, BB_NOW=LATER)
-    assert put_off == ["Put off until 2026-11-23 11:30; then it comes back  [s:1]"]
+    assert put_off == ["Deferred until 2026-11-23 11:30; then it is shown again  [s:1]"]
     assert "direct_message, deferred, back in 1h 25m  [s:1]" in lines_of(here, "pending", BB_NOW=LATER)[-1]
 
 
@@ -168,7 +168,7 @@ def test_a_knock_says_nothing_of_what_was_said_and_how_to_see_it(told: Scratch):
     shown = lines_of(told, "knocks")
 
     assert "?  question for your role, short, from human:W2 in channel C1  [s:4]" in shown
-    assert shown[-1] == "-> bb chat read EVENT shows what was said"
+    assert shown[-1] == "-> bb chat read EVENT shows the message"
     assert "ping" not in "".join(shown)
 
 
@@ -180,7 +180,7 @@ def test_read_shows_who_said_what_set_in_from_what_is_ours(here: Scratch):
     assert shown[:4] == ["C1", "2026-11-23 10:00  human:W1  [s:3]", "    deleted", "2026-11-23 10:00  human:W2  [s:4]"]
     assert shown[4] == "    | @backend ping, what is up?"
     first = lines_of(here, "read", "s:4", "--limit", "1")[1]
-    assert first == "-> the same with --before s:7 shows what was said before"
+    assert first == "-> the same with --before s:7 shows earlier messages"
 
 
 def test_show_tells_step_by_step_what_became_of_an_event(here: Scratch):
@@ -199,16 +199,16 @@ def test_show_tells_step_by_step_what_became_of_an_event(here: Scratch):
 def test_explain_says_in_words_what_an_event_is_to_an_agent_why_and_from_what(told: Scratch):
     assert lines_of(told, "explain", "s:4") == [
         f"s:4  human:W2 in a channel, a question; to {AMBER}:",
-        "  may_respond         it may answer, and need not",
-        "  to_my_role          meant for a role, a thread or work of this agent",
-        "  notify              it hears of it, and asks for the words itself",
-        "  role_mention        its role is called",
+        "  may_respond         the agent may answer, but need not",
+        "  to_my_role          addressed to a role, a thread or work of this agent",
+        "  notify              announced by a knock; the agent requests the content itself",
+        "  role_mention        the message mentions the agent's role",
         "  open, knocked, due 2026-11-24 10:00",
         "",
-        "What went in",
-        "  names          @backend",
-        "  by their role  amber-otter; blue-heron",
-        "  found to be    to_my_role, role_mention",
+        "Inputs to the decision",
+        "  mentions      @backend",
+        "  by role       amber-otter; blue-heron",
+        "  directedness  to_my_role, role_mention",
     ]
 
 
@@ -219,9 +219,9 @@ def test_explain_says_what_was_recorded_where_the_rules_of_now_say_otherwise(her
 
     said = " ".join(lines_of(here, "explain", "s:9"))
 
-    assert "  addressed_to_other  somebody else is named" in said
-    assert "Recorded when it came: must_not_respond, to_other, tool_mailbox (addressed_to_other)." in said
-    assert "By the rules of now: must_respond, to_me, buffered (direct_mention)." in said
+    assert "  addressed_to_other  the message mentions another participant" in said
+    assert "Recorded on arrival: must_not_respond, to_other, tool_mailbox (addressed_to_other)." in said
+    assert "By the current rules: must_respond, to_me, buffered (direct_mention)." in said
 
 
 def test_explain_says_what_a_claim_has_changed_since(here: Scratch):
@@ -230,9 +230,9 @@ def test_explain_says_what_a_claim_has_changed_since(here: Scratch):
 
     said = lines_of(here, "explain", "s:4", "--agent", BLUE, BB_NOW=LATER, BB_AGENT=BLUE)
 
-    assert "  claimed_by_other    another agent is responsible for it" in said
+    assert "  claimed_by_other    another agent has claimed it" in said
     assert any(f"claimed by {AMBER}" in each for each in said)
-    assert any(each.startswith("When it came it was may_respond, to_my_role, notify (role_mention)") for each in said)
+    assert any(each.startswith("On arrival it was may_respond, to_my_role, notify (role_mention)") for each in said)
 
 
 def test_explain_warns_where_an_agent_has_no_name_on_a_platform(here: Scratch):
@@ -287,11 +287,11 @@ def test_a_claim_says_who_is_responsible_and_how_long(here: Scratch):
     ingest(here, *SAID)
     now = {"BB_NOW": LATER}
 
-    assert lines_of(here, "claim", "s:4", **now) == [f"{AMBER} is responsible for s:4 until 2026-11-23 10:20"]
-    assert lines_of(here, "claim", "s:4", "--release", **now) == ["Given back: s:4"]
+    assert lines_of(here, "claim", "s:4", **now) == [f"{AMBER} has claimed s:4 until 2026-11-23 10:20"]
+    assert lines_of(here, "claim", "s:4", "--release", **now) == ["Claim released: s:4"]
     ingest(here, line("s:8", "and this?", conversation={"id": "C1", "kind": "channel", "threadId": "77.1"}), **now)
     thread = lines_of(here, "claim", "--thread", "C1/77.1", **now)
-    assert thread == [f"{AMBER} is responsible for thread C1/77.1 until 2026-11-23 10:20"]
+    assert thread == [f"{AMBER} has claimed thread C1/77.1 until 2026-11-23 10:20"]
 
 
 def test_what_is_sent_says_what_it_settles_whom_it_asks_and_what_would_be_better(here: Scratch):
@@ -306,14 +306,14 @@ def test_what_is_sent_says_what_it_settles_whom_it_asks_and_what_would_be_better
         *("--directedness", "ambient", "--mention", BLUE, "--idempotency-key", "a3", "--intent", "status"),
     )
 
-    assert lines_of(here, *answer) == [f"Sent before, and not again: sent; what it answers is responded  [{name}]"]
+    assert lines_of(here, *answer) == [f"Already sent, not sent again: sent; the answered event is responded  [{name}]"]
     assert asked[0].startswith("Sent  [send:amber-otter:")
-    assert asked[1:] == [f"  {BLUE:<24}  may_respond, notify (role_mention), is asked first"]
+    assert asked[1:] == [f"  {BLUE:<24}  may_respond, notify (role_mention), asked first"]
     assert [each.partition("  (")[2] for each in status if each.startswith("Warning: ")] == [
         "mention_creates_obligation)",
         "status_is_progress)",
     ]
-    assert status[-1] == "  no agent is asked anything"
+    assert status[-1] == "  no agent is asked to act"
 
 
 def test_a_signal_says_how_it_looks_and_what_it_makes_of_the_event(here: Scratch):
@@ -331,11 +331,11 @@ def test_the_other_acts_say_in_a_line_what_was_done(here: Scratch):
     name = here.json("chat", "send", "Look.", "--conversation", "C9", *words).data["messageId"]
     report = ("progress", "deploy", "--progress", "2", "--total", "5", "--message", "checked the build")
 
-    assert lines_of(here, "resolve", "s:1", "--outcome", "wont_do") == ["Settled: ignored  [s:1]"]
-    assert lines_of(here, "resolve", "--thread", "C1/9") == ["Nothing was open there for you: C1/9"]
+    assert lines_of(here, "resolve", "s:1", "--outcome", "wont_do") == ["Closed: ignored  [s:1]"]
+    assert lines_of(here, "resolve", "--thread", "C1/9") == ["No open events for you in C1/9"]
     assert lines_of(here, *report) == ['deploy: 2 of 5: "checked the build"']
-    assert lines_of(here, "cancel", name) == [f"Called back  [{name}]"]
-    assert lines_of(here, "cancel", name) == [f"It was called back already  [{name}]"]
+    assert lines_of(here, "cancel", name) == [f"Cancelled  [{name}]"]
+    assert lines_of(here, "cancel", name) == [f"Already cancelled  [{name}]"]
 
 
 def test_tick_says_what_time_has_brought_about(here: Scratch):
@@ -358,8 +358,8 @@ def test_audit_counts_and_shows_what_is_left_lying_before_the_records(here: Scra
     shown = lines_of(here, "audit", "--open-older", "30m", "--verify", BB_NOW=MUCH_LATER)
 
     assert shown[0].startswith("6 deliveries: ")
-    assert shown[0].endswith("; silent too long 0, refused 1")
-    assert shown[1:4] == ["The chain of the ledger is sound.", "Left lying", shown[3]]
+    assert shown[0].endswith("; late answers 0, refused 1")
+    assert shown[1:4] == ["The chain of the ledger is intact.", "Still open", shown[3]]
     assert shown[3] == f"! since 2026-11-23 10:00  {AMBER}  [s:7]"
     shown = lines_of(here, "audit", BB_NOW=MUCH_LATER)
     assert "2026-11-23" in shown
@@ -377,7 +377,7 @@ def test_ingest_says_how_much_came_in_and_whom_it_concerns(here: Scratch):
     ]
     assert ingest(here, *SAID[:4]).startswith("3 duplicate, 1 recorded\n")
     assert "bb chat bind AGENT" in ingest(here, line("s:12", "hm"))
-    assert "Nothing came in." in ingest(here)
+    assert "The input is empty." in ingest(here)
 
 
 def test_ingest_names_every_line_that_it_could_not_take(here: Scratch):
@@ -403,9 +403,9 @@ def test_bind_and_arrange_show_what_was_set_and_no_more(here: Scratch):
     ]
     assert len(lines_of(here, "bind")) == 9
     none = lines_of(here, "bind", BLUE, "--remove")
-    assert none == [f"{BLUE}  is known on no platform; `bb chat bind {BLUE} --handle PLATFORM:ID`"]
+    assert none == [f"{BLUE}  has no name on any platform; `bb chat bind {BLUE} --handle PLATFORM:ID`"]
     there = lines_of(here, "arrange", "C7", "--private", "--external", "--member", AMBER, "--lead", AMBER)
-    assert there[0] == "C7  channel; only its members see it; agents' messages are posted by a bridge"
+    assert there[0] == "C7  channel; visible to its members only; agents' messages are posted by a bridge"
     assert there[1:] == [f"  members    {AMBER}", f"  lead       {AMBER}"]
 
 
@@ -416,11 +416,11 @@ def test_policy_shows_what_differs_first_then_the_matrix(here: Scratch):
 
     own = lines_of(here, "policy")
 
-    assert plain[:2] == ["Set here", "  nothing; all is as it comes"]
+    assert plain[:2] == ["Changed settings", "  none"]
     assert "  to_me      must_respond     buffered     assignment, approval_request, blocker" in plain
-    assert "  compose_ms          3000  (3s)" in plain[plain.index("As it comes") :]
+    assert "  compose_ms          3000  (3s)" in plain[plain.index("Defaults") :]
     assert own[:4] == [
-        "Set here",
+        "Changed settings",
         "  compose_ms          2000  (2s)",
         "  rule                conversation C1: policy ack_only",
         "",
@@ -448,16 +448,16 @@ def test_the_outbox_shows_what_a_bridge_has_to_post_and_what_became_of_it(here: 
     name = here.json("chat", "outbox").data[0]["id"]
     lines_of(here, "react", "s:5", "--signal", "seen")
 
-    assert sent[0] == f"Waits in the outbox until it is posted; what it answers is responded  [{name}]"
+    assert sent[0] == f"Waiting in the outbox until it is posted; the answered event is responded  [{name}]"
     shown = lines_of(here, "outbox")
     assert shown[:3] == [f"pending  {AMBER} -> slack C1, answers s:7  [{name}]", "    | All", "    | green."]
-    assert shown[3:] == [f"pending  {AMBER} reacts with 👀 seen to s:5  [s:5!{AMBER}!seen]"]
-    assert lines_of(here, "outbox", "ack", name, "--unknown") == [f"Not known whether it was posted  [{name}]"]
-    assert lines_of(here, "outbox")[0].startswith(f"perhaps posted, so look first  {AMBER} -> slack C1")
+    assert shown[3:] == [f"pending  {AMBER} adds 👀 seen to s:5  [s:5!{AMBER}!seen]"]
+    assert lines_of(here, "outbox", "ack", name, "--unknown") == [f"Unknown whether it was posted  [{name}]"]
+    assert lines_of(here, "outbox")[0].startswith(f"perhaps already posted: check first  {AMBER} -> slack C1")
     assert lines_of(here, "outbox", "ack", name, "--platform-id", "1748.2") == [f"Posted as 1748.2  [{name}]"]
-    assert lines_of(here, "outbox", "ack", name) == [f"It was sent already  [{name}]"]
+    assert lines_of(here, "outbox", "ack", name) == [f"Already sent  [{name}]"]
     failed = lines_of(here, "outbox", "ack", f"s:5!{AMBER}!seen", "--failed", "no such emoji")
-    assert failed == [f'Will never be posted: "no such emoji"  [s:5!{AMBER}!seen]']
+    assert failed == [f'Permanently refused: "no such emoji"  [s:5!{AMBER}!seen]']
 
 
 # -- hostile, and narrow
@@ -601,9 +601,9 @@ def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch)
     refused = here.bb("chat", "send", "It is green.", *words, "--idempotency-key", "k")
     confirm = refused.out.split()[-1]
 
-    assert refused.out == f"-> once the person agrees, the same with --confirm {confirm}\n"
+    assert refused.out == f"-> if the person agrees, repeat the command with --confirm {confirm}\n"
     sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k", "--confirm", confirm)
-    assert sent[0].startswith("Sent; what it answers is responded")
+    assert sent[0].startswith("Sent; the answered event is responded")
 
 
 def test_every_command_of_c2a_has_a_form_of_its_own():
@@ -649,4 +649,4 @@ def test_an_order_to_take_something_down_is_shown_as_one(here: Scratch):
     here.json("chat", "outbox", "ack", name)
     here.json("chat", "cancel", name)
 
-    assert f"takes down {name}" in here.bb("chat", "outbox").out
+    assert f"deletes {name}" in here.bb("chat", "outbox").out

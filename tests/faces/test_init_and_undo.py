@@ -105,7 +105,7 @@ def test_a_dry_run_says_what_a_real_one_does(repo: Scratch):
     done = repo.json("init").data
 
     assert planned == {"store": done["store"], "created": False, "would_create": True}
-    assert repo.bb("init", "--dry-run").out == f"There is a ledger in {repo.store} already\n"
+    assert repo.bb("init", "--dry-run").out == f"{repo.store} already has a ledger\n"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_undo_leaves_a_file_that_is_not_its_own_and_names_it(repo: Scratch, name
     assert told.status == 0
     assert mine.read_text() == "mine"
     assert [path for path in repo.store.rglob("*") if path.is_file()] == [mine]
-    assert f"Left, because it is not ours: {name_of(str(mine))}\n" in told.out
+    assert f"Kept, because bb did not create it: {name_of(str(mine))}\n" in told.out
     assert repo.json("ledger", "status").data["exists"] is False
 
 

@@ -255,7 +255,7 @@ def test_undo_of_the_skill_alone_leaves_the_ledger(repo: Scratch):
     assert set(outcomes(repo, "--undo", "--skill").values()) == {"removed"}
 
     assert repo.json("agent", "show", "--agent", "amber-otter").status == 0
-    assert repo.bb("init", "--undo", "--skill").out == "There is no skill of bb's here\n"
+    assert repo.bb("init", "--undo", "--skill").out == "The skill of bb is not installed here\n"
 
 
 def test_undo_leaves_a_section_that_somebody_has_changed_and_names_it(repo: Scratch):

@@ -58,7 +58,7 @@ def test_a_group_alone_is_no_command_for_programs(repo: Near, group: str, place:
     refused = repo.bb(*words[:place], "--json", *words[place:])
     assert (refused.status, refused.code) == (2, "MISSING_COMMAND")
     assert refused.envelope["command"] == group
-    assert refused.envelope["error"]["hint"] == f"`bb {group} --help` shows what there is"
+    assert refused.envelope["error"]["hint"] == f"see `bb {group} --help`"
 
 
 @pytest.mark.parametrize("place", range(4))

@@ -99,7 +99,7 @@ def test_why_a_message_is_called_back_is_recorded_masked_and_shown(repo: Near):
     for agent in (AMBER, COBALT):
         for verb in ("show", "explain"):
             assert repo.json("chat", verb, event, "--agent", agent).data["deletionReason"] == why
-            assert f'called back: "{why}"' in repo.bb("chat", verb, event, "--agent", agent).out
+            assert f'cancelled: "{why}"' in repo.bb("chat", verb, event, "--agent", agent).out
     assert SECRET not in repo.bb("ledger", "export").out
 
 
@@ -108,7 +108,7 @@ def test_a_message_that_is_called_back_without_a_reason_has_none(repo: Near):
 
     assert "reason" not in repo.json("chat", "cancel", event, "--agent", AMBER).data
     assert "deletionReason" not in repo.json("chat", "show", event, "--agent", COBALT).data
-    assert "called back" not in repo.bb("chat", "show", event, "--agent", COBALT).out
+    assert "cancelled:" not in repo.bb("chat", "show", event, "--agent", COBALT).out
 
 
 def steps(repo: Near, event: str, name: str) -> list[str | None]:

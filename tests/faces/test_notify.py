@@ -127,7 +127,7 @@ def test_each_new_problem_is_told_once_and_not_what_was_there(here: Near, tell: 
 def test_existing_ones_are_told_if_that_is_wanted(here: Near, tell: Told):
     ask(here, "Before")
     with Following(here, "notify", "--command", str(tell.path), "--existing") as telling:
-        assert telling.line() == 'Told: amber-otter is blocked and asks user: "Before"'
+        assert telling.line() == 'Reported: amber-otter is blocked and asks user: "Before"'
 
 
 def test_once_tells_what_is_new_since_it_was_run_last(here: Near, tell: Told):
@@ -203,8 +203,8 @@ def test_a_command_that_fails_is_said_and_is_no_end(here: Near, tell: Told, comm
             assert (said["told"], said["why"]) == (False, why)
         assert telling.end() == 130
         assert (
-            f'Error: [NOTIFY_FAILED] amber-otter is blocked and asks user: "One": the command {why}; again in 10 s'
-            in (telling.complained())
+            f'Error: [NOTIFY_FAILED] amber-otter is blocked and asks user: "One": the command {why}; '
+            "next attempt in 10 s" in (telling.complained())
         )
 
 

@@ -154,7 +154,7 @@ def test_views_are_cycled_and_scrolled_and_help_explains_them(here: Near):
         terminal.type("g\t")
         terminal.shows("Problems") if "Agents" in terminal.text else terminal.shows("nothing needs you")
         terminal.type("?")
-        terminal.shows("pause: nothing moves")
+        terminal.shows("pause the screen; press again")
         terminal.type("?q")
         assert left_well(terminal)
 
@@ -163,7 +163,7 @@ def test_only_one_agent_and_some_words_from_the_start(here: Near):
     reserve(here, COBALT, "docs/guide")
     with watching(here, "--agent", COBALT, "--filter", "guide", "--since", "1h") as terminal:
         assert "only: guide" in terminal.text
-        assert "narrowed" in terminal.text
+        assert "filtered" in terminal.text
         assert AMBER not in terminal.text
         assert "reserved docs/guide" in terminal.text
 

@@ -200,7 +200,7 @@ def test_nothing_is_said_where_there_is_nothing():
     screen = drawn(picture(agents=[], reservations=[], unacked=[], told=[])).lines
 
     assert [line.strip() for line in screen[2:11]] == [
-        *("Problems", "nothing needs you", "", "Agents", "nobody has registered", "", "Lately", "nothing to tell", "")
+        *("Problems", "nothing needs you", "", "Agents", "no registered agents", "", "Lately", "no events", "")
     ]
 
 
@@ -251,7 +251,7 @@ def test_a_view_in_full_says_all_that_there_is():
     [
         ("cobalt", ["cobalt-harbor", "Parser is done"], ["amber-otter   active"]),
         ("SRC/parser", ["amber-otter active", "reserved src/parser"], ["cobalt-harbor stale"]),
-        ("bb-7", ["nothing like that"], ["amber-otter", "Parser is done"]),
+        ("bb-7", ["no matches"], ["amber-otter", "Parser is done"]),
         ("parser done", ["Parser is done"], ["reserved src/parser"]),
         ("stale", ["cobalt-harbor stale"], ["amber-otter "]),
     ],

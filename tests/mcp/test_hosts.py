@@ -216,7 +216,7 @@ def test_a_file_with_comments_is_left_alone_and_what_to_add_is_named(here: Here,
         "args": ["mcp", "--directory", "${workspaceFolder}"],
     }
     assert refused["hint"].endswith(f': "bb": {entry_text(refused)} in servers')
-    assert "take bb out of its servers" in undone["hint"]
+    assert "remove bb from its servers by hand" in undone["hint"]
     assert path.read_text() == text
 
 

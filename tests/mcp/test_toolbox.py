@@ -293,7 +293,7 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
         "list the agents: `status`; register one: `session` with role ROLE"
     )
     assert call(box, "release", scope=["src"]).data["hint"] == (
-        "only its holder may give it back; a silent holder's can be taken over: `reserve` with takeover_stale"
+        "ask the holder to release it; if the holder is stale: `reserve` with takeover_stale"
     )
     assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "`inbox` shows the ids"
     assert "`reserve` with wait SECONDS waits for them" in call(box, "check", path=["src/a"]).data["hint"]

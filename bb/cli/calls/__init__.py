@@ -1,2 +1,1 @@
-"""Calling one op from the command line: run it, carry it to the daemon, say its answer, report a bug, complete
-words."""
+"""Calling one op from the command line: run it, send it to the daemon, print its answer, report a bug, completion."""

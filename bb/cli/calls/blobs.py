@@ -1,4 +1,4 @@
-"""Bytes at a terminal: files that go with a message, and what goes into a pipe as it is."""
+"""Bytes on the command line: files attached to a message, and binary output."""
 
 from __future__ import annotations
 
@@ -20,34 +20,32 @@ if TYPE_CHECKING:
 
 
 class NeedsOutput(Usage):
-    """The bytes of an attachment may be anything, so a terminal is not shown them."""
+    """Binary content is not printed on a terminal."""
 
     code = "NEEDS_OUTPUT"
-    hint = "name a file with --output, or send them into a pipe"
+    hint = "name a file with --output, or redirect the output into a pipe"
 
 
 def poured(desk: Desk, arguments: Mapping[str, Any]) -> None:
-    """The bytes of an attachment, as they are, on standard output."""
-    _must_be_no_terminal(NeedsOutput())
+    """Write the bytes of an attachment unchanged to standard output."""
+    _refuse_terminal(NeedsOutput())
     octets = chat_blobs.content(desk, arguments["path"], arguments.get("group_id"))
     say.octets(octets[arguments.get("offset", 0) :])
 
 
 def written(octets: bytes) -> None:
-    """OCTETS that may be anything, as they are, on standard output."""
-    _must_be_no_terminal(
-        NeedsOutput("the octets may hold what commands a terminal", hint="send them into a pipe or a file")
-    )
+    """Write binary OCTETS unchanged to standard output."""
+    _refuse_terminal(NeedsOutput(hint="redirect the output into a pipe or a file"))
     say.octets(octets)
 
 
-def _must_be_no_terminal(refusal: NeedsOutput) -> None:
+def _refuse_terminal(refusal: NeedsOutput) -> None:
     if sys.stdout is not None and sys.stdout.isatty():
         raise refusal
 
 
 def attached(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
-    """The attachments of a message, with FILES among them, which are kept first."""
+    """The attachments of a message, including FILES, which are stored first."""
     store = group_desk.of(desk, arguments.get("group_id")).store.path
     given = arguments.get("attachments") or []
     kept = [blobs.keep(store, chat_blobs.read(desk, file), os.path.basename(file)) for file in files]

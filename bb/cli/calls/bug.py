@@ -1,4 +1,4 @@
-"""A bug becomes a report worth pasting: what was asked, by which versions, where it broke; no secrets, no home path."""
+"""Turns an unexpected exception into a bug report: command, versions and traceback, without secrets or home path."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Bug(BbError):
 
     code = "INTERNAL_ERROR"
     exit_status = 1
-    hint = "please report it with the text below; nothing that was acknowledged is lost"
+    hint = "please report it with the text below; acknowledged changes are not lost"
 
 
 def report(error: Exception, words: list[str]) -> int:
-    """Say that ERROR happened, in the form that was asked for; the exit status."""
+    """Print the report for ERROR in the requested format, and return the exit status."""
     text = _text(error, words)
     bug = Bug(f"bb ran into a bug: {type(error).__name__}: {_clean(str(error))}", report=text)
     plain = [word for word in words if word != JSON]
@@ -36,7 +36,7 @@ def report(error: Exception, words: list[str]) -> int:
         if JSON not in words:
             say.lines(["", *text.splitlines()], sys.stderr)
     except (say.OutputFailed, BrokenPipeError):
-        pass  # there is nobody left to tell
+        pass  # no output is possible
     return bug.exit_status
 
 

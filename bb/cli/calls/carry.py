@@ -1,7 +1,7 @@
-"""Carrying an op to the daemon that is running, for what only a running daemon can do, or knows.
+"""Sends an op to the running daemon.
 
-Which actors run is known to the daemon that runs them. What is asked about them, and what may have to stop them, goes
-there if there is one; otherwise none runs, and it is done here.
+Only the daemon knows which actors run. Ops about actors, and ops that may have to stop them, go to the daemon if one is
+running. Without a daemon no actor runs, so the op is done in this process.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ STREAMS = ("events_stream", "term_attach")
 
 
 class NeedsStream(Usage):
-    """That op goes on for as long as somebody listens."""
+    """That op is a stream and cannot be called for a single answer."""
 
     code = "NEEDS_STREAM"
     hint = "`bb events --follow` shows events as they come, `bb attach ACTOR` an actor's terminal"
 
 
 def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the daemon answers to OP."""
+    """The daemon's answer to OP."""
     if op.name in STREAMS:
         raise NeedsStream
     return client.ask(knowns.home(desk.env), op.name, request(op, desk, arguments))
 
 
 def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the daemon answers to OP; None where none is running, or where it does not know the group."""
+    """The daemon's answer to OP; None if no daemon is running or it does not know the group."""
     given = request(op, desk, arguments)
     if op.name == "group_delete":
-        given.setdefault("confirm", "")  # at a terminal it must be said
+        given.setdefault("confirm", "")  # the command line requires a confirmation
     try:
         return client.ask(knowns.home(desk.env), op.name, given)
     except DaemonUnavailable:
@@ -53,7 +53,7 @@ def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str,
 
 
 def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """ARGUMENTS as the daemon wants them: which group is meant, and in whose name, does not go without saying there."""
+    """ARGUMENTS as a request to the daemon, with the group and the caller filled in."""
     given = {
         parameter.name: arguments[parameter.keyword]
         for parameter in op.parameters
@@ -69,11 +69,11 @@ def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_another_session(desk: Desk, given: Mapping[str, Any]) -> None:
-    """Refuse where the caller is known not to be who it says: the daemon, which believes whoever asks, cannot know."""
+    """Refuse a caller whose session does not hold the name. The daemon trusts its clients, so it cannot check this."""
     try:
         group = group_desk.of(desk, given.get("group_id"))
     except BbError as refusal:
-        if refusal.code != knowns.GroupNotFound.code:  # which the daemon says better
+        if refusal.code != knowns.GroupNotFound.code:  # the daemon refuses an unknown group itself
             raise
     else:
         signs_of_life.may_act(desk, group.index(), given["by"])

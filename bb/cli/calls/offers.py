@@ -1,6 +1,6 @@
-"""What a shell offers for a value while it is typed: its choices, the agents, groups, dialects or keys there are.
+"""Shell completion of values: choices, agents, groups, dialects and keys.
 
-Somebody is in the middle of a line, so nothing is ever said here; where there is nothing to offer, there is nothing.
+Completion runs while the user types a line, so it never prints an error; on an error it offers no values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def completion(kind: Kind) -> Completion:
-    """What may stand for a value of that KIND."""
+    """The completion function for values of KIND."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
         try:
@@ -35,7 +35,7 @@ def completion(kind: Kind) -> Completion:
 
 
 def _is_word(value: str) -> bool:
-    """Whether a shell finds nothing in it to obey: it evaluates what it is offered, and others chose the names."""
+    """Whether VALUE has no characters special to a shell. Shells evaluate offered words, and agents choose names."""
     return bool(value) and not value.strip(WORD)
 
 
@@ -48,7 +48,7 @@ def _known(kind: Kind) -> Iterable[str]:
 
 
 def _agents() -> list[str]:
-    """The agents known here: a look at the presence files, nothing slower."""
+    """The agents known here, from the presence files, which are fast to read."""
     from bb.ledger.git import place  # noqa: PLC0415
     from bb.ledger.local import presence  # noqa: PLC0415
 
@@ -56,7 +56,7 @@ def _agents() -> list[str]:
 
 
 def _actors() -> list[str]:
-    """Those in the group of the repository we are in."""
+    """The actors in the group of the current repository."""
     from bb.ops.desk import desk, group_desk  # noqa: PLC0415
 
     here = desk.here()
@@ -67,14 +67,14 @@ def _actors() -> list[str]:
 
 
 def _groups() -> list[str]:
-    """Those that this machine knows."""
+    """The groups registered on this machine."""
     from bb.ledger.local import machine_registry  # noqa: PLC0415
 
     return [each.group_id for each in machine_registry.everything(machine_registry.home(os.environ))]
 
 
 def _dialects() -> list[str]:
-    """Those that are spoken in the repository we are in."""
+    """The dialects usable in the current repository."""
     from bb.ops.cbcl import inputs  # noqa: PLC0415
     from bb.ops.desk import desk  # noqa: PLC0415
 
@@ -93,7 +93,7 @@ def _keys() -> list[str]:
 
 
 def _authors() -> list[str]:
-    """Those whom this user trusts."""
+    """The authors that this user trusts."""
     from bb.ledger.signing.keyring import Keyring  # noqa: PLC0415
 
     return sorted(Keyring(os.environ).trust().authors)

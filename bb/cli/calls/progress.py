@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE, PAUSE = 1.0, 0.1  # seconds before the first word, and between two
+PATIENCE, PAUSE = 1.0, 0.1  # seconds before the first output, and between updates
 READING = "Reading the ledger"
 CLEAR = "\r\x1b[K"
 
@@ -17,13 +17,13 @@ _is_shown = False
 
 
 def is_watched() -> bool:
-    """Whether somebody sees what is said meanwhile."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def shown() -> Callable[..., None] | None:
-    """What to call with how much is done, of how much, and what is being done, if that is not reading the ledger, which
-    is counted in bytes; None when nobody would see it."""
+    """The function that shows progress: called with the amount done, the total, and the activity. The default activity
+    is reading the ledger, counted in bytes. None if stderr is not a terminal."""
     if not is_watched():
         return None
     next_time = time.monotonic() + PATIENCE
@@ -42,9 +42,9 @@ def shown() -> Callable[..., None] | None:
 
 
 def done() -> None:
-    """Take the line away again."""
+    """Clear the progress line."""
     global _is_shown  # noqa: PLW0603
     if _is_shown:
         sys.stderr.write(CLEAR)
-        sys.stderr.flush()  # before the answer, which goes elsewhere
+        sys.stderr.flush()  # before the answer is written to stdout
         _is_shown = False

@@ -1,4 +1,4 @@
-"""Looking again and again, for commands that go on until they are interrupted or nobody reads what they say."""
+"""Polling, for commands that run until they are interrupted or their reader closes the pipe."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OUTPUT = 1
 
 
 def rest() -> None:
-    """A moment's rest between two looks. That a reader has gone away is noticed here, even with nothing to say."""
+    """Sleep between two polls. Detects a closed pipe even if there is no output."""
     if is_unread():
         raise BrokenPipeError
     time.sleep(GLANCE)
 
 
 def is_unread() -> bool:
-    """Whether whoever read our output has gone away, as far as the system can tell."""
+    """Whether the reader of our output has closed the pipe, if the system can tell."""
     if os.name == "nt":
         return False
-    import select  # noqa: PLC0415  (on Windows it knows sockets only)
+    import select  # noqa: PLC0415  (on Windows it supports sockets only)
 
     poll = select.poll()
     poll.register(OUTPUT, 0)
@@ -37,12 +37,12 @@ def is_unread() -> bool:
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """Who is ended from outside leaves everything in order, too."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that cleanup code runs."""
 
     def leave(number: int, _: object) -> NoReturn:
         raise SystemExit(128 + number)
 
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows knows no hang-ups
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
     before = [(number, signal.signal(number, leave)) for number in (getattr(signal, name) for name in names)]
     try:
         yield

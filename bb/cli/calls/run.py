@@ -1,6 +1,6 @@
-"""From an op and what was given for it to an answer on the terminal: the same for the short way and for Typer.
+"""Runs an op and prints its answer, for both the lean parser and Typer.
 
-This is the command line's one place that turns a refusal into an answer.
+This is the only place of the command line that turns a refusal into an answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAYS_WHAT_TO_GIVE = "pass "
 def perform(
     op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
 ) -> int:
-    """Call OP and say what it answers; the exit status. FILES go with it as attachments."""
+    """Call OP, print its answer and return the exit status. FILES are added as attachments."""
 
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
@@ -72,7 +72,7 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
-    """A hint that says what to pass, with the names that are typed instead of those that requests have."""
+    """A hint of the form "pass ...", with command-line names in place of request members."""
     if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
         return hint
     names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
@@ -82,9 +82,9 @@ def _as_typed(hint: str | None, op: Op) -> str | None:
 
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
-    """What OP answers: here, or where a daemon runs."""
+    """The answer of OP, run here or by the daemon."""
     if op.is_live or op.asks_daemon:
-        from bb.cli.calls import carry  # noqa: PLC0415  (sockets: nothing else needs any)
+        from bb.cli.calls import carry  # noqa: PLC0415  (only these ops need sockets)
 
         if op.is_live:
             return carry.answer(op, at, arguments)
@@ -94,18 +94,18 @@ def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
 
 
 def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
-    """Whether the answer is wanted in a file, whatever it is."""
+    """Whether the answer goes to a file."""
     return op.output == catalogue.REPORT and "output" in arguments
 
 
 def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
-    from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb files anything)
+    from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
 
     return reports.filed(op, at, arguments)
 
 
 def _blobs() -> ModuleType:
-    from bb.cli.calls import blobs  # noqa: PLC0415  (few commands have to do with attachments)
+    from bb.cli.calls import blobs  # noqa: PLC0415  (only commands with attachments need it)
 
     return blobs
 
@@ -119,7 +119,7 @@ def _tell(news: str) -> None:
 
 
 def _ask(question: str) -> bool:
-    """Whether the person at the terminal says yes. Anything else is a no."""
+    """Ask the person at the terminal; anything but yes means no."""
     say.lines([f"{sentence(question)} [y/N]"], sys.stderr)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -131,7 +131,7 @@ def _stdin() -> IO[bytes]:
 
 
 def guarded(command: str, call: Callable[[], int], *, as_json: bool, answers_editor: bool = False) -> int:
-    """CALL's exit status, or that of its refusal, said in the form that was asked for."""
+    """The exit status of CALL. A refusal is printed in the requested format."""
     try:
         return call()
     except BbError as error:

@@ -1,4 +1,4 @@
-"""Saying an answer: one JSON document on stdout, or short text; errors as text go to stderr."""
+"""Prints answers: one JSON document or short text on stdout; refusals as text on stderr."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
 
 
-# To every editor, status 2 from a hook means: stop. A mistake in calling one must not look like a verdict.
+# Editors take exit status 2 of a hook as "stop". A usage error of a hook therefore ends with status 1.
 NO_VERDICT = 1
-LIMITED = frozenset(["chat inbox", "cbcl beliefs", "cbcl conversations"])  # whose screens do not say that there is more
+LIMITED = frozenset(["chat inbox", "cbcl beliefs", "cbcl conversations"])  # screens that do not show `has_more`
 
 
 class OutputFailed(Exception):
-    """What was to be said cannot be written, to a full disk for instance. What was recorded stays recorded."""
+    """The output cannot be written, for example to a full disk. Recorded facts stay recorded."""
 
 
 def success(command: str, data: object, *, as_json: bool, screen: str = "") -> None:
-    """What an op answered; as text, by the module SCREEN of `cli/screens`."""
+    """Print the answer of an op; as text, with the module SCREEN of `cli/screens`."""
     if as_json:
         document(envelope.success(command, data))
     else:
@@ -38,16 +38,16 @@ def success(command: str, data: object, *, as_json: bool, screen: str = "") -> N
 
 
 def _say_more(command: str, data: object) -> None:
-    """That rows were left out, and how to get them: beside the answer, where nobody counts lines."""
+    """Note on stderr that rows were omitted, and how to get them."""
     if isinstance(data, dict) and data.get("has_more") is True and command in LIMITED:
-        lines(["Note: others are left out; --limit N shows more"], sys.stderr)
+        lines(["Note: more rows exist; --limit N shows them"], sys.stderr)
     elif more := getattr(data, "more", None):
         count = f"{more['omitted']:,} " if more["omitted"] else ""
         lines([f"Note: {count}{more['hint']}"], sys.stderr)
 
 
 def refusal(command: str, error: BbError, *, as_json: bool) -> int:
-    """Why there is no answer; the exit status."""
+    """Print a refusal and return its exit status."""
     if as_json:
         document(envelope.failure(command, error))
     else:
@@ -57,7 +57,7 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
 
 
 def to_editor(answer: Mapping[str, Any]) -> int:
-    """What an editor's hook answers, in the editor's own form; the exit status it understands."""
+    """Print the answer of an editor's hook in the editor's format, and return the exit status for the editor."""
     if answer["reply"] is not None:
         document(answer["reply"])
     lines((harmless(note) for note in answer["notes"]), sys.stderr)
@@ -65,14 +65,14 @@ def to_editor(answer: Mapping[str, Any]) -> int:
 
 
 def _words() -> ModuleType:
-    """How answers read; programs, which ask for JSON, need not wait for that."""
+    """The text screens, imported only if text is printed."""
     from bb.cli.screens import text  # noqa: PLC0415
 
     return text
 
 
 def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:
-    """What a streaming op yields: as it comes, or gathered in one document."""
+    """Print the items of a streaming op one by one, or collected in one document."""
     if as_json and not is_endless:
         gathered: list[Any] = [
             item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in items
@@ -95,18 +95,18 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
 
 
 def document(value: object) -> None:
-    """One JSON document on a line. ASCII, so that no terminal's encoding can spoil it."""
+    """Print one JSON document on one line, in ASCII, so that it is valid in every terminal encoding."""
     _write(sys.stdout, json_text.dumps_ascii(value) + "\n")
 
 
 def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
-    """Text for people, on stdout unless WHERE says otherwise."""
+    """Print text for people to WHERE, by default stdout."""
     for line in texts:
         _write(where or sys.stdout, on_screen(line) + "\n")
 
 
 def octets(what: bytes) -> None:
-    """Bytes as they are, text or not."""
+    """Write bytes unchanged to stdout."""
     flush()
     try:
         sys.stdout.buffer.write(what)
@@ -115,7 +115,7 @@ def octets(what: bytes) -> None:
 
 
 def flush() -> None:
-    """Let the reader have what was said so far."""
+    """Flush stdout."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -129,10 +129,10 @@ def _write(where: TextIO, what: str) -> None:
         except UnicodeEncodeError:
             where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))
     except OSError as error:
-        if where is not sys.stderr:  # an error that nobody can read is no failure: the exit status says it too
+        if where is not sys.stderr:  # ignored on stderr, because the exit status reports the error too
             raise _failed(error) from error
 
 
 def _failed(error: OSError) -> Exception:
-    """ERROR itself where the reader has gone away, for that is nobody's failure."""
+    """ERROR itself if the reader has closed the pipe, which is not a failure; else OutputFailed."""
     return error if isinstance(error, BrokenPipeError) else OutputFailed(error.strerror)

@@ -1,7 +1,7 @@
-"""`bb attach`: one's own terminal on that of an actor, byte for byte, until one detaches or the program ends.
+"""`bb attach`: connects the user's terminal to an actor's, byte for byte, until the user detaches or the program ends.
 
-What the program has switched on in the terminal that it takes for its own is switched off again at the end, and the
-terminal is left as it was found, whatever happens.
+At the end, terminal modes that the program has switched on are switched off, and the terminal is restored, also after
+an error.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 16
 TO_RESIZE = 1.0  # seconds
-SETTLING = 0.5  # seconds in which one's own terminal answers what was asked of another in what is repeated
+SETTLING = 0.5  # seconds in which the terminal may answer queries contained in the replayed output
 INPUT, OUTPUT = 0, 1
 
 
 class NeedsTerminal(Usage):
-    """Attaching needs a terminal to type at."""
+    """Attaching needs a terminal on stdin and stdout."""
 
     code = "NEEDS_TERMINAL"
-    hint = "`--read-only` copies what is shown into a pipe; `bb actor tail ACTOR` shows the last of it"
+    hint = "`--read-only` copies the output into a pipe; `bb actor tail ACTOR` shows its end"
 
 
 class DaemonGone(Busy):
-    """The daemon has ended, and its actors with it."""
+    """The daemon has ended, with its actors."""
 
     code = "DAEMON_GONE"
-    hint = "`bb daemon logs` says why; `bb daemon start` starts it again, and the actors that are to run"
+    hint = "`bb daemon logs` shows why; `bb daemon start` starts the daemon and its actors again"
 
 
 def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
-    """Show an actor's terminal, and type at it unless one only wants to read."""
+    """Show an actor's terminal and pass keys to it, unless READ_ONLY."""
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
     if not (read_only or is_at_terminal):
         raise NeedsTerminal
     if is_at_terminal and os.name == "nt":
-        raise NeedsTerminal("attaching needs a terminal as Linux and macOS have them")
+        raise NeedsTerminal("attaching needs a terminal of Linux or macOS")
     home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
     if is_at_terminal and not read_only:
         size = dict(zip(("cols", "rows"), os.get_terminal_size(OUTPUT), strict=True))
@@ -78,14 +78,14 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
     if not has_left:
         _refuse_if_lost(home)
     say.lines(
-        [f"Detached from {name}, which goes on" if has_left else f"The terminal of {name} has closed"], sys.stderr
+        [f"Detached from {name}, which keeps running" if has_left else f"The terminal of {name} has closed"], sys.stderr
     )
     return 0
 
 
 def _refuse_if_lost(home: str) -> None:
-    """A terminal that closes is no failure. If it was the daemon that went, nobody knows what became of it."""
-    for _ in range(2):  # a daemon that is just ending may still be connected to, and says nothing any more
+    """Refuse if the daemon has ended. A terminal that closes while the daemon runs is not a failure."""
+    for _ in range(2):  # a daemon that is ending may still accept a connection, but not answer
         try:
             client.ask(home, "ping", {}, patience=TO_RESIZE)
         except DaemonUnavailable as error:
@@ -93,7 +93,7 @@ def _refuse_if_lost(home: str) -> None:
         except client.OutcomeUnknown:
             continue
         except BbError:
-            pass  # it refuses, so it is there
+            pass  # a refusal shows that the daemon runs
         return
 
 
@@ -111,13 +111,15 @@ def _greeting(name: str, *, is_writer: bool, read_only: bool) -> str:
     if read_only:
         return f"Watching {name}. Ctrl-\\, Ctrl-C or q ends it."
     others = (
-        "" if is_writer else " Somebody else types: you watch. When they leave the bell rings, and your keys count."
+        ""
+        if is_writer
+        else " Another user is typing; you watch. When that user leaves, the bell rings and you can type."
     )
     return f"Attached to {name}.{others} Ctrl-\\ detaches."
 
 
 def _copy(connection: socket.socket, octets: bytes) -> None:
-    """Copy what is shown to standard output, as long as any comes."""
+    """Copy the terminal's output to standard output until it ends."""
     while octets or (octets := _received(connection)):
         say.octets(octets)
         say.flush()
@@ -125,11 +127,11 @@ def _copy(connection: socket.socket, octets: bytes) -> None:
 
 
 def _resizer(home: str, wanted: dict[str, Any]) -> Callable[[], None]:
-    """What tells the actor's program how large the terminal is that it is seen on."""
+    """A function that sends the size of this terminal to the actor's program."""
     whose = {name: wanted[name] for name in ("group_id", "actor_id")}
 
     def resize() -> None:
-        with contextlib.suppress(BbError, OSError):  # it may have ended; whoever looks sees it
+        with contextlib.suppress(BbError, OSError):  # the actor may have ended; the read loop notices that
             columns, rows = os.get_terminal_size(OUTPUT)
             client.ask(home, "term_resize", {**whose, "cols": columns, "rows": rows}, patience=TO_RESIZE)
 
@@ -137,7 +139,7 @@ def _resizer(home: str, wanted: dict[str, Any]) -> Callable[[], None]:
 
 
 def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], None] | None, *, read_only: bool) -> bool:
-    """Pass on what comes from either side until one ends it; whether it was this one."""
+    """Copy bytes in both directions until one side ends; return whether the user detached."""
     with ending(), _signalled() as bell, _raw() as switches:
         settled_at = time.monotonic() + SETTLING
         if resize:
@@ -156,14 +158,14 @@ def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], No
                 if time.monotonic() < settled_at:
                     typed = attach_keys.without_answers(typed)
                 if typed and not read_only:
-                    with contextlib.suppress(OSError):  # it has hung up; that is read next
+                    with contextlib.suppress(OSError):  # the other side has closed; the next read shows that
                         connection.sendall(typed)
                 if is_last:
                     return True
 
 
 def _typed(*, read_only: bool) -> tuple[bytes, bool]:
-    """What has been typed for the actor, and whether that was the last."""
+    """The bytes typed for the actor, and whether the user has detached."""
     try:
         octets = os.read(INPUT, BLOCK)
     except OSError:  # the terminal is gone
@@ -185,14 +187,14 @@ def _show(octets: bytes, switches: Switches) -> None:
         octets = octets[os.write(OUTPUT, octets) :]
 
 
-# -- one's own terminal
+# -- the user's terminal
 
 
 @contextlib.contextmanager
 def _raw() -> Iterator[Switches]:
-    """Every key as it is pressed, until the end; then all is as it was."""
+    """Put the terminal into raw mode, and restore it at the end."""
     import termios  # noqa: PLC0415
-    import tty  # noqa: PLC0415  (neither is there on Windows)
+    import tty  # noqa: PLC0415  (Windows has neither)
 
     switches = Switches()
     before = termios.tcgetattr(INPUT)
@@ -208,7 +210,7 @@ def _raw() -> Iterator[Switches]:
 
 @contextlib.contextmanager
 def _signalled() -> Iterator[int]:
-    """A file that can be read once the terminal has another size."""
+    """A file that becomes readable when the terminal's size changes."""
     bell, ring = os.pipe()
     os.set_blocking(ring, False)
 

@@ -1,7 +1,7 @@
-"""`bb cbcl batch`: questions on stdin, one JSON object a line; answers on stdout, one envelope a line, in order.
+"""`bb cbcl batch`: reads requests from stdin, one JSON object per line, and writes one envelope per line to stdout.
 
-Each answer is out before the next line is read, so a program may ask, wait and ask again. A line that is no request is
-answered like any other mistake, and stops nothing.
+Each answer is flushed before the next line is read, so a program can send a request and wait for its answer. An
+invalid line is answered with a refusal, and the next line is read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 COMMAND = "cbcl batch"
-LONGEST = 40 << 20  # octets of a line: the longest text there is, as hex, and some more
+LONGEST = 40 << 20  # octets of a line: room for the longest text in hex
 
 
 def run() -> int:
-    """Answer until nobody asks any more."""
+    """Answer requests until the end of stdin."""
     desk = Desk()
     for line in _lines(sys.stdin.buffer):
         say.octets(json_text.dumps_ascii(answer(desk, line)).encode("ascii") + b"\n")
@@ -33,7 +33,7 @@ def run() -> int:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of STREAM; None for one that is too long to be kept."""
+    """The lines of STREAM; None for one that is too long."""
     while line := stream.readline(LONGEST):
         if len(line) == LONGEST and not line.endswith(b"\n"):
             while (rest := stream.readline(LONGEST)) and not rest.endswith(b"\n"):
@@ -44,7 +44,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 
 def answer(desk: Desk, line: bytes | None) -> dict[str, Any]:
-    """The envelope that answers a LINE; whatever the request calls its `id` is repeated."""
+    """The envelope that answers LINE, with the `id` of the request."""
     about: dict[str, Any] = {}
     try:
         if line is None:
@@ -61,4 +61,4 @@ def _request(line: bytes) -> Any:
     try:
         return json_text.loads(line.decode())
     except (json_text.NotJson, UnicodeDecodeError):
-        raise InvalidRequest("the line is no JSON", path="$") from None
+        raise InvalidRequest("the line is not valid JSON", path="$") from None

@@ -1,5 +1,7 @@
-"""`bb daemon`: start the daemon, stop it, see whether it runs, read its log. It is a process of its own, met on its
-socket; that there is only one of it is a matter of a lock, so the lock says whether it is there.
+"""`bb daemon`: start and stop the daemon, show its state, read its log.
+
+The daemon is a separate process that is reached through its socket. It holds a lock, so there is only one for each home
+directory, and the lock shows whether it runs.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
-# Whose the daemon is, and where it works, is no matter of who starts it or where.
+# The daemon does not depend on the agent or the directory that started it.
 NOT_PASSED_ON = frozenset(
     ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
 )
@@ -38,27 +40,27 @@ LAST_WORDS = 10  # lines of its log in an error
 
 
 class DaemonNotStarted(Refused):
-    """The daemon has not come up."""
+    """The daemon did not start."""
 
     code = "DAEMON_NOT_STARTED"
-    hint = "`bb daemon logs` may say why; `bb daemon run` starts it where you can watch"
+    hint = "`bb daemon logs` may show why; `bb daemon run` starts it in the foreground"
 
 
 class DaemonNotStopped(Busy):
-    """The daemon has been asked to end, and has not."""
+    """The daemon did not end when asked to."""
 
     code = "DAEMON_NOT_STOPPED"
-    hint = "`bb daemon status` names its process; `bb daemon logs` may say what it does"
+    hint = "`bb daemon status` names its process; `bb daemon logs` may show its activity"
 
 
 def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) -> dict[str, Any]:
-    """Start the daemon, unless it runs, and wait until it answers."""
+    """Start the daemon if it is not running, and wait until it answers."""
     home = knowns.home(env)
     if found := _ping(home):
         if anonymous and descriptor.address(home).token:
             raise descriptor.AlreadyRunning(
-                "a daemon is running for this home directory, and it asks clients for its token",
-                hint="`bb daemon stop`, then start it with --allow-anonymous-tcp; its actors go on under the next one",
+                "a daemon is already running for this home directory, and it requires its token from clients",
+                hint="run `bb daemon stop`, then start it with --allow-anonymous-tcp; it then restarts its actors",
                 home=home,
             )
         return {"started": False, **found}
@@ -67,18 +69,18 @@ def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) 
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
         if found := _ping(home):
-            if found["pid"] != child.pid:  # or it would be the daemon once the other one ends
+            if found["pid"] != child.pid:  # otherwise the child would become the daemon when the other one ends
                 child.kill()
                 child.wait()
             return {"started": found["pid"] == child.pid, **found}
-        if child.poll() is not None and not descriptor.is_held(home):  # held: somebody else was faster
+        if child.poll() is not None and not descriptor.is_held(home):  # if held, another daemon started first
             raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
         time.sleep(PAUSE)
     raise _not_started(home, begun_at, f"the daemon does not answer after {TO_START:.0f} seconds")
 
 
 def stop(env: Mapping[str, str]) -> dict[str, Any]:
-    """Let the daemon end, and wait until it has; what was stopped."""
+    """Stop the daemon, wait until it has ended, and return the process and actors that were stopped."""
     home = knowns.home(env)
     if not descriptor.is_held(home):
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
@@ -96,7 +98,7 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def status(env: Mapping[str, str]) -> dict[str, Any]:
-    """Whether a daemon runs, which it is, and what runs in it."""
+    """The daemon's state, its groups and its running actors."""
     home = knowns.home(env)
     found = _ping(home)
     where = descriptor.address(home)
@@ -118,7 +120,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool) -> int:
-    """Become the daemon, in the foreground. In JSON, the one document says that it begins."""
+    """Become the daemon, in the foreground. With --json, print one document first."""
     home = knowns.home(env)
     if descriptor.is_held(home):
         raise descriptor.AlreadyRunning(home=home)
@@ -133,7 +135,7 @@ _COMMAND = [sys.executable, ALONE, "-m", "bb.daemon"]
 
 
 def _environment(env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool) -> dict[str, str]:
-    """What the daemon is given, so that it finds bb where this process found it."""
+    """The environment of the daemon, with the path of this process's bb."""
     ours = {name: value for name, value in env.items() if name not in NOT_PASSED_ON}
     ours = extras.with_source(ours) | {"CCCC_HOME": home}
     ours |= {ALLOW_ANONYMOUS: "1"} if anonymous else {}
@@ -158,7 +160,7 @@ def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # what Windows has instead
+            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # the equivalent of a new session on Windows
         )
     except OSError as error:
         raise DaemonNotStarted(f"the daemon cannot be started: {error.strerror}") from error
@@ -167,14 +169,14 @@ def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
 
 
 def _not_started(home: str, begun_at: int, why: str) -> DaemonNotStarted:
-    """Why there is no daemon, in its own last words where it had any."""
+    """The refusal for a failed start, with the daemon's last log lines."""
     words = daemon_log.since(home, begun_at)[-LAST_WORDS:]
     own = [line.removeprefix("Error: ") for line in words if line.startswith("Error: ")]
     return DaemonNotStarted(f"{why}: {own[-1]}" if own else why, home=home, log=words)
 
 
 def _ping(home: str) -> dict[str, Any] | None:
-    """The daemon that answers, if one does."""
+    """The daemon's answer to a ping; None without one."""
     try:
         about = client.ask(home, "ping", {}, patience=TO_PING)
     except (DaemonUnavailable, client.OutcomeUnknown):
@@ -192,7 +194,7 @@ def _ping(home: str) -> dict[str, Any] | None:
 
 
 def _at_work(home: str) -> dict[str, Any]:
-    """The groups that the daemon knows, and the actors that run in it; as far as it tells."""
+    """The daemon's groups and running actors, if it answers."""
     try:
         groups = client.ask(home, "groups", {}, patience=TO_START)["groups"]
         actors = [
@@ -203,7 +205,7 @@ def _at_work(home: str) -> dict[str, Any]:
             if actor["running"]
         ]
     except (BbError, KeyError, TypeError):
-        return {}  # another program's daemon, or one that is ending
+        return {}  # the daemon of another program, or one that is ending
     shown = ("group_id", "title", "state", "path", "running")
     return {"groups": [{name: group.get(name) for name in shown} for group in groups], "actors": actors}
 
@@ -214,7 +216,7 @@ def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
 
 
 def _terminate(home: str, pid: int | None) -> None:
-    """End the process that is the daemon, if it is known which one that is."""
+    """End the daemon's process, if its id is certain."""
     if not descriptor.is_held(home):
         return
     lock = os.path.join(home, "daemon", descriptor.LOCK)
@@ -231,13 +233,13 @@ def _terminate(home: str, pid: int | None) -> None:
 
 
 def _has_open(pid: int, path: str) -> bool:
-    """Whether process PID is one that has a file open. A number that was a daemon's may be anybody's by now."""
+    """Whether process PID has a file open. The system may have given a former daemon's id to another process."""
     folder = f"/proc/{pid}/fd"
     try:
         wanted = os.stat(path)
         return any(_is_same(os.path.join(folder, name), wanted) for name in os.listdir(folder))
     except OSError:
-        return False  # where the system does not tell, nobody is signalled
+        return False  # without certainty, no process is signalled
 
 
 def _is_same(path: str, wanted: os.stat_result) -> bool:

@@ -1,4 +1,4 @@
-"""The log of the daemon, as far as a person or a program wants to read it. Nothing that anybody says is in it."""
+"""Reads the daemon's log. The log contains no message text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GLANCE = 0.1  # seconds between two looks at it
-MOST = 4 << 20  # bytes that are looked at for its last lines
+GLANCE = 0.1  # seconds between two reads
+MOST = 4 << 20  # bytes searched for the last lines
 LONGEST_LINE = 1000
 
 
@@ -27,25 +27,25 @@ def size(home: str) -> int:
 
 
 def since(home: str, start: int) -> list[str]:
-    """What was written behind START bytes."""
+    """The lines written after the first START bytes."""
     return _lines(_read(path(home), start, size(home)))
 
 
 def last(home: str, count: int, end: int | None = None) -> list[str]:
-    """The last COUNT lines, of the first END bytes."""
+    """The last COUNT lines of the first END bytes."""
     end = size(home) if end is None else end
     start = max(end - MOST, 0)
     return _lines(_read(path(home), start, end))[-count:]
 
 
 def follow(home: str, count: int) -> Iterator[str]:
-    """The last COUNT lines, and whatever is written from now on."""
+    """The last COUNT lines, then new lines as they are written."""
     file, at = _about(path(home))
     yield from last(home, count, at)
     rest = b""
     while True:
         found, end = _about(path(home))
-        if found != file or end < at:  # it was full, and a new one has been begun
+        if found != file or end < at:  # the log was rotated
             file, at = found, 0
         octets = _read(path(home), at, end)
         at += len(octets)
@@ -70,7 +70,7 @@ def _read(where: str, start: int, end: int) -> bytes:
 
 
 def _about(where: str) -> tuple[int, int]:
-    """Which file it is, and how long."""
+    """The inode and size of a file."""
     try:
         found = os.stat(where)
     except OSError:

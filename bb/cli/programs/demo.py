@@ -1,4 +1,4 @@
-"""`bb demo`: agents in two scratch clones, each step as the command a user would type and what it answers."""
+"""`bb demo`: plays the demo in two scratch clones, and prints each step's command and answer."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class DemoWentWrong(Refused):
-    """A step of the demo did not end as it should."""
+    """A step of the demo ended with an unexpected result."""
 
     code = "DEMO_WENT_WRONG"
-    hint = "`bb doctor` may know why"
+    hint = "run `bb doctor` to find the cause"
 
 
 def play(*, keep: bool, as_json: bool) -> int:
-    """Play every step; refused when one did not end as it should."""
+    """Play every step; refuse if one ended unexpectedly."""
     scratch = _scratch()
     try:
         _prepare(scratch)
@@ -59,8 +59,8 @@ def _scratch() -> str:
         return tempfile.mkdtemp(prefix="bb-demo-")
     except OSError as error:
         raise disk.OutputNotWritten(
-            f"there is no place for a scratch repository: {error.strerror}",
-            hint="name a directory that you may write to in TMPDIR",
+            f"the scratch directory cannot be created: {error.strerror}",
+            hint="set TMPDIR to a writable directory",
         ) from error
 
 
@@ -114,7 +114,7 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
 
 
 def _newest_message(scratch: str) -> str:
-    """The id of what cobalt-harbor was sent last."""
+    """The id of the newest message to cobalt-harbor."""
     asked = _arguments(f"bb agent inbox --agent {COBALT} --limit 1 --json")
     done = subprocess.run(  # noqa: S603  (our own command)
         asked, cwd=os.path.join(scratch, PROJECT), env=_environment(), capture_output=True, check=False
@@ -138,10 +138,10 @@ def _arguments(command: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """This environment without what would lead elsewhere, and able to find bb where this process found it."""
+    """This environment without variables of bb and git, with the path of this process's bb."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_"))}
-    ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
-    ours |= {"BB_SYNC": "off"}  # nothing goes on behind a step, or after the last
-    # What the steps say is read back, in any terminal: by this, or by `-X utf8` where Python ignores this.
+    ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # no hooks, keys or colours of the user
+    ours |= {"BB_SYNC": "off"}  # no background work
+    # Makes the output of the steps UTF-8. If Python ignores it, `-X utf8` does the same.
     ours |= {"PYTHONIOENCODING": "utf-8"}
     return extras.with_source(ours)

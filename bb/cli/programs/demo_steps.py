@@ -1,4 +1,4 @@
-"""What `bb demo` plays: two agents in one clone, then a second clone that meets the first by way of a hub."""
+"""The steps of `bb demo`: two agents in one clone, then a second clone that syncs with the first through a hub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HANDOFF = "--subject Parser --summary 'Reads everything but dates.' --next-actio
 
 
 class Step(Record):
-    """One command, and how it has to end."""
+    """One command and its expected exit status."""
 
     about: str
     command: str
@@ -21,47 +21,47 @@ class Step(Record):
     agent: str | None = None
     at: str = NOON
     where: str = PROJECT
-    says_the_same: bool = False  # as the step before
+    says_the_same: bool = False  # whether its output must equal that of the previous step
 
 
 ONE_CLONE = (
-    Step("A repository gets a ledger, in git's own directory.", "bb init"),
-    Step("An agent starts its session under a name of its own.", "bb init --register amber-otter --role builder"),
+    Step("Create a ledger for the repository, inside the git directory.", "bb init"),
+    Step("An agent starts its session and registers a name.", "bb init --register amber-otter --role builder"),
     Step(
-        "So does another, in a worktree of its own.",
+        "A second agent registers in another worktree.",
         "bb init --register cobalt-harbor --role reviewer",
         where=WORKTREE,
     ),
-    Step("A name that is taken is refused, with the way out.", "bb init --register amber-otter", status=7),
+    Step("A name already in use is refused; the hint says what to do.", "bb init --register amber-otter", status=7),
     Step(
-        "amber-otter holds what it is going to edit.",
+        "amber-otter reserves the files that it is going to edit.",
         "bb agent reserve --scope 'src/*' --bead demo-a1.1",
         agent=AMBER,
     ),
     Step(
-        "Any overlap is refused, patterns included, and the holder is named.",
+        "An overlapping reservation is refused, also between patterns. The answer names the holder.",
         "bb agent reserve --scope '**/parser.py' --bead demo-a1.2",
         status=7,
         agent=COBALT,
         where=WORKTREE,
     ),
     Step(
-        "May I touch this? Asked before an edit, from anywhere.",
+        "cobalt-harbor checks a file before it edits the file.",
         "bb check src/parser.py",
         status=7,
         agent=COBALT,
         where=WORKTREE,
     ),
     Step(
-        "Twenty minutes later a heartbeat says: cobalt-harbor is alive.",
+        "Twenty minutes later, cobalt-harbor sends a heartbeat.",
         "bb agent heartbeat --json",
         agent=COBALT,
         at=LATER,
         where=WORKTREE,
     ),
-    Step("amber-otter has fallen silent.", "bb status", at=LATER),
+    Step("amber-otter has sent no heartbeat and is stale.", "bb status", at=LATER),
     Step(
-        "Now its scope can be taken over, but only by saying so.",
+        "Now cobalt-harbor may take over the scope, but only with --takeover-stale.",
         "bb agent reserve --scope 'src/*' --bead demo-a1.1",
         status=7,
         agent=COBALT,
@@ -69,84 +69,84 @@ ONE_CLONE = (
         where=WORKTREE,
     ),
     Step(
-        "Said so: the old reservation is archived, and its holder is told.",
+        "With that option, the old reservation is archived and its holder is notified.",
         "bb agent reserve --scope 'src/*' --bead demo-a1.1 --takeover-stale",
         agent=COBALT,
         at=LATER,
         where=WORKTREE,
     ),
     Step(
-        "amber-otter is back, reads its mail, and hands its work over.",
+        "amber-otter returns and reads its mail.",
         "bb agent inbox",
         agent=AMBER,
         at=EVEN_LATER,
     ),
     Step(
-        "A hand-off says what was done and what comes next.",
+        "It hands its work over, with a summary and the next action.",
         f"bb protocol handoff --to cobalt-harbor --bead demo-a1.1 {HANDOFF}",
         agent=AMBER,
         at=EVEN_LATER,
     ),
     Step(
-        "What an agent needs after a restart, in few words.",
+        "After a restart, an agent asks for a short summary of its work.",
         "bb resume",
         agent=COBALT,
         at=EVEN_LATER,
         where=WORKTREE,
     ),
     Step(
-        "cobalt-harbor accepts: the work is its own now.",
+        "cobalt-harbor accepts the work.",
         f"bb agent ack --message {MESSAGE}",
         agent=COBALT,
         at=EVEN_LATER,
         where=WORKTREE,
     ),
-    Step("Nothing is left that needs a person.", "bb problems", at=EVEN_LATER),
-    Step("All of it, told in sentences.", "bb timeline", at=EVEN_LATER),
+    Step("No problem needs a person any more.", "bb problems", at=EVEN_LATER),
+    Step("The timeline shows all events.", "bb timeline", at=EVEN_LATER),
 )
 
 TWO_CLONES = (
     Step(
-        "Other clones learn of it through git. Whoever publishes first says so, and is told who can see it.",
+        "Other clones receive the ledger through git. The first --publish names everyone who can read it.",
         "bb sync --publish",
         at=EVEN_LATER,
     ),
     Step(
-        "Somebody works in another clone of the repository.",
+        "A third agent registers in another clone of the repository.",
         "bb init --register jade-heron --role builder",
         at=EVEN_LATER,
         where=CLONE,
     ),
     Step(
-        "What the others have published comes in, and jade-heron is known to them.",
+        "Its sync receives the published events and publishes the agent's registration.",
         "bb sync --publish",
         at=EVEN_LATER,
         where=CLONE,
     ),
     Step(
-        "A global reservation holds in every clone.",
+        "A global reservation is valid in every clone.",
         "bb agent reserve --global --scope 'docs/*' --bead demo-a1.3",
         agent=COBALT,
         at=EVEN_LATER,
         where=WORKTREE,
     ),
     Step(
-        "So it is refused there too, although nobody has synced since.",
+        "An overlap is therefore refused in the other clone too, without a sync in between.",
         "bb agent reserve --global --scope docs/parser.md --bead demo-a1.4",
         status=7,
         agent=JADE,
         at=EVEN_LATER,
         where=CLONE,
     ),
-    Step("The other clone publishes that it was refused,", "bb sync", at=EVEN_LATER, where=CLONE),
-    Step("and this one brings it in.", "bb sync", at=EVEN_LATER),
-    Step("Now one digest stands for all that is known here,", "bb ledger digest", at=EVEN_LATER),
-    Step("and for all that is known there.", "bb ledger digest", at=EVEN_LATER, where=CLONE, says_the_same=True),
+    Step("The other clone publishes the refused attempt.", "bb sync", at=EVEN_LATER, where=CLONE),
+    Step("The first clone receives it.", "bb sync", at=EVEN_LATER),
+    Step("The digest of the first clone's state:", "bb ledger digest", at=EVEN_LATER),
+    Step("The second clone has the same digest.", "bb ledger digest", at=EVEN_LATER, where=CLONE, says_the_same=True),
 )
 
 IN_THE_END = (
-    Step("Every fact is one line of an append-only ledger, chained to the one before.", "bb ledger verify"),
-    Step("The work tree has not been touched.", "git status --short"),
+    Step("Every fact is one line of an append-only ledger, chained to the previous line.", "bb ledger verify"),
+    Step("The work tree is unchanged.", "git status --short"),
 )
 
 STEPS = ONE_CLONE + TWO_CLONES + IN_THE_END

@@ -1,4 +1,4 @@
-"""Faces that are programs of their own, and need more than bb itself does: start one, or say what it takes."""
+"""Starts the faces that are separate programs with extra dependencies, or refuses if these are missing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-# extra -> what it installs that the face imports
+# extra -> the packages that its face imports
 EXTRAS = {"web": ("starlette", "uvicorn", "jinja2"), "mcp": ("mcp",)}
 
 
 class ExtraMissing(Refused):
-    """That part of bb needs packages that are not installed."""
+    """This part of bb needs packages that are not installed."""
 
     code = "EXTRA_MISSING"
 
 
 def need(command: str, extra: str) -> None:
-    """Refuse COMMAND where what its EXTRA installs is not there."""
+    """Refuse COMMAND if packages of its EXTRA are missing."""
     missing = [package for package in EXTRAS[extra] if importlib.util.find_spec(package) is None]
     if missing:
         install = f"{quoted(sys.executable)} -m pip install 'beadboard[{extra}]'"
@@ -37,7 +37,7 @@ def need(command: str, extra: str) -> None:
 
 
 def become(face: str, words: Sequence[str]) -> NoReturn:
-    """Be that FACE from now on, told WORDS; it finds bb where this process found it."""
+    """Replace this process with FACE, called with WORDS and with the same bb."""
     sys.stdout.flush()
     sys.stderr.flush()
     command = [sys.executable, ALONE, "-m", f"bb.{face}", *words]
@@ -45,6 +45,6 @@ def become(face: str, words: Sequence[str]) -> NoReturn:
 
 
 def with_source(env: Mapping[str, str]) -> dict[str, str]:
-    """ENV for a process that is to find bb where this one did."""
+    """ENV with the path of this process's bb."""
     source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
     return {**env, "PYTHONPATH": os.pathsep.join([source, *filter(None, [env.get("PYTHONPATH")])])}

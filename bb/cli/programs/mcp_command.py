@@ -1,4 +1,4 @@
-"""`bb mcp` alone: the server, which is a program of its own (`python -m bb.mcp`)."""
+"""`bb mcp` without a verb: starts the MCP server, which is a separate program (`python -m bb.mcp`)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     Chosen = Callable[[bool], int]
 
-FOR_HOSTS = "This is for an MCP host to start: `bb mcp install --host HOST` has it do so. ^C ends it."
+FOR_HOSTS = "An MCP host should start this command: `bb mcp install --host HOST` configures that. ^C ends it."
 
 
 class StdoutIsTaken(Usage):
-    """On stdin and stdout only MCP is spoken there."""
+    """Without --http, stdout carries MCP only, so --json is not possible."""
 
     code = "STDOUT_IS_TAKEN"
-    hint = "leave --json out; with --http one document says where it is served"
+    hint = "omit --json; with --http, --json prints one document with the address"
 
 
 def choose(
@@ -33,10 +33,10 @@ def choose(
 ) -> Chosen:
     """Serve an MCP host: ten tools, and resources, for agents that work in this repository.
 
-    The host starts it and talks to it on stdin and stdout; `bb mcp install --host HOST` has it do so. With --http it
-    serves several hosts at a port of this machine, to whoever shows the token in the file that it names. Without
-    --agent or BB_AGENT, each call says who is asking. It starts in any directory, and where there is no ledger; calls
-    are refused then. docs/mcp.md has the tools, and what each host is to be told. It needs the extra `mcp`.
+    The host starts this command and talks to it on stdin and stdout; `bb mcp install --host HOST` configures the host.
+    With --http it serves several hosts on a port of this machine; a client needs the token from the file that is
+    printed. Without --agent or BB_AGENT, each call names its agent. It starts in any directory; without a ledger, it
+    refuses calls. docs/mcp.md lists the tools and the configuration of each host. It needs the extra `mcp`.
     """
 
     def call(as_json: bool) -> int:
@@ -72,26 +72,26 @@ def _port(written: str) -> int:
 
 OPTIONS = [
     TyperOption(
-        param_decls=["--http"], is_flag=True, default=False, help="Serve at a port of this machine, not on stdin."
+        param_decls=["--http"], is_flag=True, default=False, help="Serve on a port of this machine, not on stdin."
     ),
     TyperOption(
         param_decls=["--port"],
         type=str,
         metavar="N",
-        help="With --http: the port; 0 for any that is free. [default: 7323]",
+        help="With --http: the port; 0 for any free port. [default: 7323]",
     ),
     TyperOption(
         param_decls=["--agent"],
         type=str,
         metavar="ID",
-        help="For whom it acts; BB_AGENT unless given. Else each call says so itself.",
+        help="The agent to act for. Default: BB_AGENT, else each call names its agent.",
         autocompletion=offers.completion(AgentId),
     ),
     TyperOption(
         param_decls=["--directory"],
         type=str,
         metavar="DIR",
-        help="Where to work, for a host that starts it elsewhere; the current directory unless given.",
+        help="The directory to work in, for a host that starts it elsewhere. Default: the current directory.",
     ),
 ]
 COMMAND = (choose, OPTIONS, ("bb mcp", "bb mcp --agent amber-otter", "bb mcp --http --port 7323"))

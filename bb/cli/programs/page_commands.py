@@ -1,4 +1,4 @@
-"""`bb web` and `bb report`: the pages for people, live in a browser or as one file."""
+"""`bb web` and `bb report`: pages for people, live in a browser or as one file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Port(Number):
-    """A port: 1 to 65535, or 0 for any that is free."""
+    """A port: 1 to 65535, or 0 for any free port."""
 
     least, most = 0, 65535
 
@@ -25,8 +25,8 @@ class Port(Number):
 def _web(port: str | None = None, open_: bool = False, **_: Any) -> Chosen:
     """Show sessions, agents, the map, the timeline, problems and the ledger in a browser, live, until interrupted.
 
-    The pages are served on this machine only, to whoever has the address that is printed. What you do there is done
-    as `user`, the person: see, accept, answer, settle, release. It needs the extra `web`.
+    The pages are served on this machine only, to every client with the printed address. Actions on the pages (accept,
+    answer, settle, release) are recorded as `user`, the person. It needs the extra `web`.
     """
 
     def call(as_json: bool) -> int:
@@ -40,7 +40,7 @@ def _web(port: str | None = None, open_: bool = False, **_: Any) -> Chosen:
 
 
 def _report(output: str | None = None, **_: Any) -> Chosen:
-    """Write the same pages, as they are now, into one HTML file that needs nothing: for CI, a mail, or looking back.
+    """Write the pages of `bb web`, in their current state, into one self-contained HTML file: for CI, mail or archives.
 
     It needs the extra `web`.
     """
@@ -64,11 +64,9 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
                 param_decls=["--port"],
                 type=str,
                 metavar="PORT",
-                help="Listen on this port of 127.0.0.1, 0 for any that is free. [default: 4780, or any]",
+                help="Listen on this port of 127.0.0.1; 0 for any free port. [default: 4780, or any]",
             ),
-            TyperOption(
-                param_decls=["--open", "open_"], is_flag=True, default=False, help="Open a browser there, too."
-            ),
+            TyperOption(param_decls=["--open", "open_"], is_flag=True, default=False, help="Also open a browser."),
         ],
         ("bb web", "bb web --open", "bb web --port 8080 --json"),
     ),

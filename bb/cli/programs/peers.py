@@ -1,7 +1,7 @@
-"""Whoever is connected to `bb chat serve`: what it says as lines, and what it is told as far as it takes it.
+"""The harnesses connected to `bb chat serve`: their lines in, and buffered output to them.
 
-Nobody is waited for. What cannot be written yet is kept; whoever leaves too much of it is let go, and handed it again
-when it comes back.
+Reads and writes never block. Unsent output is buffered. A harness with too much unsent output is disconnected, and
+receives its deliveries again when it reconnects.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 BLOCK = 1 << 16
-MOST_UNSENT = 8 << 20  # bytes that may wait for somebody
-ENOUGH_UNSENT = 1 << 20  # bytes from which on nothing more is handed over
+MOST_UNSENT = 8 << 20  # bytes; a harness with more unsent output is disconnected
+ENOUGH_UNSENT = 1 << 20  # bytes of unsent output at which deliveries pause
 LONG = 0.5  # seconds
-AT_ONCE = getattr(select, "PIPE_BUF", 512)  # a pipe that can be written to takes so many bytes without waiting
+AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a writable pipe accepts without blocking
 
 
 class Line:
-    """Something that can be read from and written to. `writes` is what tells when; where nothing does, one writes."""
+    """A connection. `writes` is the file that select waits for; if `tells` is false, writes may block instead."""
 
     writes: int
     tells = True
@@ -38,11 +38,11 @@ class Line:
         raise NotImplementedError
 
     def read(self) -> bytes | None:
-        """What has come; nothing at its end, and None where nothing has come after all."""
+        """The bytes received; empty at the end, None if there are none yet."""
         raise NotImplementedError
 
     def write(self, octets: memoryview) -> int:
-        """Write some of it; how much."""
+        """Write some of OCTETS; return the number of bytes written."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Pipes(Line):
 
 
 class PipesOfWindows(Pipes):
-    """The same where one can wait for nothing but sockets: a thread puts one before stdin, and stdout is waited for."""
+    """Stdin and stdout on Windows, where select supports only sockets: a thread copies stdin to one, writes block."""
 
     tells = False
 
@@ -93,7 +93,7 @@ class PipesOfWindows(Pipes):
 
 
 def pipes(reads: int, writes: int) -> Pipes:
-    """Stdin and stdout, as this system lets one wait for them."""
+    """Stdin and stdout, in the form for this system."""
     return (PipesOfWindows if os.name == "nt" else Pipes)(reads, writes)
 
 
@@ -141,19 +141,19 @@ class Peer:
         self.unsent = bytearray()
         self.since = self.ending_since = time.monotonic()
         self.is_open = True
-        self.is_waiting = False  # whether there may be something to hand over
+        self.is_waiting = False  # whether there may be deliveries
         self._rests_until = 0.0
         self._framer = jsonrpc.Framer()
         self._is_ending = False
 
     @property
     def agent(self) -> str:
-        """Whose harness it is; empty until it says so."""
+        """The agent of the harness; empty until it has named the agent."""
         return self.seat.hosting.agent if self.seat.hosting else ""
 
     @property
     def is_ending(self) -> bool:
-        """Whether all is said, once it has taken what waits for it."""
+        """Whether the connection closes after its unsent output is written."""
         return self._is_ending
 
     @is_ending.setter
@@ -161,7 +161,7 @@ class Peer:
         self._is_ending, self.ending_since = is_ending, time.monotonic()
 
     def heard(self) -> Iterator[bytes | None]:
-        """The lines it has said by now."""
+        """The complete lines received so far."""
         try:
             octets = self.line.read()
         except OSError:
@@ -172,15 +172,16 @@ class Peer:
             except jsonrpc.FramingLost:
                 self.is_ending = True
         elif octets is not None:
-            self.is_ending = True  # half a line at the end says nothing
+            self.is_ending = True  # an incomplete last line is ignored
 
     def say(self, octets: bytes) -> None:
-        """Tell it something, as soon as it takes it."""
+        """Queue OCTETS for output."""
         if self.is_open:
             self.unsent += octets
 
     def hand_over_if_due(self) -> None:
-        """Hand it what there is, if it keeps up. Where looking takes long, the others get as much time in between."""
+        """Hand over deliveries if the harness reads its output. After a slow hand-over, pause, so that other harnesses
+        get time."""
         began = time.monotonic()
         if not self.is_waiting or self.is_ending or len(self.unsent) >= ENOUGH_UNSENT or began < self._rests_until:
             return
@@ -190,7 +191,7 @@ class Peer:
         self._rests_until = began + 2 * took if took > LONG else 0.0
 
     def flush(self) -> None:
-        """Write what it takes."""
+        """Write as much output as the connection accepts."""
         if not self.unsent:
             return
         try:

@@ -1,8 +1,7 @@
-"""`bb chat serve`: harnesses at the other end of stdin and stdout, or of a socket (C2A).
+"""`bb chat serve`: serves harnesses on stdin and stdout, or on a socket (C2A).
 
-One loop waits for whoever speaks, for room to answer, and for the ledger: what another process records is handed over a
-moment later, and so is what time makes due. Nothing is kept here that the ledger does not have, so this process may end
-at any moment, by whatever means.
+One loop waits for input, for writable connections, and for changes of the ledger. Facts of other processes and due
+events are handed over within a moment. All state is in the ledger, so this process may be killed at any time.
 """
 
 from __future__ import annotations
@@ -29,31 +28,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
-GLANCE = 0.15  # seconds between two looks at the ledger
-RARELY = 15.0  # seconds after which one looks what is due, even if nothing happened
-SHARE = 20  # looking what is due takes one part of so many of the time
+GLANCE = 0.15  # seconds between two checks of the ledger
+RARELY = 15.0  # seconds between two ticks without a change
+SHARE = 20  # ticks take at most this fraction (1/20) of the time
 MOST_PEERS = 64
-PATIENCE = 30.0  # seconds in which a harness says who it is
-LAST_WORDS = 2.0  # seconds that it may take to read them
+PATIENCE = 30.0  # seconds within which a harness must name its agent
+LAST_WORDS = 2.0  # seconds for a harness to read the last output
 
 
 def on_stdio(agent: str | None) -> int:
-    """Serve whoever started us, until it closes our stdin."""
+    """Serve the parent process until it closes our stdin."""
     at = desk.here()
     at.env = callers.without(at.env, keeps_own=True)
     server = Server(at, at.actor(agent) or None)
     out = os.dup(1)
-    os.dup2(2, 1)  # what anything else prints is no message
+    os.dup2(2, 1)  # other output goes to stderr, because stdout carries messages only
     server.join(pipes(0, out))
     return server.run()
 
 
 def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
-    """Serve whoever connects to the socket at PATH, until interrupted."""
+    """Serve clients of the socket at PATH until interrupted."""
     at = desk.here()
     if agent:
         at.actor(agent)
-    # Whoever connects says who it is, and is in a session of its own.
+    # Each harness names its agent, and has a session of its own.
     at.env = {name: value for name, value in callers.without(at.env).items() if name != "BB_AGENT"}
     server = Server(at, agent)
     with Listener(path) as listener:
@@ -65,7 +64,7 @@ def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
 
 
 class Server:
-    """Everybody who is connected, and the ledger."""
+    """The connected harnesses and the ledger."""
 
     def __init__(self, at: Desk, agent: str | None) -> None:
         self._desk, self._agent = at, agent
@@ -75,16 +74,16 @@ class Server:
         self._ends: list[tuple[str, int]] = []
         self._tick_at: int | None = None
         self._ticked, self._tick_took = 0.0, 0.0
-        self._is_stale = True  # whether something was recorded since one last looked what is due
+        self._is_stale = True  # whether facts were recorded since the last tick
         self._is_ending = False
         signal.signal(signal.SIGTERM, self._end)
 
     def join(self, line: Line) -> None:
-        """Somebody has connected."""
+        """Add a new connection."""
         self._peers.append(Peer(line, self._desk, self._agent, note, _report, self._look))
 
     def run(self, listener: Listener | None = None) -> int:
-        """Serve until there is nobody left, or, whoever comes to the LISTENER, until told to end; the exit status."""
+        """Serve until all connections are closed or, with a LISTENER, until told to end; return the exit status."""
         self._listener = listener
         try:
             while not self._is_ending and (self._listener or self._peers):
@@ -117,7 +116,7 @@ class Server:
         self._tidy()
 
     def _patience(self) -> float:
-        """How long to wait for somebody to say something."""
+        """The seconds to wait for input."""
         dues = [self._tick_at, *(peer.seat.due for peer in self._peers)]
         moments = [each for each in dues if each is not None]
         if any(peer.unsent and not peer.line.tells for peer in self._peers):
@@ -126,7 +125,7 @@ class Server:
             return GLANCE
         return min(GLANCE, max(min(moments) - self._desk.now(), 1) / 1000)
 
-    # -- who speaks
+    # -- connections
 
     def _accept(self, listener: Listener) -> None:
         sock = listener.accept()
@@ -143,7 +142,7 @@ class Server:
             was_known = peer.seat.hosting is not None
             try:
                 peer.seat.take(line)
-            except Exception as error:  # a bug of ours, which is no reason to leave the others
+            except Exception as error:  # a bug: close this connection and keep serving the others
                 _report(error)
                 peer.close()
                 return
@@ -155,7 +154,7 @@ class Server:
                 return
 
     def _supersede(self, new: Peer) -> None:
-        """Of two harnesses of one agent, the newer one is handed everything."""
+        """Close older harnesses of the same agent, so that only the newest one receives deliveries."""
         taking = [peer for peer in self._peers if peer.seat.takes_deliveries and not peer.is_ending]
         for other in taking if new in taking else ():
             if other is not new and other.agent == new.agent:
@@ -163,7 +162,7 @@ class Server:
                 other.is_ending = True
 
     def _tidy(self) -> None:
-        """Let go of those who have left, or have to."""
+        """Close connections that have ended, timed out or do not read."""
         now = time.monotonic()
         for peer in self._peers:
             is_silent = self._listener and peer.seat.hosting is None and now - peer.since > PATIENCE
@@ -185,8 +184,8 @@ class Server:
     # -- the ledger, and time
 
     def _look(self) -> None:
-        """See what was recorded, and what has become due, and tell whom it concerns: now and then, and before anybody
-        is answered, so that what happened before a question is told before its answer."""
+        """Check for new facts and due events, and hand them over. This also runs before each answer, so that a harness
+        receives earlier events before the answer to its request."""
         now = self._desk.now()
         has_changed = self._has_changed()
         self._is_stale |= has_changed
@@ -219,7 +218,7 @@ class Server:
         except BbError as refusal:
             note(f"{refusal.code}: {refusal.message}")
             self._tick_at = None
-        except Exception as error:  # a bug of ours: what there is to hand over does not wait for it
+        except Exception as error:  # a bug: report it and continue with the deliveries
             _report(error)
             self._tick_at = None
         self._ticked = time.monotonic()
@@ -234,13 +233,13 @@ class Server:
 
 
 def note(text: str) -> None:
-    """Tell whoever looks after the host; nobody waits for that."""
+    """Print a note for the operator on stderr, without blocking."""
     try:
         _, is_free, _ = select.select([], [2], [], 0)
     except (OSError, ValueError):
         is_free = [2]
     if is_free:
-        with contextlib.suppress(OSError, say.OutputFailed):  # nobody listens any more
+        with contextlib.suppress(OSError, say.OutputFailed):  # stderr is closed
             say.lines([f"bb: {sentence(text)}"], sys.stderr)
             sys.stderr.flush()
 

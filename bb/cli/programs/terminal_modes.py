@@ -1,7 +1,7 @@
-"""What a program has switched on in a terminal, so that whoever leaves can switch it off again.
+"""Tracks the terminal modes that a program has switched on, so that they can be switched off on detach.
 
-A program tidies up when it ends. Who detaches from one that goes on is left with its alternate screen, its mouse, its
-names of keys, unless somebody has kept count.
+A program resets its modes when it ends. On detach it keeps running, so the alternate screen, mouse reports and keyboard
+modes would stay on in the user's terminal.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 
 SEQUENCE = re.compile(rb"\x1b(?:\[\?([\d;]{1,64})([hl])|\[([<>])(\d{0,4})(?:;\d{0,4})?u|\[>4(;[12])?m|([=>])|(c))")
-LONGEST = 80  # bytes of a sequence that may be cut in two
+LONGEST = 80  # bytes of a sequence that may be split between two reads
 CURSOR = 25
-# Cursor keys, mouse, focus, alternate screens, pasting, updates at a stroke.
+# Cursor keys, mouse, focus, alternate screens, bracketed paste, synchronized updates.
 KNOWN = (1, 9, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 2004, 2026, 47, 1047, 1049)
 
 
 class Switches:
-    """Follows what is shown."""
+    """The modes that are on, tracked from the output."""
 
     def __init__(self) -> None:
         self._on: set[int] = set()
         self._is_hidden = False  # the cursor
-        self._pushed = 0  # names of keys by the kitty protocol, on its stack
+        self._pushed = 0  # keyboard modes on the stack of the kitty protocol
         self._others = False  # modifyOtherKeys
         self._keypad = False
         self._rest = b""
@@ -55,7 +55,7 @@ class Switches:
         self._on = self._on | known if is_on else self._on - known
 
     def off(self) -> bytes:
-        """What switches everything off that is on."""
+        """The sequences that switch all active modes off."""
         written = [b"\x1b[<%du" % self._pushed] if self._pushed else []
         written += [b"\x1b[>4m"] if self._others else []
         written += [b"\x1b>"] if self._keypad else []

@@ -1,7 +1,7 @@
-"""What agents see of chat (C2A), as a person reads it.
+"""Text screens for the chat commands that show events to agents (C2A).
 
-Whatever was said elsewhere is somebody's own words, and so are the names there: each is shown on lines of its own or
-within quotation, and harmless. What is owed stands out; what may be let be does not ask for anything.
+Message texts and names from other platforms are not trusted. They are escaped, and shown in quotation marks or on
+marked lines. Events that need an answer are highlighted; events that need none are dimmed or only counted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-AUTHOR, PLACE, WORD = 24, 24, 18  # columns for who says something, for where, and for a word that is then explained
+AUTHOR, PLACE, WORD = 24, 24, 18  # column widths: author, conversation, keyword
 MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
-DONE = "-"  # what stands before an event that is settled
+DONE = "-"  # the mark of a closed event
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
-    if command == "chat inject":  # goes into a prompt as it is: no line of it is broken
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
+    if command == "chat inject":  # this text goes into a prompt, so its lines are not wrapped
         return injected(data)
     return paint.laid_out(FORMS[command](data))
 
@@ -32,11 +32,11 @@ def of(command: str, data: Outside) -> Iterable[str]:
 
 
 def listed(found: Outside) -> list[str]:
-    """What there is for an agent, newest first. What wants no answer is counted, unless its words were asked for."""
+    """An agent's events, newest first. Events that need no answer are counted, unless their content was requested."""
     rows = found["events"]
     if not rows:
         bind, ingest = whole("`bb chat bind`"), whole("`bb chat ingest`")
-        return [f"Nothing to show. {ingest} takes in what was said elsewhere, {bind} says whom it means."]
+        return [f"No events to show. {ingest} imports messages, {bind} maps platform names to agents."]
     shown = [each for each in rows if each["policy"] != MUST_NOT or "content" in each]
     lines = []
     for each, line in zip(shown, _rows(shown), strict=True):
@@ -47,7 +47,7 @@ def listed(found: Outside) -> list[str]:
 
 
 def _rows(rows: Sequence[Outside], when: Callable[[Outside], str] | None = None) -> list[str]:
-    """One line for each event: what is to be done, since when, who, where, why, and its id."""
+    """One line for each event: required action, age, author, conversation, reason and id."""
     authors = min(max((paint.occupied(_author(each)) for each in rows), default=0), AUTHOR)
     places = min(max((paint.occupied(_where(each["conversation"])) for each in rows), default=0), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
@@ -58,7 +58,7 @@ def _author(each: Outside) -> str:
 
 
 def _doubt(each: Outside) -> str:
-    """That a message is in the person's name, and the person has not signed it."""
+    """A note on a message that carries the person's name without the person's signature."""
     return ", unverified" if each.get("unverified") else ""
 
 
@@ -71,7 +71,7 @@ def _row(each: Outside, when: str, authors: int, places: int) -> str:
 
 
 def _mark(each: Outside) -> str:
-    """What stands before an event: of what may only be acknowledged, the sign that does so."""
+    """The mark before an event; for an event that may only be acknowledged, the glyph of its signal."""
     if each["policy"] == ACK_ONLY:
         return each.get("signal").among(SIGNALS, SIGNALS["seen"]).glyph
     if MUST in (each["policy"], each.get("originalPolicy")) and each["open"]:
@@ -84,13 +84,13 @@ def _age(each: Outside) -> str:
 
 
 def _where(conversation: Outside) -> str:
-    """Where it was said; a thread as `--thread` takes it."""
+    """The conversation of an event, with its thread in the form that `--thread` takes."""
     thread = f"/{conversation['threadId']}" if conversation.get("threadId") else ""
     return whole(f"{conversation['kind']} {conversation['id']}{thread}")
 
 
 def _notes(each: Outside) -> list[str]:
-    """What is to be known of an event besides why it is there."""
+    """Notes on an event that its reason does not cover."""
     claim = each.get("claim") if each.get("reason") != CLAIMED else Outside(None)
     signal, linked = each.get("signal") if each["policy"] != ACK_ONLY else None, each.get("linked")
     disposition = each["disposition"] if each["policy"] != MUST_NOT or each["open"] else None
@@ -100,26 +100,26 @@ def _notes(each: Outside) -> list[str]:
     notes += [str(disposition)] if disposition and not (disposition == CLAIMED and each.get("claim")) else []
     notes += [f"back in {_left(each['until'], each)}"] if each.get("until") else []
     notes += [f"signal {signal}"] if signal else []
-    notes += ["its time is over"] if each.get("stale") and each["open"] else []
-    notes += ["look at the thread first"] if each.get("threadCheckRequired") and each["open"] else []
-    notes += ["asked back"] if each.get("awaitingClarification") else []
-    notes += ["though an answer is owed"] if each.get("deviation") else []
+    notes += ["stale"] if each.get("stale") and each["open"] else []
+    notes += ["read the thread first"] if each.get("threadCheckRequired") and each["open"] else []
+    notes += ["waiting for clarification"] if each.get("awaitingClarification") else []
+    notes += ["although an answer is required"] if each.get("deviation") else []
     notes += [f"by {whole(each['supersededBy'])}"] if each.get("supersededBy") else []
     return [*notes, *(["deleted"] if each.get("deleted") else [])]
 
 
 def _left(until: Outside, each: Outside) -> str:
-    """How long it still takes from when an answer was given."""
+    """The time from this answer until UNTIL."""
     return paint.span((int(until) - _now(each)) // 1000) if until.is_number else "some time"
 
 
 def _now(each: Outside) -> int:
-    """When the answer that an event stands in was given."""
+    """The time at which the answer that contains this event was made."""
     return clock.parse_or(str(each["at"]), 0) + int(each["ageMs"])
 
 
 def _counted(rows: Sequence[Outside]) -> list[str]:
-    """What wants no answer: how much there is of it, and why."""
+    """One line that counts the events that need no answer, by reason."""
     if not rows:
         return []
     why: dict[str, int] = {}
@@ -127,13 +127,13 @@ def _counted(rows: Sequence[Outside]) -> list[str]:
         why[str(each["reason"])] = why.get(str(each["reason"]), 0) + 1
     most = sorted(why.items(), key=lambda each: -each[1])
     reasons = ", ".join(whole(f"{count} {reason}") for reason, count in most)
-    verb = "want" if len(rows) > 1 else "wants"
+    verb = "need" if len(rows) > 1 else "needs"
     look = whole(f"bb chat list --policy {MUST_NOT} --body")
     return [painted(f"{MARKS[MUST_NOT]}  {len(rows)} {verb} no answer: {reasons}", "dim"), f"-> {look}"]
 
 
 def spoken(parts: Outside, inset: str = "    ") -> list[str]:
-    """The words of somebody, line by line, set in from what is ours and marked."""
+    """The parts of a message, line by line, indented and marked as untrusted text."""
     lines: list[str] = []
     for part in parts:
         if part.get("type") == "text":
@@ -145,9 +145,9 @@ def spoken(parts: Outside, inset: str = "    ") -> list[str]:
 
 
 def pending(found: Outside) -> list[str]:
-    """What an agent owes, or has taken on, the most urgent first."""
+    """The events that an agent must answer or has claimed, the most urgent first."""
     if not found["events"]:
-        return [f"{found['agent']} owes nobody an answer. {whole('`bb chat list`')} shows what else there is."]
+        return [f"{found['agent']} owes no answers. {whole('`bb chat list`')} shows its other events."]
     return _rows(list(found["events"]), _due)
 
 
@@ -159,10 +159,10 @@ def _due(each: Outside) -> str:
 
 
 def knocks(found: Outside) -> list[str]:
-    """The knocks that were not followed: nothing in them was said by anybody."""
+    """The knocks whose messages the agent has not read yet. A knock contains no message text."""
     if not found["knocks"]:
-        return [f"Nobody knocks at {found['agent']}. {whole('`bb chat pending`')} shows what it owes."]
-    return [*map(_knock, found["knocks"]), f"-> {whole('bb chat read EVENT')} shows what was said"]
+        return [f"No knocks for {found['agent']}. {whole('`bb chat pending`')} shows what it owes."]
+    return [*map(_knock, found["knocks"]), f"-> {whole('bb chat read EVENT')} shows the message"]
 
 
 def _knock(each: Outside) -> str:
@@ -185,34 +185,34 @@ def read(found: Outside) -> list[str]:
     lines = [f"{heading(whole(found['conversation']))}{thread}"]
     if found["truncated"]:
         first = shell_word(found["items"][0]["eventId"])
-        lines.append(f"-> the same with {whole(f'--before {first}')} shows what was said before")
+        lines.append(f"-> the same with {whole(f'--before {first}')} shows earlier messages")
     for each in found["items"]:
         notes = ", edited" if each.get("version") else ""
         who = painted(_author(each), "cyan")
         lines.append(f"{moment(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
         lines += [f"    {painted('deleted', 'dim')}"] if each.get("tombstone") else spoken(each["parts"])
-    return lines if found["items"] else [*lines, "  nothing to read there"]
+    return lines if found["items"] else [*lines, "  no messages"]
 
 
 def show(found: Outside) -> list[str]:
-    """One event, and what has become of it, step by step."""
+    """One event and its history, step by step."""
     is_edited = int(found["version"]) > 1
     deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if is_edited else ""
     author, ago = painted(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
     posting = f", {found['state']}" if found["state"] else ""
-    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_called_back(found)]
+    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_cancelled(found)]
     if not found["steps"]:
-        return [*lines, painted("  nothing was to be done about it", "dim")]
+        return [*lines, painted("  no action was required", "dim")]
     for each in found["steps"]:
         about, step = told_about(each.get("about", {})), str(each["step"])
         lines.append(f"  {moment(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
     return lines
 
 
-def _called_back(found: Outside) -> list[str]:
-    """Why a message was called back, in its sender's words."""
-    return [f"  called back: {flowing(found['deletionReason'])}"] if found.get("deletionReason") else []
+def _cancelled(found: Outside) -> list[str]:
+    """The reason that the sender gave for cancelling a message."""
+    return [f"  cancelled: {flowing(found['deletionReason'])}"] if found.get("deletionReason") else []
 
 
 def _decision(found: Outside) -> str:
@@ -220,7 +220,7 @@ def _decision(found: Outside) -> str:
 
 
 def _state(found: Outside) -> str:
-    """How far it has come, and what has become of it."""
+    """The state of an event: open or closed, its phase, and notes."""
     is_open = "open" if found["open"] else "closed"
     phase = str(found["phase"]).replace("_", " ")
     tried = f", offered {found['attempt']} times" if int(found["attempt"]) > 1 else ""
@@ -229,68 +229,68 @@ def _state(found: Outside) -> str:
 
 
 def told_about(about: Outside) -> str:
-    """What a step says besides its name."""
+    """The details of a step."""
     if not about.is_mapping:
         return flowing(about)
     decision = about.get("decision")
     if decision.is_mapping or decision.is_list:
         return flowing(names(Outside((decision.values() if decision.is_mapping else list(decision))[:4])))
-    told = [f"{name} {_told(name, value)}" for name, value in about.items() if name != "version"]
-    return flowing(", ".join(told))
+    details = [f"{name} {_detail(name, value)}" for name, value in about.items() if name != "version"]
+    return flowing(", ".join(details))
 
 
-def _told(name: Outside, value: Outside) -> str:
-    """VALUE in words; a moment, where its NAME says that it is one."""
+def _detail(name: Outside, value: Outside) -> str:
+    """VALUE as text; a time if NAME is `until`."""
     is_moment = name == "until" and value.is_number and clock.FIRST <= int(value) <= clock.LAST
     return moment(Outside(clock.text(int(value)))) if is_moment else str(value)
 
 
 POLICY = {
-    MUST: "it owes an answer",
-    MAY: "it may answer, and need not",
-    ACK_ONLY: "it may show that it has seen it, and no more",
-    MUST_NOT: "it is not to answer",
+    MUST: "the agent must answer",
+    MAY: "the agent may answer, but need not",
+    ACK_ONLY: "the agent may only acknowledge it",
+    MUST_NOT: "the agent must not answer",
 }
 AIM = {
-    "to_me": "meant for this agent",
-    "to_my_role": "meant for a role, a thread or work of this agent",
-    "to_other": "meant for somebody else",
-    "ambient": "meant for nobody in particular",
+    "to_me": "addressed to this agent",
+    "to_my_role": "addressed to a role, a thread or work of this agent",
+    "to_other": "addressed to another participant",
+    "ambient": "not addressed to anyone in particular",
 }
 SEEN = {
-    "immediate": "it sees this at once",
-    "buffered": "it sees this in its next turn, once the author has stopped",
-    "notify": "it hears of it, and asks for the words itself",
-    "tool_mailbox": "it sees this when it looks",
-    "digest": "it sees this in its next digest",
-    "silent": "it does not see this",
+    "immediate": "shown to the agent at once",
+    "buffered": "shown in the agent's next turn, once the author has stopped typing",
+    "notify": "announced by a knock; the agent requests the content itself",
+    "tool_mailbox": "shown when the agent reads its mailbox",
+    "digest": "shown in the agent's next digest",
+    "silent": "not shown to the agent",
 }
 REASONS = {
-    "direct_message": "a private message to it",
-    "direct_mention": "it is named",
-    "thread_question": "a question to what it wrote itself",
-    "role_mention": "its role is called",
-    "thread_participation": "it writes in that thread",
-    "owned_thread": "a question in a thread it owns",
-    "owned_stream": "a question in a stream of work it owns",
-    "owned_work_changed": "something new about work it owns",
-    "assignment": "work is given to it",
-    "approval_request": "it is asked to approve",
-    "blocker": "somebody cannot go on",
-    "acknowledgement": "no more than thanks, or a receipt",
-    "addressed_to_other": "somebody else is named",
-    "agent_chatter": "an agent said it to nobody in particular",
-    "unaddressed": "nobody is named",
-    "status_broadcast": "how far things are",
-    "tool_output": "what a tool has put out",
-    "unbound": "it has no name on that platform",
-    "claimed_by_other": "another agent is responsible for it",
-    "claimed": "it is responsible for it",
-    "escalated": "whoever was asked before has not answered",
+    "direct_message": "a private message to the agent",
+    "direct_mention": "the message mentions the agent",
+    "thread_question": "a question about the agent's own message",
+    "role_mention": "the message mentions the agent's role",
+    "thread_participation": "the agent has written in this thread",
+    "owned_thread": "a question in a thread that the agent owns",
+    "owned_stream": "a question in a work stream that the agent owns",
+    "owned_work_changed": "a change to work that the agent owns",
+    "assignment": "work assigned to the agent",
+    "approval_request": "the agent is asked for approval",
+    "blocker": "the author is blocked",
+    "acknowledgement": "only thanks or a receipt",
+    "addressed_to_other": "the message mentions another participant",
+    "agent_chatter": "an agent's message that addresses no one",
+    "unaddressed": "the message addresses no one",
+    "status_broadcast": "a status report",
+    "tool_output": "the output of a tool",
+    "unbound": "the agent has no name on that platform",
+    "claimed_by_other": "another agent has claimed it",
+    "claimed": "the agent has claimed it",
+    "escalated": "the agent that was asked first has not answered",
     "edited_after_response": "edited after it was answered",
-    "reaction": "a reaction to what it said itself",
-    "loop_guard": "too many turns of agents among themselves",
-    "rate_limited": "its author says too much at a time",
+    "reaction": "a reaction to the agent's own message",
+    "loop_guard": "too many turns in a row between agents",
+    "rate_limited": "the author sends too many messages",
 }
 
 
@@ -304,25 +304,25 @@ KINDS = {
 
 
 def explain(found: Outside) -> list[str]:
-    """Why an event is to an agent what it is."""
-    stands, inputs = found["now"], found["inputs"]
-    came = found["recorded"] or found
+    """Why an event got its policy for an agent."""
+    current, inputs = found["now"], found["inputs"]
+    original = found["recorded"] or found
     intent = f", {_article(inputs['intent'])}" if inputs["intent"] != PLAIN else ""
     author = painted(_author(inputs), "cyan")
     where = inputs["kind"].among(KINDS, str(inputs["kind"]))
     lines = [f"{heading(whole(found['eventId']))}  {author} {where}{intent}; to {found['agent']}:"]
-    lines += _explained(stands["policy"], POLICY) + _explained(stands["directedness"], AIM)
-    lines += _explained(stands["injection"], SEEN) + _explained(stands["reason"], REASONS)
+    lines += _explained(current["policy"], POLICY) + _explained(current["directedness"], AIM)
+    lines += _explained(current["injection"], SEEN) + _explained(current["reason"], REASONS)
     due = f", due {moment(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
-    lines += [f"  {_state(found.but(priority=stands['priority']))}{due}", *_called_back(found)]
-    if _decision(came) != _decision(stands):
-        lines.append(f"When it came it was {_decision(came)}; claims and time have changed that since.")
+    lines += [f"  {_state(found.but(priority=current['priority']))}{due}", *_cancelled(found)]
+    if _decision(original) != _decision(current):
+        lines.append(f"On arrival it was {_decision(original)}; claims or time have changed that since.")
     if found["recorded"]:
-        lines.append(f"Recorded when it came: {_decision(came)}. By the rules of now: {_decision(found)}.")
-    aimed = found["rule"]["aimed"]  # of a reaction, say, it is not what was decided by
+        lines.append(f"Recorded on arrival: {_decision(original)}. By the current rules: {_decision(found)}.")
+    aimed = found["rule"]["aimed"]  # for a reaction, for instance, the decision does not depend on it
     lines += [
         "",
-        heading("What went in"),
+        heading("Inputs to the decision"),
         *_inputs(inputs, aimed if aimed["directedness"] == found["directedness"] else Outside({})),
     ]
     return [*lines, *(painted(f"Warning: {flowing(sentence(each))}", "yellow") for each in found["warnings"])]
@@ -338,30 +338,30 @@ def _explained(word: Outside, means: Mapping[str, str]) -> list[str]:
 
 
 def _inputs(inputs: Outside, aimed: Outside) -> list[str]:
-    """What was looked at, as far as there was any of it, and at what it was found to be aimed."""
+    """The inputs to the decision that are not empty, and the resulting directedness."""
     labels = {
-        "mentions": "names",
+        "mentions": "mentions",
         "recipient": "recipient",
-        "declared": "sender means it",
+        "declared": "declared by sender",
         "thread": "thread",
         "stream": "stream",
-        "participants": "write in the thread",
-        "turnsOfAgents": "turns of agents",
+        "participants": "thread participants",
+        "turnsOfAgents": "agent turns",
     }
     about = {label: inputs.get(name) for name, label in labels.items()}
-    about |= {"agents called": inputs["calls"]["agents"], "by their role": inputs["calls"]["groups"]}
+    about |= {"agents mentioned": inputs["calls"]["agents"], "by role": inputs["calls"]["groups"]}
     rows = {label: str(value) for label, value in about.items() if value}
-    rows |= {"found to be": f"{aimed['directedness']}, {sentence(aimed['why'])}"} if aimed else {}
+    rows |= {"directedness": f"{aimed['directedness']}, {sentence(aimed['why'])}"} if aimed else {}
     wide = max(map(len, rows), default=0)
-    told = [f"  {column(label, wide)}  {hanging(flowing(value))}" for label, value in rows.items()]
-    return told or [painted("  nothing but that", "dim")]
+    lines = [f"  {column(label, wide)}  {hanging(flowing(value))}" for label, value in rows.items()]
+    return lines or [painted("  none", "dim")]
 
 
 # -- for prompts
 
 
 def injected(found: Outside) -> Iterator[str]:
-    """What is to enter a turn, exactly; and at the end, what is held back."""
+    """The exact text for a turn; then one line that counts the events held back."""
     if found["text"]:
         yield from page(found["text"])
     if held := found["held"]:
@@ -382,7 +382,7 @@ def digest(found: Outside) -> list[str]:
 
 
 def moment(written: Outside, length: int = 16) -> str:
-    """A moment without its fractions; down to the minute unless LENGTH asks for more."""
+    """A time as text: to the minute, or to LENGTH characters."""
     return str(written)[:length].replace("T", " ")
 
 

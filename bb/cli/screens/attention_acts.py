@@ -1,4 +1,4 @@
-"""What agents do about chat (C2A), and what became of it, as a person reads it."""
+"""Text screens for the chat commands that act on events (C2A): claim, resolve, send, react and so on."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     return paint.laid_out(FORMS[command](data))
 
 
 def claim(found: Outside) -> list[str]:
-    """Who is responsible, and for how long."""
+    """The agent that has claimed a message or thread, and until when."""
     subject = _subject(found["subject"])
     if not found["granted"]:
-        return [f"Given back: {subject}"]
-    return [f"{found['owner']} is responsible for {subject} until {moment(found['expiresAt'])}"]
+        return [f"Claim released: {subject}"]
+    return [f"{found['owner']} has claimed {subject} until {moment(found['expiresAt'])}"]
 
 
 def _subject(subject: Outside) -> str:
@@ -32,20 +32,20 @@ def _subject(subject: Outside) -> str:
 
 
 def thread(name: Outside) -> str:
-    """A conversation and a thread in it, as they are typed."""
+    """A conversation and its thread, in the form that `--thread` takes."""
     return whole("/".join(sentence(name).rsplit(" ", 1)))
 
 
 def deferred(found: Outside) -> list[str]:
-    return [f"Put off until {moment(found['resurfaceAt'])}; then it comes back  [{whole(found['eventId'])}]"]
+    return [f"Deferred until {moment(found['resurfaceAt'])}; then it is shown again  [{whole(found['eventId'])}]"]
 
 
 def resolved(found: Outside) -> list[str]:
-    """What is settled now."""
+    """The events that were closed."""
     if found["disposition"].is_none:
-        return [f"Nothing was open there for you: {thread(found['eventId'])}"]
-    also = [f"  and with it {whole(each)}" for each in found["alsoClosed"]]
-    return [f"Settled: {found['disposition']}  [{whole(found['eventId'])}]", *also]
+        return [f"No open events for you in {thread(found['eventId'])}"]
+    also = [f"  also closed: {whole(each)}" for each in found["alsoClosed"]]
+    return [f"Closed: {found['disposition']}  [{whole(found['eventId'])}]", *also]
 
 
 def progress(found: Outside) -> list[str]:
@@ -55,7 +55,7 @@ def progress(found: Outside) -> list[str]:
 
 
 def ticked(found: Outside) -> list[str]:
-    """What time has brought about."""
+    """The changes that became due."""
     rows = [
         f"{column(str(each['what']).replace('_', ' '), 12)}  {each['agent']}"
         f"{' -> ' + str(each['to']) if 'to' in each else ''}  [{whole(each['eventId'])}]"
@@ -65,40 +65,40 @@ def ticked(found: Outside) -> list[str]:
 
 
 def cancelled(found: Outside) -> list[str]:
-    before = "It was called back already" if found.get("already") else "Called back"
+    before = "Already cancelled" if found.get("already") else "Cancelled"
     return [f"{before}  [{whole(found['eventId'])}]"]
 
 
 def sent(found: Outside) -> list[str]:
-    """What became of a message, whom it reaches, and what would have been better."""
+    """The state of a message, its effect on each recipient, and warnings."""
     state = found["state"].among(STATES, str(found["state"]))
-    again = "Sent before, and not again: " if found["deduplicated"] else ""
-    done = f"; what it answers is {found['disposition']}" if found["disposition"] else ""
+    again = "Already sent, not sent again: " if found["deduplicated"] else ""
+    done = f"; the answered event is {found['disposition']}" if found["disposition"] else ""
     head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
     warned = [
         painted(f"Warning: {flowing(sentence(each['message']))}  ({each['code']})", "yellow")
         for each in found["warnings"]
     ]
-    nobody = [] if found["effects"] or again else ["  no agent is asked anything"]
-    return [head, *warned, *effects(found["effects"]), *nobody]
+    no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
+    return [head, *warned, *effects(found["effects"]), *no_effect]
 
 
 STATES = {
     "sent": "Sent",
-    "pending": "Waits in the outbox until it is posted",
-    "unknown": "Not known whether it was posted",
-    "failed": "Refused for good where it was to be posted",
+    "pending": "Waiting in the outbox until it is posted",
+    "unknown": "Unknown whether it was posted",
+    "failed": "Permanently refused by the platform",
 }
 
 
 def effects(effects: Outside) -> list[str]:
-    """What a message is to those it concerns, the one who is asked first before the others."""
+    """The effect of a message on each agent, the default responder first."""
     first = sorted(effects.items(), key=lambda each: not each[1].get("defaultResponder"))
     return [f"  {column(str(agent), AUTHOR)}  {_effect(each)}" for agent, each in first]
 
 
 def _effect(decision: Outside) -> str:
-    first = ", is asked first" if decision.get("defaultResponder") else ""
+    first = ", asked first" if decision.get("defaultResponder") else ""
     return f"{decision['policy']}, {decision['injection']} ({whole(decision['reason'])}){first}"
 
 

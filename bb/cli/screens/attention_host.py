@@ -1,4 +1,4 @@
-"""How `bb chat` reads to whoever looks after the host: what was recorded, how chat comes and goes, the policy."""
+"""Text screens for the operator of a chat host: audit, ingest, bindings, policy, signals, outbox and replay."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     return paint.laid_out(FORMS[command](data))
 
 
-# -- looking after it
+# -- audit
 
 
 def audit(found: Outside) -> list[str]:
-    """How often too little or too much was said, what is left lying, and the last records, newest first."""
+    """Counters, the events left open, and the last records, newest first."""
     counters = found["counters"]
     too_little, too_much = counters.get("overSilence", 0), counters.get("overTalk", 0)
     total = counters.get("deliveries", 0)
     others = counters.without("overSilence", "overTalk", "deliveries")
     rest = ", ".join(f"{count} {name}" for name, count in others.items())
-    lines = [f"{total} deliveries{': ' + rest if rest else ''}; silent too long {too_little}, refused {too_much}"]
+    lines = [f"{total} deliveries{': ' + rest if rest else ''}; late answers {too_little}, refused {too_much}"]
     if "verified" in found:
         is_sound = found["verified"]["sound"]
         damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
-        lines.append("The chain of the ledger is sound." if is_sound else painted(damaged, "red"))
+        lines.append("The chain of the ledger is intact." if is_sound else painted(damaged, "red"))
     if found["open"]:
-        lines.append(heading("Left lying"))
+        lines.append(heading("Still open"))
         lines += [
             f"{painted(MARKS[MUST], 'red')} since {moment(each['openSince'])}  {each['agent']}"
             f"  [{whole(each['eventId'])}]"
             for each in found["open"]
         ]
     if not found["records"]:
-        return [*lines, f"Nothing has been recorded; {whole('`bb chat ingest`')} takes in what was said."]
+        return [*lines, f"No records yet; {whole('`bb chat ingest`')} imports messages."]
     day = ""
     for each in found["records"]:
         if each["at"][:10] != day:
@@ -68,19 +68,19 @@ def _record(each: Outside) -> str:
 
 
 def _weighed(decision: Outside) -> str:
-    """What was decided, in short."""
+    """A decision as `policy: reason`."""
     if decision.is_mapping:
         return whole(f"{decision['policy']}: {decision['reason']}")
     return whole(f"{decision[1]}: {decision[3]}") if decision.is_list and len(decision) > 3 else ""
 
 
-# -- where it comes from and goes to
+# -- input and output
 
 
 def ingested(found: Outside) -> list[str]:
-    """How much came in, and whom it concerns."""
+    """The number of lines imported, and the agents that they concern."""
     if not found["counts"]:
-        return [f"Nothing came in. {whole('`bb chat ingest --help`')} says what it reads from its input."]
+        return [f"The input is empty. {whole('`bb chat ingest --help`')} describes the input format."]
     lines = [_counts(found["counts"])]
     concerned = [each for each in found["events"] if each.get("decisions")]
     for each in concerned:
@@ -88,12 +88,12 @@ def ingested(found: Outside) -> list[str]:
         lines += effects(each["decisions"])
     if not concerned and found["counts"].get("recorded"):
         bind = whole("`bb chat bind AGENT --handle PLATFORM:ID`")
-        lines.append(f"It asks nobody anything. {bind} says who is meant by which name.")
+        lines.append(f"No agent is asked to act. {bind} maps a platform name to an agent.")
     return lines
 
 
 def refused(details: Outside) -> list[str]:
-    """Which lines could not be understood, and what became of the others."""
+    """The lines that were refused, and the status of the others."""
     counts = details.get("counts")
     lines = [
         f"line {each['line']}: [{each['code']}] {flowing(sentence(each['message']))}" for each in details["refused"]
@@ -115,18 +115,18 @@ NAMES = {
 
 
 def bound(found: Outside) -> list[str]:
-    """Under which names agents are known, and what they own."""
+    """The platform names of agents, and the streams and threads that they own."""
     if "bindings" not in found:
         return _binding(found)
-    nobody = f"Nobody is registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
-    return [line for each in found["bindings"] for line in _binding(each)] or [nobody]
+    empty = f"No agents are registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
+    return [line for each in found["bindings"] for line in _binding(each)] or [empty]
 
 
 def _binding(each: Outside) -> list[str]:
     given = {name: listed for name in NAMES if (listed := each.get(name))}
     if not given:
         command = whole(f"`bb chat bind {shell_word(each['agent'])} --handle PLATFORM:ID`")
-        return [f"{heading(str(each['agent']))}  is known on no platform; {command}"]
+        return [f"{heading(str(each['agent']))}  has no name on any platform; {command}"]
     rows = []
     for name, listed in given.items():
         shown = [thread(one) if name == "threads" else whole(one) for one in listed]
@@ -135,13 +135,13 @@ def _binding(each: Outside) -> list[str]:
 
 
 def arranged(found: Outside) -> list[str]:
-    """What holds in a conversation."""
-    points = [f"lives on {whole(found['platform'])}"] if found["platform"] else []
+    """The settings of a conversation."""
+    points = [f"on {whole(found['platform'])}"] if found["platform"] else []
     points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
     points += ["muted"] if found.get("is_muted") else []
-    seen = "only its members see it" if found["is_private"] else "everybody may see it"
+    seen = "visible to its members only" if found["is_private"] else "visible to everybody"
     if found.get("kind") == "dm":
-        seen = "only who is in it sees it"
+        seen = "visible to its participants only"
     named = ("members", "lead", "owner", "stream", "workspace")
     rows = [(name, str(found[name])) for name in named if found.get(name)]
     return [
@@ -151,10 +151,10 @@ def arranged(found: Outside) -> list[str]:
 
 
 def policy(found: Outside) -> list[str]:
-    """What was set here, the matrix, and all that is as it is everywhere."""
+    """The settings changed here, the policy matrix, and the default settings."""
     usual = _plain(Tuning().as_dict())
     own = [(name, value) for name, value in found["settings"].items() if value != usual.get(str(name))]
-    lines = [heading("Set here"), *(_settings(own) or [painted("  nothing; all is as it comes", "dim")])]
+    lines = [heading("Changed settings"), *(_settings(own) or [painted("  none", "dim")])]
     if "matrix" not in found:
         return lines
     named = [name for name, _ in own]
@@ -165,14 +165,14 @@ def policy(found: Outside) -> list[str]:
     ]
     change = whole("""bb chat policy --set '{"compose_ms": 2000}'""")
     lines += ["", heading("The matrix"), painted(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
-    return [*lines, "", heading("As it comes"), *_settings(rest), f"-> {change}"]
+    return [*lines, "", heading("Defaults"), *_settings(rest), f"-> {change}"]
 
 
 OTHERS = "anything else"
 
 
 def _cells(*cells: str) -> str:
-    """A row of the matrix, as narrow as it can be."""
+    """A row of the matrix."""
     aimed, answer, seen, what = cells
     return f"  {column(aimed, 10)} {column(answer, 16)} {column(seen, 12)} {hanging(what)}"
 
@@ -182,7 +182,7 @@ def _plain(settings: Mapping[str, object]) -> dict[str, object]:
 
 
 def _settings(settings: Sequence[tuple[Outside, Outside]]) -> list[str]:
-    """One line for each setting; a time also as people say it."""
+    """One line for each setting; a length of time also in a readable unit."""
     lines = []
     for name, value in settings:
         if name == "rules" and value:
@@ -190,8 +190,8 @@ def _settings(settings: Sequence[tuple[Outside, Outside]]) -> list[str]:
             continue
         is_time = str(name).endswith("_ms") and int(value) % clock.SECOND == 0
         about = f"  ({paint.span(int(value) // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
-        said = str(value) if value or value.is_truth or value.is_number else "none"
-        lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(said))}{about}")
+        shown = str(value) if value or value.is_truth or value.is_number else "none"
+        lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(shown))}{about}")
     return lines
 
 
@@ -202,7 +202,7 @@ def _rule(rule: Outside) -> str:
 
 
 def signals(found: Outside) -> list[str]:
-    """The signals, how they look here, and what each makes of an event."""
+    """The signals, their glyphs, and the disposition that each gives an event."""
     rows = [
         f"{column(str(each['glyph']), 4)}{column(str(name), 10)}  {each['disposition'] or 'leaves it open'}"
         for name, each in found["signals"].items()
@@ -211,17 +211,17 @@ def signals(found: Outside) -> list[str]:
 
 
 def outbox(found: Outside) -> list[str]:
-    """One thing that is to be posted; or, acknowledged, what became of it."""
+    """An item to post, or the confirmed result of posting it."""
     if "type" not in found:
         return _confirmed(found)
     is_unknown = found["state"] == "unknown"
-    state = painted("perhaps posted, so look first", "yellow") if is_unknown else str(found["state"])
+    state = painted("perhaps already posted: check first", "yellow") if is_unknown else str(found["state"])
     head, event = f"{state}  {found.get('agent')}", f"[{whole(found['id'])}]"
     target = found.get("target")
     if found["type"] != "message" or not target.is_mapping:
         if found["type"] == "delete":
-            return [f"{head} takes down {whole(found.get('onMessage'))}  {event}"]
-        verb = "takes back" if found.get("remove") else "reacts with"
+            return [f"{head} deletes {whole(found.get('onMessage'))}  {event}"]
+        verb = "removes" if found.get("remove") else "adds"
         sign = f"{found.get('glyph')} {found.get('signal')}"
         return [f"{head} {verb} {sign} to {whole(found.get('onMessage'))}  {event}"]
     thread = f"/{target['thread']}" if target["thread"] else ""
@@ -233,25 +233,25 @@ def outbox(found: Outside) -> list[str]:
 
 def _confirmed(found: Outside) -> list[str]:
     if found.get("already"):
-        return [f"It was {found['state']} already  [{whole(found['id'])}]"]
+        return [f"Already {found['state']}  [{whole(found['id'])}]"]
     named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
-    said = {"sent": f"Posted{named}", "failed": f"Will never be posted: {flowing(found.get('reason', ''))}"}
-    return [f"{found['state'].among(said, STATES['unknown'])}  [{whole(found['id'])}]"]
+    states = {"sent": f"Posted{named}", "failed": f"Permanently refused: {flowing(found.get('reason', ''))}"}
+    return [f"{found['state'].among(states, STATES['unknown'])}  [{whole(found['id'])}]"]
 
 
-# -- a rehearsal
+# -- replay
 
 
 def replayed(found: Outside) -> list[str]:
-    """One step: what it was, what came of it, and what everybody would see now."""
+    """One step, its result, and the events that each agent would see after it."""
     error = found.get("error")
-    told = f"[{error['code']}] {sentence(error['message'])}" if error else _brief(found.get("answer"))
+    result = f"[{error['code']}] {sentence(error['message'])}" if error else _brief(found.get("answer"))
     sees = [f"    {agent} sees {'; '.join(map(sentence, each))}" for agent, each in found["sees"].items() if each]
-    return [f"{found['step']:>3}  {moment(found['at'], 19)[11:]}  {found['do']}  {told}", *sees]
+    return [f"{found['step']:>3}  {moment(found['at'], 19)[11:]}  {found['do']}  {result}", *sees]
 
 
 def _brief(answer: Outside) -> str:
-    """An answer, as far as it fits behind its step."""
+    """The short values of an answer, on one line."""
     if answer.is_list:
         return f"{len(answer)} answers" if len(answer) != 1 else _brief(answer[0])
     due = [f"{each['what']} {each['eventId']} of {each['agent']}" for each in answer.get("due")]

@@ -1,7 +1,7 @@
-"""How `bb cbcl` reads: texts first, so that they can be passed on, then what there is to say about them.
+"""Text screens for `bb cbcl`: the CBCL text first, then comments on it.
 
-What is made to be written into a file (`format`, `sign`) goes into a file or a pipe as it is, or a signature would no
-longer fit it. At a terminal, and in everything else, what a terminal would obey is shown escaped.
+`format`, `sign` and `expand` write their text unchanged into a file or a pipe; an escaped text would not match its
+signature. On a terminal, and in all other answers, control characters are escaped.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-LONGEST_COVERED = 72  # characters of what is signed; --json has all of it
-NAME = 11  # columns of what stands before a value, and two more
+LONGEST_COVERED = 72  # characters of the signed text that are shown; --json has all of it
+NAME = 11  # columns for a label
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     lines = FORMS[command](data)
     return lines if command in VERBATIM else paint.laid_out(lines)
 
 
 def verbatim(text: Outside) -> Iterator[str]:
-    """TEXT for a file or a pipe, as it is; for a terminal, harmless."""
+    """TEXT unchanged for a file or a pipe; escaped for a terminal."""
     yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
 
 
-# -- what a text says
+# -- parsing
 
 
 def parsed(found: Outside) -> Iterator[str]:
-    """A message, part by part, then how it is written and what it is known by."""
+    """A message part by part, then its text, id and hash."""
     if "messages" in found:
         for number, each in enumerate(found["messages"]):
             yield from ["", *parsed(each)] if number else parsed(each)
@@ -50,7 +50,7 @@ def parsed(found: Outside) -> Iterator[str]:
 
 
 def _parts(ast: Outside) -> Iterator[str]:
-    """Layer by layer, from without."""
+    """The layers of a message, the outermost first."""
     inner = ast
     while not inner.is_none:
         ast, inner = inner, inner.get("inner")
@@ -103,47 +103,47 @@ def _dialect(ast: Outside) -> Iterator[str]:
 
 
 def written(pair: Outside) -> Outside:
-    """A tree of the JSON form as text."""
+    """A tree in JSON form as CBCL text."""
     return Outside(_written(pair.raw()))
 
 
 def _written(pair: Any) -> str:
-    """The same. No deeper than texts are read, so it may call itself."""
+    """The same, recursively. The reader limits the depth of trees."""
     tag, value = pair
     return f"({' '.join(map(_written, value))})" if tag == "list" else lexeme(Node(tag, value))
 
 
 def formatted(found: Outside) -> Iterator[str]:
-    """The text itself, and nothing else."""
+    """The text only."""
     for number, each in enumerate(found.get("messages", [found])):
         yield from [""] if number else []
         yield from verbatim(each["formatted"])
 
 
 def expanded(found: Outside) -> list[str]:
-    """The messages, each on a line; what is said about them is a comment."""
-    by = f"{found['performative']} of {found['dialect']}" if found["performative"] else "it calls nothing"
+    """The messages, one on each line, then a comment."""
+    by = f"{found['performative']} of {found['dialect']}" if found["performative"] else "no call in it"
     about = f"; {by}: {found['size']:,} characters, {found['depth']} deep"
     return [*(line for each in found["messages"] for line in verbatim(each["text"])), painted(about, "dim")]
 
 
-# -- what there is to say against it
+# -- verification
 
 
 def verified(found: Outside) -> Iterator[str]:
-    """That a dialect is sound, and what its author could do better all the same."""
-    signed = found["signature"].among(SIGNED, "and nothing is known of its signature")
-    yield f"{heading(str(found['dialect']))} {painted('is sound', 'green')}, {signed}"
+    """The result of a successful verification, with warnings."""
+    signed = found["signature"].among(SIGNED, "and the state of its signature is unknown")
+    yield f"{heading(str(found['dialect']))} {painted('is valid', 'green')}, {signed}"
     yield f"hash {found['hash']}"
     if tried := found["examples"]:
-        yield f"{counted(int(tried['count']), 'example')} in {whole(tried['file'])}: all as they are written"
+        yield f"{counted(int(tried['count']), 'example')} in {whole(tried['file'])}: all give the expected result"
     yield from _placed(found["warnings"], "warning ")
 
 
 SIGNED = {
     "valid": "and signed by its author",
     "unsigned": "and not signed",
-    "unchecked": "and signed by somebody of whom you have no key",
+    "unchecked": "and signed by an author of whom you have no key",
 }
 
 
@@ -152,12 +152,12 @@ def violations(details: Outside) -> Iterator[str]:
     yield from _placed(details["violations"], "")
     if more := int(details.get("count", 0)) - len(details["violations"]):
         least = "at least " if details["count"] == verification.MOST_COUNTED else ""
-        yield f"and {least}{counted(more, 'violation')} more, which are not shown"
+        yield f"and {least}{counted(more, 'violation')} more, not shown"
     yield from _placed(details.get("warnings"), "warning ")
 
 
 def _placed(found: Outside, what: str) -> Iterator[str]:
-    """FILE:LINE:COLUMN rule message, as compilers say it."""
+    """FILE:LINE:COLUMN RULE: MESSAGE, as compilers write it."""
     for each in found:
         at = f"{each['line']}:{each['column']}" if "line" in each else f"octet {each['offset']}"
         file = each.get("file") or "<text>"
@@ -166,7 +166,7 @@ def _placed(found: Outside, what: str) -> Iterator[str]:
 
 
 def explained(found: Outside) -> Iterator[str]:
-    """A call: what it is filled with, which way it went, what it cost and came to."""
+    """The expansion of a call: parameters, choices, limits and the resulting messages."""
     yield f"{heading(str(found['performative']))} of {found['dialect']}: {expression(found['call'])}"
     yield heading("Parameters")
     for each in found["parameters"]:
@@ -183,14 +183,14 @@ def explained(found: Outside) -> Iterator[str]:
     if refused := found["refused"]:
         yield painted(f"Refused: [{refused['code']}] {flowing(sentence(refused['message']))}", "red")
         return
-    yield heading("Comes to")
+    yield heading("Expands to")
     for each in found["messages"]:
         about = painted(f"{each['size']:,} characters, {each['depth']} deep", "dim")
         yield f"  {hanging(expression(each['text']))}  {about}"
 
 
 FROM = {"keyword": "by its keyword", "nil": "not given, so nil"}
-SECTIONS = {"req": "required", "optional": "optional", "rest": "the rest", "key": "by keyword"}
+SECTIONS = {"req": "required", "optional": "optional", "rest": "rest", "key": "by keyword"}
 
 
 def _choices(choices: Outside) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _choices(choices: Outside) -> Iterator[str]:
 
 
 def compared(found: Outside) -> Iterator[str]:
-    """What is in the other dialect otherwise."""
+    """The differences between two dialects."""
     if found["same"]:
         yield f"The same dialect, {found['a']}  {found['hash']['a']}"
         return
@@ -219,7 +219,7 @@ def compared(found: Outside) -> Iterator[str]:
         if template := each["template"]:
             yield f"    template    {_side(template['a'])} -> {_side(template['b'])}"
     if not (found["clauses"] or found["added"] or found["removed"] or found["changed"]):
-        yield "Only in the order or the spelling of its clauses; but the hash counts, and it is another:"
+        yield "Only the order or the spelling of clauses differs. The hashes differ too:"
     yield from (f"{side} {found['hash'][side]}" for side in "ab")
 
 
@@ -228,11 +228,11 @@ def _side(found: Outside) -> str:
     return f"{text} (line {found['line']}, column {found['column']})"
 
 
-# -- a rehearsal
+# -- replay
 
 
 def replayed(found: Outside) -> Iterator[str]:
-    """Every step and what follows from it; then what everybody knows."""
+    """Every step and its results; then the final state of each agent."""
     for number, step in enumerate(found["steps"], 1):
         yield f"{number:>3}  {_step(step)}"
         yield from (f"     {line}" for line in _results(step))
@@ -266,51 +266,49 @@ def _rest(effect: Outside) -> Outside:
     return effect.without("effect", *(str(name) for name, value in effect.items() if value.is_none or value == ""))
 
 
-# -- keys and whom one trusts
+# -- keys and trust
 
 
 def made(found: Outside) -> list[str]:
-    """A new key: what others are to be given of it."""
+    """A new key, and the command with which others trust it."""
     command = f"bb cbcl trust add {shell_word(found['name'])} {shell_word(found['public_key'])}"
     return [
         f"{column('public key', NAME)}  {found['public_key']}",
         f"{column('fingerprint', NAME)}  {found['fingerprint']}",
         f"{column('secret half', NAME)}  {whole(found['path'])}",
-        f"Others let in what you sign: {whole(command)}",
+        f"Others trust your signatures after: {whole(command)}",
     ]
 
 
 def signed(found: Outside) -> Iterator[str]:
-    """The signed text, and nothing else."""
+    """The signed text only."""
     return verbatim(found["text"])
 
 
 def checked(found: Outside) -> list[str]:
-    by = f"of @{found['author']}" if found["author"] else "that is named"
+    by = f"of @{found['author']}" if found["author"] else "given"
     return [
-        f"The signature is good, by the key {by}  {found['fingerprint']}",
+        f"The signature is valid, by the key {by}  {found['fingerprint']}",
         *_covered(found["covers"]),
         f"hash {found['hash']}",
     ]
 
 
 def _covered(covers: Outside) -> Iterator[str]:
-    """What a signature is about, and what it is not about."""
-    context = ", which may be spoken in any ledger"
+    """The parts that a signature covers, and the parts that it does not cover."""
+    context = ", which is valid in any ledger"
     if covers["what"] == "message":
-        said = f"said by @{covers['author']} in the ledger {covers['ledger']}"
-        context = (
-            f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
-        )
+        origin = f"sent by @{covers['author']} in the ledger {covers['ledger']}"
+        context = f", {origin}" if covers["ledger"] else "; agents treat it as unsigned, because it names no ledger"
     yield f"{column('covered', NAME)}  all of the {covers['what']}{hanging(flowing(context))}"
     yield f"{column('', NAME)}  {hanging(expression(_cut(covers['text'])))}"
-    yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form; layout and comments are no part of it"
+    yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form, without layout and comments"
     for each in covers["outside"]:
         yield f"{column('not covered', NAME)}  {hanging(expression(each))}"
 
 
 def author(found: Outside) -> list[str]:
-    """An author, with the keys that are trusted."""
+    """An author and its trusted keys."""
     by_default = "" if found["is_default"] else ", as you said"
     demand = f"  {found['signed'].among(DEMANDS, '')}{by_default}"
     if not found["keys"]:
@@ -320,13 +318,13 @@ def author(found: Outside) -> list[str]:
 
 
 def _cut(text: Outside) -> Outside:
-    """As much of TEXT as is shown."""
+    """The first characters of TEXT."""
     return text if len(text) <= LONGEST_COVERED else Outside(f"{text[:LONGEST_COVERED].raw()}…")
 
 
 DEMANDS = {
-    "required": "messages must be signed: unsigned ones are not taken",
-    "preferred": "messages should be signed: unsigned ones are taken, and marked",
+    "required": "messages must be signed: unsigned ones are refused",
+    "preferred": "messages should be signed: unsigned ones are accepted and marked",
     "off": "messages need no signature",
 }
 
@@ -334,12 +332,12 @@ DEMANDS = {
 def removed(found: Outside) -> list[str]:
     if found["keys"]:
         return author(found)
-    return [f"{heading(str(found['author']))}  is not trusted any more"]
+    return [f"{heading(str(found['author']))}  is no longer trusted"]
 
 
 def trusted(found: Outside) -> list[str]:
-    nobody = f"Nobody is trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} lets in what an author signs."
-    return [line for each in found["authors"] for line in author(each)] or [nobody]
+    empty = f"No authors are trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} trusts an author's signatures."
+    return [line for each in found["authors"] for line in author(each)] or [empty]
 
 
 def hashed(found: Outside) -> Iterator[str]:
@@ -349,28 +347,28 @@ def hashed(found: Outside) -> Iterator[str]:
 
 
 def policy(found: Outside) -> Iterator[str]:
-    """What is granted, and what each word of it means."""
+    """The settings of the policy, each with its meaning."""
     for name, value in found["policy"].items():
-        said = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
-        meaning = MEANINGS.get((str(name), said), name.among(UNITS, ""))
+        shown = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
+        meaning = MEANINGS.get((str(name), shown), name.among(UNITS, ""))
         changed = painted("  changed", "yellow") if name in found["changed"] else ""
-        row = f"{column(str(name).replace('_', '-'), 19)} {column(said, 10)} {painted(meaning, 'dim')}{changed}"
+        row = f"{column(str(name).replace('_', '-'), 19)} {column(shown, 10)} {painted(meaning, 'dim')}{changed}"
         yield row.rstrip()
 
 
 MEANINGS: dict[tuple[str, str], str] = {
-    ("unsigned", "local"): "what you define yourself needs no signature, what others send does",
-    ("unsigned", "never"): "every definition has to be signed",
+    ("unsigned", "local"): "your own definitions need no signature, those of others do",
+    ("unsigned", "never"): "every definition must be signed",
     ("unsigned", "anyone"): "definitions need no signature, unless their author has a key here",
-    ("define", "trusted"): "only authors with a key here may define dialects, besides you",
+    ("define", "trusted"): "only you and authors with a key here may define dialects",
     ("define", "anyone"): "anyone may define dialects",
-    ("relay", "on"): "messages for somebody else are passed on",
-    ("relay", "off"): "messages for somebody else are refused",
+    ("relay", "on"): "messages for other recipients are forwarded",
+    ("relay", "off"): "messages for other recipients are refused",
 }
 UNITS = {
-    "max_depth": "lists within lists, in what is read and what a call comes to",
+    "max_depth": "levels of nested lists, in a text and in an expansion",
     "max_size": "octets of one message",
-    "max_expansion_size": "characters that a call may come to",
+    "max_expansion_size": "characters of an expansion",
     "max_verify_time": "milliseconds that verifying a dialect may take",
 }
 

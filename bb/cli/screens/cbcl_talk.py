@@ -1,4 +1,4 @@
-"""Dialects of a repository, and what its agents say to each other in CBCL, as a person reads them."""
+"""Text screens for the dialects of a repository and the CBCL messages of its agents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-LABEL = 14  # columns for the name of what follows
+LABEL = 14  # columns for a label
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     return paint.laid_out(FORMS[command](data))
 
 
@@ -23,30 +23,30 @@ def of(command: str, data: Outside) -> Iterable[str]:
 
 
 def listed(found: Outside) -> Iterator[str]:
-    """The dialects that are spoken here, one in a line."""
+    """The installed dialects."""
     rows = found["dialects"]
     if not rows:
-        yield f"No dialects but the core. {whole('`bb cbcl dialect install FILE`')} installs one."
+        yield f"No dialects are installed besides the core. {whole('`bb cbcl dialect install FILE`')} installs one."
     wide = max((paint.occupied(str(row["dialect"])) for row in rows), default=0)
     for row in rows:
-        odd = "" if row["usable"] else f"  {painted('not spoken here', 'red')}"
-        about = f"{row['author'] or 'nobody'}, {row['signature']}, by {row['installed_by']}"
+        odd = "" if row["usable"] else f"  {painted('not usable here', 'red')}"
+        about = f"{row['author'] or 'no author'}, {row['signature']}, by {row['installed_by']}"
         yield f"{column(str(row['dialect']), wide)}  {about}, {row['installed_at']}{odd}"
         yield f"  adds {flowing(names(row['adds']) or 'nothing')}"
         yield from _doubts(row)
 
 
 def _doubts(row: Outside) -> Iterator[str]:
-    """Why a dialect is not spoken here, and what else has its name."""
+    """Why a dialect is not usable here, and other dialects of the same name."""
     if row["why_not"]:
         yield f"  {flowing(sentence(row['why_not']))}"
     for event in row["conflicts"]:
         shown = whole(f"`bb ledger show {shell_word(event)}`")
-        yield f"  {painted('conflict', 'yellow')}  {shown} has another of that name: --replace settles it"
+        yield f"  {painted('conflict', 'yellow')}  {shown} shows another dialect of that name: --replace resolves it"
 
 
 def dialect(found: Outside) -> Iterator[str]:
-    """One dialect: who, whence, what it says, what became of it."""
+    """One dialect: author, hash, history and text."""
     yield heading(str(found["dialect"]))
     yield f"{column('author', LABEL)}{found['author'] or 'not named'}, {found['signature']}"
     yield f"{column('hash', LABEL)}{whole(found['hash'])}"
@@ -63,47 +63,47 @@ def dialect(found: Outside) -> Iterator[str]:
 def installed(found: Outside) -> Iterator[str]:
     added = ", ".join(str(each["name"]) for each in found["definition"]["performatives"]) or "nothing"
     if not found["changed"]:
-        yield f"{whole(found['dialect'])} is installed already."
+        yield f"{whole(found['dialect'])} is already installed."
         return
-    yield f"{whole(found['dialect'])} is spoken here now; it adds {flowing(added)}"
+    yield f"Installed {whole(found['dialect'])}; it adds {flowing(added)}"
     yield f"  {found['author'] or ''}, {found['signature']}  [{whole(found['event_id'])}]"
 
 
 def removed(found: Outside) -> Iterator[str]:
-    yield f"{whole(found['dialect'])} is spoken here no more."
+    yield f"Removed {whole(found['dialect'])}."
 
 
 # -- talk
 
 
 def sent(found: Outside) -> Iterator[str]:
-    """What was heard before, then the message that was sent; or, where it went to nobody, what it did."""
+    """The messages processed before, then the message sent and its effects."""
     for each in found["heard"]:
         yield from _heard(each)
     if found["to"]:
-        yield f"Sent to {names(found['to'])}  [{whole(found['event_id'])}], known as {whole(found['id'])}"
+        yield f"Sent to {names(found['to'])}  [{whole(found['event_id'])}], message id {whole(found['id'])}"
     for each in found["effects"]:
         if each["effect"] == "installed":
-            yield f"{whole(each['dialect'])} is spoken here now."
+            yield f"Installed {whole(each['dialect'])}."
         elif each["effect"] in SETTLED:
             yield f"  {each['effect'].among(SETTLED, '')} {whole(each['id'])}: {each['how']}"
 
     if found["settles_nothing"]:
         where = whole("`bb cbcl pending`")
-        yield f"  {painted('it settles nothing', 'yellow')}: it names no open question; {where} shows them"
+        yield f"  {painted('it closes no question', 'yellow')}: it names no open one; {where} shows them"
 
 
-SETTLED = {"discharged": "you owe no answer any more to", "settled": "you wait no more for an answer to"}
+SETTLED = {"discharged": "you no longer owe an answer to", "settled": "you no longer wait for an answer to"}
 
 
 def heard(found: Outside) -> Iterator[str]:
-    """What was heard, message by message, with what was answered."""
+    """The processed messages, each with its replies."""
     if not found["heard"]:
-        yield "Nothing to hear."
+        yield "No new messages."
     for each in found["heard"]:
         yield from _heard(each)
     if found["left"]:
-        yield f"{found['left']} more to hear."
+        yield f"{found['left']} more to process."
 
 
 def _heard(each: Outside) -> Iterator[str]:
@@ -112,15 +112,15 @@ def _heard(each: Outside) -> Iterator[str]:
     if each["status"] == "error":
         yield f"  {painted('refused', 'red')}  {each['code']}: {hanging(flowing(sentence(each['message'])))}"
     elif each["status"] == "duplicate":
-        yield "  heard before"
-    yield from (f"  which is  {hanging(expression(text))}" for text in each["comes_to"])
+        yield "  already processed"
+    yield from (f"  expands to  {hanging(expression(text))}" for text in each["comes_to"])
     yield from (f"  answered  {hanging(expression(text))}" for text in each["replies"])
-    yield from (f"  passed on to {one['to']}: {expression(one['text'])}" for one in each["passed_on"])
+    yield from (f"  forwarded to {one['to']}: {expression(one['text'])}" for one in each["passed_on"])
     yield from (f"  {painted('not sent', 'red')}  to {one}: not in service here" for one in each["unsent"])
 
 
 def pending(found: Outside) -> Iterator[str]:
-    """Whose answers are waited for, and to whom some are owed."""
+    """The answers that an agent waits for, and those that it owes."""
     agent = str(found["agent_id"])
     for title, whose, rows in (
         (f"{agent} waits for", "to", found["expects"]),
@@ -131,7 +131,7 @@ def pending(found: Outside) -> Iterator[str]:
         yield from ([] if rows else ["  nothing"])
     if found["unheard"]:
         unheard = counted(int(found["unheard"]), "message")
-        yield f"{unheard} not heard yet; {whole('`bb cbcl hear`')} hears what has come."
+        yield f"{unheard} not processed yet; {whole('`bb cbcl hear`')} processes new messages."
 
 
 def _open(each: Outside, whose: str) -> str:
@@ -144,9 +144,9 @@ def _open(each: Outside, whose: str) -> str:
 
 
 def beliefs(found: Outside) -> Iterator[str]:
-    """Who says what."""
+    """The statements that an agent has received, with their authors."""
     if not found["beliefs"]:
-        yield f"{found['agent_id']} was told nothing yet."
+        yield f"{found['agent_id']} has received no statements yet."
     for each in found["beliefs"]:
         proved = proofs.behind(each["verified"])
         yield f"{each['who']} says {hanging(expression(each['text']))}  [{whole(each['event_id'])}]{proved}"
@@ -158,12 +158,12 @@ def conversations(found: Outside) -> Iterator[str]:
         for each in found["messages"]:
             proved = proofs.behind(each["verified"])
             yield f"{each['at']}  {each['from']}: {hanging(expression(each['text']))}{proved}"
-        yield from ([] if found["messages"] else ["Nothing was said there."])
+        yield from ([] if found["messages"] else ["No messages in this thread."])
         return
     for each in found["conversations"]:
         said = f": {each['last']['from']}: {hanging(expression(each['last']['text']))}" if each["last"] else ""
         yield f"{each['at']}  {each['thread']}, {counted(int(each['messages']), 'message')}{said}"
-    yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread begins one."])
+    yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread starts one."])
 
 
 FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {

@@ -1,6 +1,6 @@
-"""Groups, their actors, what is said in them, and the daemon, as a person reads them.
+"""Text screens for groups, actors, their messages, and the daemon.
 
-What stands in a message comes from whoever wrote it, of whatever type: nothing here takes it for anything.
+Message data comes from other programs and may have any JSON type. No screen relies on its type.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-LABEL = 12  # columns for the name of what follows
+LABEL = 12  # columns for a label
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     return paint.laid_out(FORMS.get(command, paint.plain)(data))
 
 
@@ -27,10 +27,10 @@ def of(command: str, data: Outside) -> Iterable[str]:
 
 
 def groups(found: Outside) -> list[str]:
-    """The groups there are."""
+    """The list of groups."""
     rows = found["groups"]
     if not rows:
-        return [f"No groups to show. {whole('`bb group attach .`')} makes one of the directory you are in."]
+        return [f"No groups to show. {whole('`bb group attach .`')} creates one for the current directory."]
     wide = max(paint.occupied(whole(row["group_id"])) for row in rows)
     return [f"{column(whole(row['group_id']), wide)}  {_state(row)}  {_title(row)}" for row in rows]
 
@@ -40,12 +40,12 @@ def _state(row: Outside) -> str:
 
 
 def _title(row: Outside) -> str:
-    """What a group is called, and where it is."""
+    """The title of a group and its path."""
     return f"{flowing(str(row['title']))}  {whole(row['path'])}".rstrip()
 
 
 def group(found: Outside) -> list[str]:
-    """All there is to say of a group."""
+    """The details of one group."""
     shown = found["group"]
     lines = [f"{heading(flowing(str(shown['title'])))}  {whole(shown['group_id'])}  {_state(shown)}"]
     lines += block(shown["topic"] or "", "  ")
@@ -78,7 +78,7 @@ def attached(found: Outside) -> list[str]:
 
 
 def created(found: Outside) -> list[str]:
-    return [f"Made {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
+    return [f"Created {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
 
 
 def updated(found: Outside) -> list[str]:
@@ -86,33 +86,34 @@ def updated(found: Outside) -> list[str]:
 
 
 def started(found: Outside) -> list[str]:
-    """Which actors of a group were started, or stopped."""
+    """The actors of a group that were started or stopped."""
     verb = "Started" if "started" in found else "Stopped"
     whom = found["started"] if "started" in found else found.get("stopped")
     return [f"{verb} {names(whom)}" if whom else "The group has no actors"]
 
 
 def previewed(found: Outside) -> list[str]:
-    """What an import would change."""
+    """The changes that an import would make."""
     diff = found["diff"]
     settings = [f"  {name}  {each['to']} (now {each['from']})" for name, each in diff["settings_changed"].items()]
     prompts = [name for name, each in diff["prompts_changed"].items() if each["changed"]]
-    lines = _told("Would join", diff["actors_add"]) + _told("Would change", diff["actors_update"])
-    lines += _told("Would leave", diff["actors_remove"]) + _told("Other prompts", Outside(prompts)) + settings
-    return lines or ["Nothing would change: the group is as the template says."]
+    lines = _listed("Would add", diff["actors_add"]) + _listed("Would change", diff["actors_update"])
+    lines += _listed("Would remove", diff["actors_remove"]) + _listed("Would change prompts", Outside(prompts))
+    return [*lines, *settings] or ["Nothing would change: the group already matches the template."]
 
 
 def imported(found: Outside) -> list[str]:
-    """What an import has changed."""
-    prompts = [f"{name} ({path or 'the built-in one'})" for name, path in found["prompt_paths"].items()]
-    lines = _told("Joined", found["added"]) + _told("Changed", found["updated"]) + _told("Left", found["removed"])
+    """The changes that an import made."""
+    prompts = [f"{name} ({path or 'built-in'})" for name, path in found["prompt_paths"].items()]
+    lines = _listed("Added", found["added"]) + _listed("Changed", found["updated"])
+    lines += _listed("Removed", found["removed"])
     lines += [f"Prompts: {', '.join(prompts)}"] if prompts else []
     lines += _named(found["settings_patch"])
-    return lines or ["Nothing has changed: the group is as the template says."]
+    return lines or ["Nothing changed: the group already matches the template."]
 
 
-def _told(what: str, whom: Outside) -> list[str]:
-    return [f"{what}: {names(whom)}"] if whom else []
+def _listed(label: str, values: Outside) -> list[str]:
+    return [f"{label}: {names(values)}"] if values else []
 
 
 # -- actors
@@ -123,7 +124,7 @@ def actors(found: Outside) -> list[str]:
 
 
 def actor_rows(rows: Outside) -> list[str]:
-    """Who is in a group, one line each."""
+    """The actors of a group, one line each."""
     if not rows:
         return [f"No actors to show. {whole('`bb actor add ID --runtime claude`')} adds one."]
     wide = max(paint.occupied(str(row["id"])) for row in rows)
@@ -138,10 +139,10 @@ def _actor(row: Outside) -> str:
 
 
 def _rest(row: Outside) -> str:
-    """Why somebody does not run."""
+    """Why an actor does not run."""
     how = row.get("exited")
     if not how.is_mapping:
-        return "stands still" if row["enabled"] else "disabled"
+        return "stopped" if row["enabled"] else "disabled"
     exact: Any = how.raw()
     end = sentence(live_daemon.how_it_ended(exact))
     return f"{paint.painted('ended by itself', 'red')} with {end} at {paint.minute(how.get('ts', '-'))}"
@@ -152,7 +153,7 @@ def actor(found: Outside) -> list[str]:
 
 
 def tail(found: Outside) -> list[str]:
-    """What a terminal showed, and nothing around it."""
+    """The text of an actor's terminal, unchanged."""
     return page(found["text"])
 
 
@@ -160,24 +161,24 @@ def tail(found: Outside) -> list[str]:
 
 
 def messages(found: Outside) -> list[str]:
-    """What there is to read, and how to say that it has been read."""
+    """The unread messages, and the command that marks them as read."""
     if not found["messages"]:
-        return ["Nothing to read."]
+        return ["No messages to read."]
     lines = [line for each in found["messages"] for line in message(each)]
     last = whole(f"bb chat mark-read {shell_word(found['messages'][-1]['id'])}")
     return [*lines, f"-> {last}"]
 
 
 def history(found: Outside) -> list[str]:
-    """What was said, newest first."""
+    """Past messages, newest first."""
     lines = [line for each in found["messages"] for line in message(each)]
     oldest = shell_word(found["messages"][-1]["id"]) if found["messages"] else ""
     more = [f"-> {whole(f'bb chat history --before-event-id {oldest}')}"] if found["has_more"] else []
-    return [*lines, *more] or ["Nothing was said."]
+    return [*lines, *more] or ["No messages."]
 
 
 def message(event: Outside) -> list[str]:
-    """A message, or a notification, with all that it says."""
+    """A message or a notification in full."""
     data = event["data"]
     body = data.get("text") or data.get("message") or Outside("")
     title = f": {flowing(data['title'])}" if data.get("title") else ""
@@ -186,14 +187,14 @@ def message(event: Outside) -> list[str]:
     head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += block(body, "    ")
-    # What the terminal of the actor whom a notice is about showed last.
+    # A notice about an actor carries the last lines of that actor's terminal.
     lines += block(data.get("context").get("terminal_tail") or "", "    ")
     attached = data.get("attachments")
     return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
 
 
 def _doubt(event: Outside) -> str:
-    """That an event is in the person's name, and the person has not signed it."""
+    """A note on an event that carries the person's name without the person's signature."""
     return " (unverified)" if event.get("signature") else ""
 
 
@@ -224,18 +225,18 @@ def sent(found: Outside) -> list[str]:
 
 
 def reacted(found: Outside) -> list[str]:
-    return [f"Noted  [{whole(found['event']['id'])}]"]
+    return [f"Reaction recorded  [{whole(found['event']['id'])}]"]
 
 
 def _attended(command: str, found: Outside) -> Iterable[str]:
-    """What COMMAND answers where it is C2A's."""
-    from bb.cli.screens import attention_acts  # noqa: PLC0415  (few say things so)
+    """The C2A form of COMMAND's answer."""
+    from bb.cli.screens import attention_acts  # noqa: PLC0415  (rarely needed)
 
     return attention_acts.FORMS[command](found)
 
 
 def delivered(found: Outside) -> list[str]:
-    how = "to be typed it as soon as possible" if found["delivery_state"] == "claimed" else "typed before"
+    how = "will be typed as soon as possible" if found["delivery_state"] == "claimed" else "already typed"
     return [f"{names(found['actor_ids'])}: {how}"]
 
 
@@ -245,7 +246,7 @@ def crossed(found: Outside) -> list[str]:
 
 
 def acknowledged(found: Outside) -> list[str]:
-    return ["It was acknowledged already" if found["already"] else "Acknowledged"]
+    return ["Already acknowledged" if found["already"] else "Acknowledged"]
 
 
 def marked(found: Outside) -> list[str]:
@@ -279,7 +280,7 @@ def fetched(found: Outside) -> list[str]:
 
 
 def daemon(found: Outside) -> list[str]:
-    """Whether one runs, and what runs in it."""
+    """Whether a daemon runs, its groups and its actors."""
     home = whole(found["home"])
     if not found["running"]:
         return [f"No daemon is running for {home}. {whole('`bb daemon start`')} starts one."]
@@ -292,7 +293,7 @@ def daemon(found: Outside) -> list[str]:
     rows = [f"  {whole(row['group_id'])}  {_state(row)}  {_title(row)}" for row in found["groups"]]
     lines += ["", heading("Groups"), *(rows or ["  none"])]
     at_work = [f"  {row['actor_id']}  {row['runner']}, in {row['group_id']}" for row in found["actors"]]
-    return [*lines, "", heading("Actors that run"), *(at_work or ["  none"])]
+    return [*lines, "", heading("Running actors"), *(at_work or ["  none"])]
 
 
 def _running(found: Outside) -> str:
@@ -307,7 +308,7 @@ WHERE = (("listens at", "endpoint"), ("home", "home"), ("log", "log"))
 
 
 def daemon_started(found: Outside) -> list[str]:
-    before = "" if found["started"] else "It was running already. "
+    before = "" if found["started"] else "Already running. "
     return [before + _running(found), *_where(found), *_warning(found)]
 
 
@@ -316,7 +317,7 @@ def _warning(found: Outside) -> list[str]:
         return []
     return [
         f"WARNING: {sentence(found['warning'])}",
-        f"-> {whole('bb daemon stop')}, and start it without {whole('--allow-anonymous-tcp')}",
+        f"-> run {whole('bb daemon stop')}, then start it again without {whole('--allow-anonymous-tcp')}",
     ]
 
 
@@ -324,12 +325,12 @@ def daemon_stopped(found: Outside) -> list[str]:
     if not found["stopped"]:
         return [f"No daemon was running for {whole(found['home'])}."]
     ended = ", ".join(str(row["actor_id"]) for row in found["actors"])
-    return [f"The daemon has ended (process {found['pid']})" + (f", and with it {ended}" if ended else "")]
+    return [f"The daemon has stopped (process {found['pid']})" + (f", with its actors {ended}" if ended else "")]
 
 
 def log(found: Outside) -> list[str]:
     written = [line for each in found["lines"] for line in page(each)]
-    return written or [f"Nothing has been written to {whole(found['log'])}."]
+    return written or [f"The log is empty: {whole(found['log'])}."]
 
 
 FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
@@ -338,15 +339,15 @@ FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "group attach": attached,
     "group create": created,
     "group update": updated,
-    "group delete": lambda found: [f"{whole(found['group_id'])} is a group no more"],
-    "group use": lambda found: [f"The group works in {whole(found['active_scope_key'])}"],
-    "group detach-scope": lambda found: [f"The directory has left {whole(found['group_id'])}"],
+    "group delete": lambda found: [f"Deleted the group {whole(found['group_id'])}"],
+    "group use": lambda found: [f"The group now works in {whole(found['active_scope_key'])}"],
+    "group detach-scope": lambda found: [f"Removed the directory from {whole(found['group_id'])}"],
     "group set-state": lambda found: [f"{whole(found['group_id'])} is {paint.state(found['state'])}"],
     "group settings": settings,
     "group template-export": lambda found: page(found["template"]),
     "group template-preview": previewed,
     "group template-import": imported,
-    "group create-from-template": lambda found: [f"Made {whole(found['group_id'])}, as the template says"],
+    "group create-from-template": lambda found: [f"Created {whole(found['group_id'])} from the template"],
     "group start": started,
     "group stop": started,
     "actor list": actors,
@@ -355,9 +356,9 @@ FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "actor start": actor,
     "actor stop": actor,
     "actor restart": actor,
-    "actor remove": lambda found: [f"{found['actor_id']} has left the group"],
+    "actor remove": lambda found: [f"Removed {found['actor_id']} from the group"],
     "actor tail": tail,
-    "actor clear": lambda found: [f"What {found['actor_id']} has shown is forgotten"],
+    "actor clear": lambda found: [f"Cleared the stored output of {found['actor_id']}"],
     "actor resize": lambda found: [f"{found['actor_id']}: {found['cols']} columns, {found['rows']} rows"],
     "chat inbox": messages,
     "chat history": history,

@@ -1,37 +1,37 @@
-"""Sentences that bb has put together, and that end in somebody's own words: where those begin.
+"""Split a sentence of bb from the user text at its end.
 
-An op tells what happened in one sentence, for programs and people alike. A screen shows its end in quotation marks, so
-it has to know where the end begins: behind the first colon, and nothing of ours follows.
+An op describes an event in one sentence, and the sentence may end with text that an agent wrote. Screens show that text
+in quotation marks. It begins after the first colon and runs to the end of the sentence.
 """
 
 from __future__ import annotations
 
 from bb.kernel.outside import Outside, sentence
 
-ROLE = "started as "  # what follows is a role: a name, for people
+ROLE = "started as "  # a role follows; a screen shows it as a name, not as a quotation
 
 
 def problem(each: Outside) -> tuple[str, Outside]:
-    """What is the matter, in our words, and then in somebody's own, if there are any: then a message is at hand."""
-    told, has_words, said = each["text"].parted(": ")
-    if "message_id" in each and has_words:
-        return f"{sentence(told)}: ", said
+    """A problem: our words, then the text of the message that it is about, if any."""
+    ours, colon, theirs = each["text"].parted(": ")
+    if "message_id" in each and colon:
+        return f"{sentence(ours)}: ", theirs
     return sentence(each["text"]), Outside("")
 
 
 def happening(each: Outside) -> tuple[str, Outside]:
-    """What has happened, in our words, and then in somebody's own. That it is unverified is ours to say."""
-    told = each["text"]
+    """An entry of the timeline: our words, including a leading "unverified", then the user text."""
+    text = each["text"]
     if each.get("signature"):
-        doubt, has_doubt, rest = told.parted(": ")
-        ours, said = _happening(rest if has_doubt else told)
-        return f"{sentence(doubt)}: {ours}" if has_doubt else ours, said
-    return _happening(told)
+        doubt, has_doubt, rest = text.parted(": ")
+        ours, theirs = _happening(rest if has_doubt else text)
+        return f"{sentence(doubt)}: {ours}" if has_doubt else ours, theirs
+    return _happening(text)
 
 
-def _happening(told: Outside) -> tuple[str, Outside]:
-    beginning, is_role, role = told.parted(ROLE)
+def _happening(text: Outside) -> tuple[str, Outside]:
+    beginning, is_role, role = text.parted(ROLE)
     if is_role and beginning == "":
         return f"{ROLE}{role}", Outside("")
-    before, has_words, said = told.parted(": ")
-    return (f"{sentence(before)}: ", said) if has_words else (sentence(told), Outside(""))
+    ours, colon, theirs = text.parted(": ")
+    return (f"{sentence(ours)}: ", theirs) if colon else (sentence(text), Outside(""))

@@ -1,4 +1,4 @@
-"""What guards say, as a person reads it: `bb check`, the hooks of git and of editors; and what hosts are told of us."""
+"""Text screens for `bb check`, the hooks of git and editors, and the configuration of MCP hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND."""
+    """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
@@ -27,13 +27,13 @@ def in_the_way(found: Outside) -> list[str]:
 
 
 def owned(path: Outside, who: Outside) -> str:
-    """A path and who holds it."""
+    """A path, its verdict and its holders."""
     holders = "; ".join(holds(each, who) for each in path["held_by"])
     return f"{path['verdict']:<6}  {path['path']}{'  ' + holders if holders else ''}"
 
 
 def holds(each: Outside, who: Outside) -> str:
-    """Who holds what; of what is frozen, why."""
+    """A reservation and its holder; for a freeze, its author and reason."""
     if each.get("frozen"):
         why = f" ({quotation(each['why'])})" if each["why"] else ""
         return f"{each['agent_id']} has frozen {each['scope']}{why}"
@@ -41,24 +41,20 @@ def holds(each: Outside, who: Outside) -> str:
 
 
 def unjudged(found: Outside) -> list[str]:
-    """What a person must know who is not stopped."""
+    """A warning if the check could not run."""
     if error := found["not_judged"]:
-        return [f"Warning: this commit was not judged: [{error['code']}] {sentence(error['message'])}"]
+        return [f"Warning: this commit was not checked: [{error['code']}] {sentence(error['message'])}"]
     return []
 
 
 def overridden(found: Outside) -> list[str]:
     made = found["override"]
-    return (
-        [f"Went ahead all the same, which is recorded: {quotation(made['reason'])}  [{made['event_id']}]"]
-        if made
-        else []
-    )
+    return [f"Check overridden and recorded: {quotation(made['reason'])}  [{made['event_id']}]"] if made else []
 
 
 def counted(found: Outside) -> list[str]:
     if not found["is_managed"]:
-        return ["There is no ledger here, so everything is free."]
+        return ["This repository has no ledger, so all paths are free."]
     if found["not_judged"]:
         return []
     held = sum(path["verdict"] == "held" for path in found["paths"])
@@ -70,20 +66,20 @@ def counted(found: Outside) -> list[str]:
 
 
 def asked_by_git(found: Outside) -> list[str]:
-    """What a hook says: nothing, where nothing is the matter."""
+    """The output of the pre-commit hook: empty if there is no finding."""
     lines = [*unjudged(found), *in_the_way(found), *overridden(found)]
-    return lines if found["agent_id"] or not lines else [*lines, "bb: you are not stopped, only told."]
+    return lines if found["agent_id"] or not lines else [*lines, "bb: this is only a warning; the commit continues."]
 
 
 def signed(found: Outside) -> list[str]:
-    return [f"bb: no trailer in the message: {sentence(found['because'])}"] if found["because"] else []
+    return [f"bb: no trailer added to the message: {sentence(found['because'])}"] if found["because"] else []
 
 
 def hooks(found: Outside) -> list[str]:
-    """The hooks in git; and, where that was asked, the editors that call bb."""
+    """The hooks in git and, if requested, the editors that call bb."""
     if "folder" not in found:
         return wired(found)
-    doing = "Hooks in" if found.get("is_done", True) else "Would do in"
+    doing = "Hooks in" if found.get("is_done", True) else "Would change in"
     lines = [f"{doing} {found['folder']}"]
     for hook in found["hooks"]:
         kept = f"  runs {hook['kept']} first" if hook.get("kept") else ""
@@ -93,7 +89,7 @@ def hooks(found: Outside) -> list[str]:
 
 
 def wired(found: Outside) -> list[str]:
-    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "unchanged"
     commands = [f"  {name:<16}  {sentence(command)}" for name, command in found.get("commands", {}).items()]
     return [f"{found['path']}: {how}", *commands, *([sentence(found["note"])] if commands else [])]
 
@@ -106,9 +102,9 @@ def wirings(found: Outside) -> list[str]:
 
 
 def hosted(found: Outside) -> list[str]:
-    """What the configuration of an MCP host has now."""
-    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
-    exact = json_text.dumps(found["entry"].raw())  # to be copied, so as a configuration has it
+    """The entry for bb in the configuration of an MCP host."""
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "unchanged"
+    exact = json_text.dumps(found["entry"].raw())  # shown as JSON, so that it can be copied into a configuration
     entry = [f"  bb  {harmless(exact)}", sentence(found["note"])] if found["entry"] else []
     return [f"{found['path']}: {how}", *entry]
 

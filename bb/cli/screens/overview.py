@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     return paint.laid_out(FORMS[command](data))
 
 
 def status(shown: Outside) -> list[str]:
-    """One screen: agents by liveness, what they hold, what waits to be accepted, who collides."""
+    """One screen: agents by liveness, reservations, messages to accept, incursions and queues."""
     now = clock.parse_or(str(shown["at"]), 0)
     head = [paint.heading(f"{shown['repository']}, {shown['at']}")]
     if shown["is_damaged"]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
-        head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
+        head.append(paint.painted(f"All agents are {orders.since(pause)}.", "yellow"))
     if pinned := shown.get("stale_minutes", {}).get("pinned"):
-        head.append(paint.painted(f"Agents count as stale after {pinned} minutes, in every clone.", "dim"))
+        head.append(paint.painted(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
     held, unacked = list(shown["reservations"]), list(shown["unacked"])
-    if paint.height():  # what does not fit on the screen should be what is least urgent
+    if paint.height():  # rows that do not fit on the screen are the least urgent ones
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
-        _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "nobody has registered"),
+        _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "no registered agents"),
         _section("Held", [_held(each) for each in held], "bb agent status"),
         _section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
     ]
@@ -53,7 +53,7 @@ def status(shown: Outside) -> list[str]:
 
 
 def _synced(sync: Outside, now: int) -> str:
-    """When the remote was last met, what it lacks, and what went wrong."""
+    """The time of the last sync, the number of unpublished events, and the last error."""
     when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
     wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
@@ -61,7 +61,7 @@ def _synced(sync: Outside, now: int) -> str:
 
 
 def problems(found: Outside) -> list[str]:
-    """What needs a person, oldest first, each with its next step."""
+    """The problems that need a person, oldest first, each with its next step."""
     if not found:
         return ["Nothing needs you."]
     lines = []
@@ -77,9 +77,9 @@ def problems(found: Outside) -> list[str]:
 
 
 def timeline(told: Outside) -> list[str]:
-    """One line for each thing that happened, oldest first, day by day."""
+    """One line for each event, oldest first, day by day."""
     if not told:
-        return ["Nothing to tell."]
+        return ["No events."]
     lines, day, wide = [], "", max(paint.occupied(str(each["by"])) for each in told)
     for each in told:
         if each["at"][:10] != day:
@@ -92,7 +92,7 @@ def timeline(told: Outside) -> list[str]:
 
 
 def sessions(shown: Outside) -> list[str]:
-    """The beads in hand, epic by epic."""
+    """The beads being worked on, grouped by epic."""
     lines = []
     for group in shown["feed"]:
         epic = group["epic"]
@@ -116,7 +116,7 @@ def session(shown: Outside) -> list[str]:
     lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
     if shown["contested"]:
         scopes = ", ".join(map(whole, shown["contested"]))
-        lines.append(f"  {paint.state('contested')}: {scopes}; what stands was reserved in another clone")
+        lines.append(f"  {paint.state('contested')}: {scopes}; a reservation in another clone takes precedence")
     if not shown["conversation"]:
         return [*lines, "  No activity or messages yet for this task."]
     for row in shown["conversation"]:
@@ -132,10 +132,12 @@ def session(shown: Outside) -> list[str]:
 
 
 def resume(shown: Outside) -> list[str]:
-    """All an agent needs to go on, in few words."""
+    """A short summary with which an agent can resume its work."""
     lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
     if pause := shown.get("paused"):
-        lines.append(f"You are {orders.since(pause)}. Change nothing; you may read, answer, hand over and give back.")
+        lines.append(
+            f"You are {orders.since(pause)}. Do not change files; you may read, answer, hand over and release."
+        )
     for each in shown["holds"]:
         over = ", EXPIRED" if each.get("is_expired") else ""
         lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
@@ -160,7 +162,7 @@ def resume(shown: Outside) -> list[str]:
 
 
 def agents(listed: Outside) -> list[str]:
-    """Who is registered."""
+    """The registered agents."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
     wide = max(paint.occupied(str(agent["agent_id"])) for agent in listed)
@@ -176,7 +178,7 @@ def _seen(agent: Outside) -> str:
 
 
 def holdings(found: Outside) -> list[str]:
-    """What is held, and how much there is of everything."""
+    """Counts, then the reservations and the messages to accept."""
     summary = found["summary"]
     first = (
         f"{summary['active']} held, {summary['released']} released, {summary['expired']} expired, "
@@ -207,12 +209,12 @@ def inbox(messages: Outside) -> list[str]:
 
 
 def letters(messages: Outside) -> list[str]:
-    """Messages with all that they say."""
+    """Messages in full."""
     return [line for each in messages for line in letter(each)]
 
 
 def letter(message: Outside) -> list[str]:
-    """One message with all that it says."""
+    """One message in full."""
     bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
     about = f"  {message['created_at']}{bead}"
     return [_headline(message), about, *block(message["body"], "  ")]
@@ -226,24 +228,24 @@ def _headline(message: Outside) -> str:
 
 
 def _doubt(each: Outside) -> str:
-    """What stands behind the person's name, where the person has not signed what is said in it."""
+    """A note after the person's name on data without the person's signature."""
     return " (unverified)" if each.get("signature") else ""
 
 
 def _doubted(message: Outside) -> str:
-    """That a message is in the person's name, and the person has not signed it."""
+    """A note on a message that carries the person's name without the person's signature."""
     return ", unverified," if "signature" in message else ""
 
 
 def _proved(found: Outside) -> str:
-    from bb.cli.screens import proofs  # noqa: PLC0415  (most mail is not in CBCL)
+    from bb.cli.screens import proofs  # noqa: PLC0415  (only mail in CBCL needs it)
 
     text = proofs.said(found)
     return f", {text}" if text else ""
 
 
 def protocol_event(event: Outside) -> list[str]:
-    """One protocol event with all that it says."""
+    """One protocol event in full."""
     to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
     who = f"{event['from_agent']}{_doubt(event)}{to}{scope}, {event['state']}"
@@ -253,14 +255,14 @@ def protocol_event(event: Outside) -> list[str]:
 
 
 def _member(name: Outside, value: Outside) -> list[str]:
-    """What a payload has under a NAME: the sender wrote it."""
+    """One member of a payload. The sender wrote it, so it is quoted."""
     if value.is_text and (len(value) > LONGEST_QUOTATION or len(value.lines()) > 1):
         return [f"  {name}:", *block(value, "    ")]
     return [f"  {name}: {flowing(value)}"]
 
 
 def _discovered(event: Outside) -> list[str]:
-    """What was found to be touched."""
+    """The paths that were found changed."""
     more = int(event["count"]) - len(event["paths"])
     left_out = [f"… and {more} more"] if more > 0 else []
     commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
@@ -279,7 +281,7 @@ def _resolution(event: Outside) -> list[str]:
 
 
 def incursions(events: Outside) -> list[str]:
-    """INCURSIONs, each with who did what where and what became of it."""
+    """INCURSIONs, each with its agents, scope and resolution."""
     lines = []
     for event in events:
         by = f" by {event['resolution']['by']}" if event["resolution"] else ""
@@ -291,7 +293,7 @@ def incursions(events: Outside) -> list[str]:
 
 
 def protocol_events(events: Outside) -> list[str]:
-    """Protocol events, each with what it is about."""
+    """Protocol events, each with its subject."""
     lines = []
     for event in events:
         payload = event["payload"]
@@ -309,7 +311,7 @@ def _section(title: str, rows: list[str], more: str, otherwise: str = "nothing")
 
 
 def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
-    """HEAD and SECTIONS, shortened where the terminal has too few lines for them."""
+    """HEAD and SECTIONS, shortened to the height of the terminal."""
     gap, kept = [""], [len(rows) for _, rows, _ in sections]
     if height := paint.height():
         room = height - 1 - paint.lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
@@ -324,10 +326,10 @@ def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
 
 
 def _shared_out(sections: list[list[str]], room: int) -> list[int]:
-    """How many rows of each of SECTIONS have ROOM: one more for each in turn, as long as there is any."""
+    """The number of rows of each section that fit into ROOM lines. Sections get one more row each in turn."""
     heights = [[paint.lines_taken([row]) for row in rows] for rows in sections]
     kept = [0] * len(sections)
-    room -= len(sections)  # each says in a line how many are left out; the last row takes that line's place
+    room -= len(sections)  # one line each for the number of omitted rows; the last row takes that line's place
     grew = True
     while grew:
         grew = False
@@ -345,7 +347,7 @@ def _agent(agent: Outside, now: int) -> str:
 
 
 def _role(agent: Outside) -> str:
-    """What an agent does, and what people are to call it, where that is not its id."""
+    """An agent's role, and its display name if that differs from its id."""
     name = agent["display_name"]
     return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
@@ -362,7 +364,7 @@ def _held(each: Outside) -> str:
 
 
 def _is_well(each: Outside) -> bool:
-    """Whether a reservation runs, and its holder is there. That something is frozen is news to all."""
+    """Whether a reservation and its holder are active. A freeze concerns all agents, so it is listed first."""
     return bool(each["state"] == each["owner_liveness"] == "active") and "frozen" not in each
 
 
@@ -380,26 +382,26 @@ def _incursion(each: Outside) -> str:
 
 
 def problem(each: Outside) -> str:
-    """What is the matter, with its scope unbroken, and what somebody says about it."""
-    told, said = endings.problem(each)
+    """A problem as one sentence. Its scope is never broken across lines; user text at its end is quoted."""
+    ours, theirs = endings.problem(each)
     scope = sentence(each["scope"]) if each.get("scope") else ""
-    return (told.replace(scope, whole(scope)) if scope else told) + (flowing(said) if said else "")
+    return (ours.replace(scope, whole(scope)) if scope else ours) + (flowing(theirs) if theirs else "")
 
 
 def _next_step(step: Outside) -> str:
-    """STEP, with the command it ends in on one line."""
+    """STEP, with the command at its end kept on one line."""
     advice, colon, command = sentence(step).rpartition(": ")
     return f"{advice}{colon}{whole(command)}" if command.startswith("bb ") else sentence(step)
 
 
 def _told(told: Outside) -> str:
-    """A sentence, with the words that somebody chose cut to one line."""
-    ours, said = endings.happening(told)
-    return ours + (brief(said) if said else "")
+    """An entry of the timeline, with user text cut to one line."""
+    ours, theirs = endings.happening(told)
+    return ours + (brief(theirs) if theirs else "")
 
 
 def _activity(subject: Outside) -> str:
-    """What was done, which ends in a scope."""
+    """A change to a reservation, with its scope unbroken."""
     done = sentence(subject)
     for verb in ("took over ", "reserved ", "let lapse ", "released "):
         if done.startswith(verb):

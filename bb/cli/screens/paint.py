@@ -1,12 +1,12 @@
-"""Colour and width of the terminal, where there is one. In a pipe there is neither: plain text, nothing cut.
+"""Colours and line breaks for the terminal. Output to a pipe is plain text, without breaks or cuts.
 
-A screen writes each thing as one line, and marks in it what a terminal too narrow for it may do. `laid_out` then does
-that. Text is broken at its spaces and nowhere else, so whatever is copied stays whole, unless it is marked: `whole`
-text not even there, `flowing` text within a word too, and `brief` text is cut short instead.
+A screen writes each item as one line with marks for a narrow terminal, and `laid_out` breaks the lines by them.
+Unmarked text is broken only at spaces, so a copied word stays complete. `whole` text is never broken, `flowing` text
+may also be broken within a word, and `brief` text is cut at the end of the line.
 
-A text is ours; what somebody else wrote is `Outside`. That stands as a name where it is `whole`, in quotation marks
-where it is `flowing` or `brief`, and in a `block` behind a mark. Where a quotation or a block goes on in another line,
-that line is marked, too, so no line begins with words that could be taken for ours.
+A `str` is text of bb; text of other authors is `Outside`. `whole` shows that as a name, `flowing` and `brief` as a
+quotation, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So
+no line begins with words that could be mistaken for bb's own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 NARROWEST = 40
-INDENT = 4  # how much further in the later lines of a broken one stand
-LEAST = 24  # columns: less of a text says nothing
+INDENT = 4  # extra indentation of continuation lines
+LEAST = 24  # columns that a text needs on a line to be readable
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 OF_STATE = {
     **dict.fromkeys(("active", "acked", "released", "completed", "accepted"), "green"),
@@ -35,32 +35,32 @@ OF_STATE = {
 }
 ESCAPE, PLAIN = "\x1b", "\x1b[0m"
 
-# Harmless text holds no control characters, so these can be marks in it. One in a word is about that word.
+# Escaped text contains no control characters, so they can serve as marks. A mark applies to the word that contains it.
 KEPT_SPACE, FLOWING, BRIEF, HANGING, THEIRS = "\x00", "\x01", "\x02", "\x03", "\x04"
 UNMARKED: dict[int, str | None] = {ord(KEPT_SPACE): " ", **dict.fromkeys(map(ord, (FLOWING, BRIEF, HANGING, THEIRS)))}
-LONGEST_WHOLE = 1000  # characters of a name that is to be copied
+LONGEST_WHOLE = 1000  # characters of a name
 
 
 def is_coloured() -> bool:
-    """Whether output goes to a terminal that shows colours, and nobody asked for none."""
+    """Whether output goes to a terminal with colours, and the user has not disabled them."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def width() -> int | None:
-    """How many columns there are; None where nobody looks at them."""
+    """The columns of the terminal; None in a pipe."""
     columns, _ = size()
     return max(columns, NARROWEST) if columns else None
 
 
 def height() -> int | None:
-    """How many lines there are; None where nobody looks at them."""
+    """The lines of the terminal; None in a pipe."""
     return size()[1] or None
 
 
 def size() -> tuple[int, int]:
-    """Columns and lines of the terminal, 0 where unknown. As everywhere, COLUMNS and LINES know better than it does."""
+    """Columns and lines of the terminal, 0 if unknown. The variables COLUMNS and LINES take precedence."""
     try:
         columns, lines = os.get_terminal_size(sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):
@@ -88,7 +88,7 @@ def heading(text: str) -> str:
 
 
 def whole(text: Outside | str) -> str:
-    """TEXT to be copied and so never broken: a command of ours, or somebody's name or scope."""
+    """TEXT that is never broken, so that it can be copied: a command, a name or a scope."""
     plain = harmless(text) if isinstance(text, str) else _named(text)
     return plain if width() is None else plain.replace(" ", KEPT_SPACE)
 
@@ -98,7 +98,7 @@ def _named(value: Outside) -> str:
 
 
 def brief(text: Outside | str) -> str:
-    """TEXT cut to what is left of a line; what somebody else wrote in quotation marks."""
+    """TEXT cut to the rest of a line; text of other authors in quotation marks."""
     plain = harmless(text) if isinstance(text, str) else _said(text)
     return plain if width() is None or not plain else BRIEF + plain.replace(" ", KEPT_SPACE)
 
@@ -108,47 +108,47 @@ def _said(value: Outside) -> str:
 
 
 def flowing(text: Outside | str) -> str:
-    """All of TEXT, on as many lines as it takes; what somebody else wrote in quotation marks."""
+    """All of TEXT, on as many lines as needed; text of other authors in quotation marks."""
     if isinstance(text, str):
         return _loose(harmless(text), FLOWING)
     return _loose(_said(text), FLOWING + THEIRS)
 
 
 def expression(text: Outside | str) -> str:
-    """Somebody's S-expression, on as many lines as it takes."""
+    """An agent's S-expression, on as many lines as needed."""
     return _loose(outside.expression(text), FLOWING + THEIRS)
 
 
 def block(text: Outside | str, indent: str = "") -> list[str]:
-    """What somebody else wrote, all of it, on lines of its own that are INDENTed and marked."""
+    """All of a text of another author, on indented and marked lines of its own."""
     lines = outside.block(text, "")
     return [indent + hanging(show.SET_OFF + _loose(line, FLOWING + THEIRS)) for line in lines]
 
 
 def _loose(plain: str, mark: str) -> str:
-    """PLAIN, of which every word may be broken."""
+    """PLAIN with a MARK in every word, which allows a break within the word."""
     return plain if width() is None else " ".join(word and mark + word for word in plain.split(" "))
 
 
 def hanging(text: str) -> str:
-    """TEXT, which is marked already, with its later lines under its first one."""
+    """Marked TEXT whose continuation lines are aligned with its first line."""
     return text if width() is None else HANGING + text
 
 
 def column(text: str, pad: int) -> str:
-    """TEXT filled up to PAD columns; on a terminal to no more than a third of them all."""
+    """TEXT padded to PAD columns, on a terminal to at most a third of its width."""
     columns = width()
     return text + " " * (min(pad, columns // 3 if columns else pad) - occupied(text))
 
 
 def inset(far: int) -> int:
-    """FAR columns in; on a terminal of which that is more than a quarter, just a little."""
+    """An indentation of FAR columns; INDENT if that is more than a quarter of the terminal."""
     columns = width()
     return far if columns is None or far <= columns // 4 else INDENT
 
 
 def laid_out(lines: Iterable[str]) -> Iterator[str]:
-    """LINES as they fit the terminal; as they are where there is none."""
+    """LINES broken to fit the terminal; unbroken in a pipe."""
     columns = width()
     for line in lines:
         if columns is None or occupied(line) <= columns:
@@ -158,13 +158,13 @@ def laid_out(lines: Iterable[str]) -> Iterator[str]:
 
 
 def lines_taken(lines: Iterable[str]) -> int:
-    """How many lines of the terminal LINES take."""
+    """The number of terminal lines that LINES occupy."""
     columns = width()
     return sum(-(-occupied(line) // columns) if line and columns else 1 for line in laid_out(lines))
 
 
 def occupied(text: str) -> int:
-    """How many columns TEXT takes: wide letters two, colours, marks and combining letters none."""
+    """The columns that TEXT occupies: two for a wide letter, none for colours, marks and combining letters."""
     plain = "".join(
         piece if number == 0 else piece.partition("m")[2]
         for number, piece in enumerate(text.translate(UNMARKED).split(ESCAPE))
@@ -176,27 +176,27 @@ def _columns_of(character: str) -> int:
     import unicodedata  # noqa: PLC0415  (most text is ASCII)
 
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return int(character == "\ufe0f")  # which makes a narrow sign a wide emoji
+        return int(character == "\ufe0f")  # this selector turns a narrow sign into a wide emoji
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _broken(line: str, columns: int) -> list[str]:
-    """LINE as several, each within so many COLUMNS unless a single word takes more."""
+    """LINE as several lines of at most COLUMNS, unless a single word is longer."""
     import re  # noqa: PLC0415  (only a terminal needs it)
 
     hang = _hang(line)
     done, current, is_open = [], "", False
     for found in re.finditer("( *)([^ ]+)", line):
         gap, word = found[1], found[2].translate(UNMARKED)
-        turns = THEIRS not in found[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins, or ends
+        turns = THEIRS not in found[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins or ends here
         is_theirs = THEIRS in found[2] or is_open or turns
         is_open ^= turns
-        begins = " " * hang + (show.SET_OFF if is_theirs else "")  # how a line begins that goes on with it
+        begins = " " * hang + (show.SET_OFF if is_theirs else "")  # the start of a continuation line
         is_brief = BRIEF in found[2]
         size = occupied(word)
         is_split = FLOWING in found[2] and size > columns - len(begins)
-        least = min(size, LEAST) if is_brief or is_split else size  # columns it wants to begin on a line
-        # A text that is cut leaves room for what follows it, where a line has room for both.
+        least = min(size, LEAST) if is_brief or is_split else size  # columns that it needs at the end of a line
+        # If a line has room for both, a cut text leaves room for the words after it.
         after = occupied(line[found.end() :]) if is_brief else 0
         after = after if least + after <= columns - hang else 0
         if current and occupied(current + gap) + least + after > columns:
@@ -212,14 +212,14 @@ def _broken(line: str, columns: int) -> list[str]:
 
 
 def _hang(line: str) -> int:
-    """Where the later lines of LINE begin."""
+    """The indentation of the continuation lines of LINE."""
     before, mark, _ = line.partition(HANGING)
     return inset(occupied(before)) if mark else len(line) - len(line.lstrip(" ")) + INDENT
 
 
 def cut(text: str, room: int) -> str:
-    """TEXT within ROOM columns. Half a word could be taken for another, so it goes unless it is most of all. Quotation
-    marks are closed all the same."""
+    """TEXT cut to ROOM columns, with its quotation marks closed. It is cut at a word, because half a word could be
+    mistaken for another one, unless that would remove more than half of the text."""
     if occupied(text) <= room:
         return text
     before, mark, said = text.partition(QUOTED)
@@ -234,11 +234,11 @@ def cut(text: str, room: int) -> str:
 
 
 QUOTED = '"'
-ESCAPES = {"x": 4, "u": 6, "U": 10}  # how long it is what `harmless` writes for one character
+ESCAPES = {"x": 4, "u": 6, "U": 10}  # the length of an escape sequence that `harmless` writes
 
 
 def parted(text: str, room: int) -> tuple[str, str]:
-    """As much of TEXT as ROOM columns take, and the rest of it. What stands for one character stays together."""
+    """The part of TEXT that fits into ROOM columns, and the rest. An escape sequence is not split."""
     at = _within(text, room)
     start = text.rfind("\\", max(at - 9, 0), at)
     if start > 0 and at < start + ESCAPES.get(text[start + 1 : start + 2], 0) <= len(text):
@@ -247,7 +247,7 @@ def parted(text: str, room: int) -> tuple[str, str]:
 
 
 def _within(text: str, room: int) -> int:
-    """How much of TEXT so much ROOM takes."""
+    """The number of characters of TEXT that fit into ROOM columns."""
     if text.isascii() and ESCAPE not in text:
         return min(max(room, 0), len(text))
     at = used = 0
@@ -263,17 +263,17 @@ def _within(text: str, room: int) -> int:
 
 
 def minute(at: Outside) -> str:
-    """A moment, to the minute."""
+    """A time, to the minute."""
     return str(at[:16]).replace("T", " ")
 
 
 def counted(count: int, what: str) -> str:
-    """So many of WHAT."""
+    """COUNT and the noun WHAT, in the plural if needed."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def span(seconds: int) -> str:
-    """A length of time, as people say it: 45s, 12m, 3h 5m, 2d 4h."""
+    """A length of time in readable units: 45s, 12m, 3h 5m, 2d 4h."""
     seconds = max(seconds, 0)
     if seconds < 60:
         return f"{seconds}s"
@@ -285,7 +285,7 @@ def span(seconds: int) -> str:
 
 
 def plain(data: Outside) -> list[str]:
-    """An answer that has no form of its own. A long text stands below its name."""
+    """The screen for an answer without a screen of its own. A long text is shown below its name."""
     if not data.is_mapping:
         return [str(item) for item in data] if data.is_list else [str(data)]
     rows = [(str(name), value) for name, value in data.items()]

@@ -1,4 +1,4 @@
-"""What a person's orders have come to: freeze and thaw, pause and unpause; and reservations that were passed on."""
+"""Text screens for freeze, thaw, pause, unpause and transfer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND."""
+    """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
@@ -21,20 +21,20 @@ def frozen(found: Outside) -> list[str]:
         f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
         for each in found["reservations"]
     ]
-    return [*lines, *(f"Note: there is no {text} yet" for text in found["not_there"]), *_told(found)]
+    return [*lines, *(f"Note: {text} does not exist yet" for text in found["not_there"]), *_told(found)]
 
 
 def thawed(found: Outside) -> list[str]:
-    lines = [f"{each['scope']} is frozen no more" for each in found["reservations"]]
+    lines = [f"{each['scope']} is no longer frozen" for each in found["reservations"]]
     return [*(lines or ["Nothing was frozen."]), *_told(found)]
 
 
 def paused(found: Outside) -> list[str]:
-    """Whom it is about, and whether they are paused now."""
+    """The agents concerned, and whether they are paused now."""
     pause = found["paused"]
     since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
     if found["everybody"]:
-        lines = [f"Everybody is {since_then}" if pause else "Nobody is paused"]
+        lines = [f"All agents are {since_then}" if pause else "No agent is paused"]
     else:
         lines = [f"{each['agent_id']} is {since_then or 'not paused'}" for each in found["agents"]]
     return [*lines, *_told(found)]
@@ -49,18 +49,18 @@ def transferred(found: Outside) -> list[str]:
 
 
 def if_paused(agent: Outside) -> str:
-    """That the person has paused an agent, where it has."""
+    """A note if the person has paused the agent."""
     return f"  {since(agent['paused'])}" if agent.get("paused") else ""
 
 
 def since(pause: Outside) -> str:
-    """Since when somebody is paused, and why."""
+    """The start of a pause and its reason."""
     why = f": {brief(pause['why'])}" if pause["why"] else ""
     return f"{paint.state('paused')} since {whole(paint.minute(pause['since']))}{why}"
 
 
 def frozen_by(each: Outside, until: str) -> str:
-    """Who has frozen something, for how long, and why."""
+    """The author of a freeze, its end and its reason."""
     ends = f", {until}" if until else ""
     why = f": {brief(each['why'])}" if each["why"] else ""
     return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
@@ -75,7 +75,7 @@ def _because(each: Outside) -> str:
 
 
 def _told(found: Outside) -> list[str]:
-    return [f"Told: {names(found['told'])}"] if found["told"] else []
+    return [f"Notified: {names(found['told'])}"] if found["told"] else []
 
 
 FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {

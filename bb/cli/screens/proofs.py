@@ -1,4 +1,4 @@
-"""How a person is told what is proved of who has said a message in CBCL."""
+"""The verification result of a CBCL message's author, in words."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ WORDS = {
     "unchecked": ("not verified: you have no key of its author", "yellow"),
     "other-ledger": ("not verified: signed for another ledger, or for none", "yellow"),
     "forged": ("forged: the signature is not its author's", "red"),
-    "revoked": ("was verified{key}, which you trust no longer", "yellow"),
+    "revoked": ("was verified{key}, but you no longer trust that key", "yellow"),
 }
 
 
 def said(found: Outside) -> str:
-    """What is proved; nothing where it was said by whoever looks, or is unsigned where nobody wants a signature."""
+    """The result; empty for the caller's own message, and for an unsigned one if no signature is required."""
     text, colour = found["state"].among(WORDS, ("", ""))
     if not text or (found["state"] == "unsigned" and found["demanded"] == "off"):
         return ""
@@ -27,6 +27,6 @@ def said(found: Outside) -> str:
 
 
 def behind(found: Outside) -> str:
-    """The same, to stand behind a message."""
+    """The same, with spaces in front, to append to a message."""
     text = said(found)
     return f"  {text}" if text else ""

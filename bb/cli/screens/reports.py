@@ -1,4 +1,4 @@
-"""The verdict on a change, for people and for the programs that show it to them."""
+"""The result of `bb ci check` as text, or as GitHub, SARIF or JUnit output."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 ABBREVIATED = 10
-MOST_NAMED = 3  # commits beside a finding
-LONG_AGO = 3600  # seconds from which on the age of a ledger is told in hours
+MOST_NAMED = 3  # commits listed with a finding
+LONG_AGO = 3600  # seconds; a higher age is shown in hours
 
 
 def of(answer: Outside) -> Iterable[str]:
-    """The lines that say ANSWER in the form it is wanted in."""
+    """ANSWER as lines, in the format that it requests."""
     if answer["format"] == "text":
         return _text(answer)
     return _document(answer, str(answer["format"])).splitlines()
 
 
 def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
-    """What OP answers, having written it to the file it is wanted in, whatever the verdict."""
+    """Run OP, write its answer or its findings to the requested file, and return the answer."""
     path = os.path.join(desk.cwd, arguments["output"])
     form = arguments.get("format_", "text")
     try:
@@ -73,9 +73,9 @@ def _text(answer: Outside) -> Iterator[str]:
         yield f"{severity}: {rule}"
         yield from map(_line, some)
     if recorded := answer.get("recorded"):
-        yield f"Recorded, and the holders are told: {names(recorded)}"
+        yield f"Recorded; the holders are notified: {names(recorded)}"
     if answer["ledger"]["kind"] in ("published", "local") and not answer["findings"]:
-        yield "Nothing in it belongs to somebody else."
+        yield "No path in the change is held by another agent."
     if (hidden := int(answer["errors"]) + int(answer["warnings"]) - len(answer["findings"])) > 0:
         yield f"and {hidden:,} more"
 
@@ -89,11 +89,11 @@ def _line(finding: Outside) -> str:
 
 def _ledger(ledger: Outside) -> str:
     if ledger["kind"] == "local":
-        return "judged by the ledger of this clone"
+        return "checked against the ledger of this clone"
     if ledger["kind"] != "published":
-        return "not judged"
+        return "not checked"
     generation = f" (generation {ledger['generation']})" if ledger["generation"] else ""
     age = int(ledger["age_seconds"])
     ago = f"{age // 60} min" if age < LONG_AGO else f"{age // 3600} h"
     tip = f"{ledger['tip'][:ABBREVIATED]}{generation}, {ago} old"
-    return f"judged by the ledger of {ledger['remote']} at {tip}"
+    return f"checked against the ledger of {ledger['remote']} at {tip}"

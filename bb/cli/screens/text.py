@@ -1,7 +1,7 @@
-"""Answers as a person reads them: a few lines, nothing raw from the ledger, the important thing first.
+"""Text screens: answers and refusals as a few lines for people, the important part first.
 
-An answer is `Outside` for every screen, whoever made it: ids and paths stand as names, somebody's own words in
-quotation marks or behind marks, and sentences that an op has put together on one line.
+Every screen receives its answer as `Outside`, because any text in it may come from an agent. Ids and paths are shown as
+names, agents' texts in quotation marks or on marked lines, and sentences of an op on one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def of(command: str, data: object, screen: str = "") -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND, by the module SCREEN beside this one, or by this one."""
+    """Format DATA, the answer of COMMAND, as lines. SCREEN names the module of this package; empty means this one."""
     found = Outside(data)
     if not screen:
         return FORMS.get(command, paint.plain)(found)
@@ -29,7 +29,7 @@ def of(command: str, data: object, screen: str = "") -> Iterable[str]:
 
 
 def of_error(error: BbError) -> list[str]:
-    """A refusal: the rule that raised it made the sentences, of names that anybody may have chosen."""
+    """A refusal. Its sentences may contain names that agents chose, so they are escaped."""
     return [
         f"Error: [{error.code}] {sentence(error.message)}",
         *([f"Hint: {sentence(error.hint)}"] if error.hint else []),
@@ -37,7 +37,7 @@ def of_error(error: BbError) -> list[str]:
 
 
 def findings(error: BbError) -> Iterable[str]:
-    """What a refusal carries that a person wants to see first."""
+    """The details of a refusal that are shown before its message."""
     details = Outside(error.details)
     if "checks" in details:
         return _doctor(details)
@@ -46,15 +46,15 @@ def findings(error: BbError) -> Iterable[str]:
     if "findings" in details:
         return _judged(details)
     if "refused" in details:
-        from bb.cli.screens import attention_host  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
+        from bb.cli.screens import attention_host  # noqa: PLC0415  (rarely needed)
 
         return attention_host.of("refused", details)
     if error.code == "DIALECT_REJECTED" and details.get("violations"):
-        from bb.cli.screens import cbcl  # noqa: PLC0415  (most dialects are sound)
+        from bb.cli.screens import cbcl  # noqa: PLC0415  (rarely needed)
 
         return cbcl.of("violations", details)
     if error.code == "CONFIRM_REQUIRED":
-        return [f"-> once the person agrees, the same with --confirm {shell_word(details['confirm'])}"]
+        return [f"-> if the person agrees, repeat the command with --confirm {shell_word(details['confirm'])}"]
     if error.code == "PATH_HELD":
         from bb.cli.screens import guards  # noqa: PLC0415
 
@@ -65,10 +65,10 @@ def findings(error: BbError) -> Iterable[str]:
 def _heartbeat(agent: Outside) -> list[str]:
     lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
     if lost := agent.get("contested"):
-        lines.append(f"You do not hold {names(lost)}: another clone was first. Your mail says more.")
+        lines.append(f"You do not hold {names(lost)}: another clone reserved first. See your mail for details.")
     if pause := agent.get("paused"):
         why = f": {quotation(pause['why'])}" if pause["why"] else ""
-        lines.append(f"You are paused by {pause['by']}, since {pause['since']}{why}. Change nothing.")
+        lines.append(f"{pause['by']} has paused you since {pause['since']}{why}. Do not change anything.")
     return lines
 
 
@@ -81,9 +81,9 @@ def _name(found: Outside) -> list[str]:
 
 
 def _retired(found: Outside) -> list[str]:
-    lines = [f"{found['agent_id']} is retired; {found['released']} reservations given back"]
+    lines = [f"{found['agent_id']} is retired; {found['released']} reservations released"]
     left = found["not_accepted"]
-    return [*lines, f"Not accepted, so ask somebody else: {names(left)}"] if left else lines
+    return [*lines, f"Never accepted, so ask another agent: {names(left)}"] if left else lines
 
 
 def _reserved(found: Outside) -> list[str]:
@@ -92,9 +92,9 @@ def _reserved(found: Outside) -> list[str]:
         for each in found["reservations"]
     ]
     lines += [f"In this clone only: {sentence(found['why'])}"] if found.get("fallback") else []
-    lines += [f"Note: there is no {path} yet" for path in found["not_there"]]
+    lines += [f"Note: {path} does not exist yet" for path in found["not_there"]]
     lines += [
-        f"Taken over: {each['scope']} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
+        f"Taken over: {each['scope']} from {each['agent_id']}, which was {each['owner_liveness']} and is notified"
         for each in found["taken_over"]
     ]
     lines += [
@@ -106,7 +106,7 @@ def _reserved(found: Outside) -> list[str]:
 
 
 def _where(each: Outside) -> str:
-    """That it is held in every clone, where it is."""
+    """A note on a reservation that is valid in every clone."""
     return f" in every clone, by token {each['token']}," if each.get("global") else ""
 
 
@@ -124,7 +124,7 @@ def _message(message: Outside) -> list[str]:
 
 
 def _judged(answer: Outside) -> Iterable[str]:
-    from bb.cli.screens import reports  # noqa: PLC0415  (only CI wants any)
+    from bb.cli.screens import reports  # noqa: PLC0415  (only CI needs it)
 
     return reports.of(answer)
 
@@ -138,12 +138,12 @@ def _compared(found: Outside) -> list[str]:
 
 
 def _session(made: Outside) -> list[str]:
-    how = f"goes on as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
+    how = f"continues as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
     lines = [f"This session {how}", f"  {sentence(made['recommendation']['why'])}"]
     if note := made.get("looked_at", {}).get("beads", {}).get("note"):
         lines.append(f"  Beads: {sentence(note)}")
     if made.get("session_id"):
-        lines.append(f"  To be known as this session later on: export BB_SESSION={shell_word(made['session_id'])}")
+        lines.append(f"  To stay in this session, run: export BB_SESSION={shell_word(made['session_id'])}")
     return [*lines, *([f"  Note: {sentence(made['warning'])}"] if made.get("warning") else [])]
 
 
@@ -152,35 +152,35 @@ ONLY_SKILL = ("store", "skill")
 
 def _init(made: Outside) -> list[str]:
     if len(made) == len(ONLY_SKILL) and all(name in made for name in ONLY_SKILL):
-        return _skill(made["skill"]) or ["There is no skill of bb's here"]
+        return _skill(made["skill"]) or ["The skill of bb is not installed here"]
     if "stale_minutes" in made:
         minutes = made["stale_minutes"]
-        said = (
-            f"after {minutes} minutes of silence" if minutes else "as each clone's BB_AGENT_STALE_MINUTES says, or 15"
+        when = (
+            f"{minutes} minutes, in every clone" if minutes else "BB_AGENT_STALE_MINUTES of each clone, or 15 minutes"
         )
-        return [f"Agents count as stale {said}{', in every clone' if minutes else ''}"]
+        return [f"Agents without a heartbeat become stale after {when}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 
 
 def _ledger_of(made: Outside) -> list[str]:
     store = str(made["store"])
     if "would_create" in made:
-        return [f"Would make a ledger in {store}" if made["would_create"] else f"There is a ledger in {store} already"]
+        return [f"Would create a ledger in {store}" if made["would_create"] else f"{store} already has a ledger"]
     if "removed" in made:
-        left = [f"Left, because it is not ours: {path}" for path in made["left"]]
-        left += [f"What was published on {name} is still there" for name in made["published_on"]]
+        left = [f"Kept, because bb did not create it: {path}" for path in made["left"]]
+        left += [f"Published lines remain on {name}" for name in made["published_on"]]
         if made["would_remove"]:
             return [f"Would remove {made['would_remove']} files and folders from {store}"]
         return [f"Removed {made['removed']} files and folders from {store}", *left]
     if made["created"]:
         advice = made.get("recommendation")
         following = [f"Next: bb init --register {advice['agent_id']}"] if made["has_work_tree"] and advice else []
-        return [f"Made a ledger in {store}", *following]
-    return [f"The ledger in {store} is there already"]
+        return [f"Created a ledger in {store}", *following]
+    return [f"{store} already has a ledger"]
 
 
 def _skill(done: Outside) -> list[str]:
-    """What has become, or would become, of the files of the skill."""
+    """The outcome for each file of the skill, done or planned."""
     if done.is_none:
         return []
     would = "" if done["is_done"] else "would be "
@@ -195,7 +195,7 @@ def _skill(done: Outside) -> list[str]:
 def _doctor(report: Outside) -> list[str]:
     checks = report["checks"]
     width = max(len(sentence(check["name"])) for check in checks)
-    lines = [f"mended: {sentence(done)}" for done in report["mended"]]
+    lines = [f"repaired: {sentence(done)}" for done in report["mended"]]
     for check in checks:
         mark, name = check["state"].among(MARKS, "?   "), sentence(check["name"])
         lines.append(f"{mark}  {name:<{width}}  {sentence(check['text'])}")
@@ -216,7 +216,7 @@ def _verified(found: Outside) -> list[str]:
         f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
         for chain in found["chains"]
     ]
-    known = f"{found['events']:,} events, every chain in use holds; state {found['state']}"
+    known = f"{found['events']:,} events, every chain in use is intact; state {found['state']}"
     from bb.cli.screens import travel  # noqa: PLC0415
 
     signed = travel.signatures_known(found["signatures"])
@@ -234,12 +234,12 @@ def _published(found: Outside) -> str:
 
 def _status(status: Outside) -> list[str]:
     if not status["exists"]:
-        return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` makes one."]
+        return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` creates one."]
     size = f"{int(status['bytes']) / 1e6:,.1f} MB"
-    health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "well"
+    health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "intact"
     return [
         f"{status['events']:,} events, {size}, in {status['store']}",
-        f"{len(status['writers'])} writers, ours is {status['writer'] or 'not made yet'}; the ledger is {health}",
+        f"{len(status['writers'])} writers, ours is {status['writer'] or 'not created yet'}; the ledger is {health}",
     ]
 
 

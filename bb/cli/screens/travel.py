@@ -1,4 +1,4 @@
-"""What the ledger's travels came to, as a person reads it."""
+"""Text screens for sync, publication and signatures of the ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 MOST_NAMED, MOST_SHOWN = 5, 30
-# kinds of events that people have a word for: one, several
+# kind of event -> its name in the singular and in the plural
 WORDS = {
     "actor.add": ("registration", "registrations"),
     "actor.remove": ("retirement", "retirements"),
@@ -29,23 +29,26 @@ WORDS = {
 
 
 def of(command: str, data: Outside) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND."""
+    """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
 def synced(found: Outside) -> list[str]:
-    """What came and what went, one line each."""
+    """The events received and sent, one line each, and what else a sync did."""
     if "ref" in found:
         return committed(found)
     if "shows" in found:
         return would_show(found)
     if "started" in found:
         not_due = "No sync was started: one was tried just now, or this clone does not publish"
-        return ["A sync goes on in the background" if found["started"] else not_due]
+        return ["A sync is running in the background" if found["started"] else not_due]
     name = str(found["remote"])
     if found["already_running"]:
-        return [f"Another process is syncing with {name}; there is nothing left to do."]
-    lines = [f"Came from {name}: {_count(found['came'])}{_in_words(found)}", f"Went to {name}: {_count(found['went'])}"]
+        return [f"Another process is already syncing with {name}; nothing else to do."]
+    lines = [
+        f"Received from {name}: {_count(found['came'])}{_in_words(found)}",
+        f"Sent to {name}: {_count(found['went'])}",
+    ]
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
@@ -57,80 +60,80 @@ def synced(found: Outside) -> list[str]:
         for each in found["contested"]
     ]
     if found.get("visible_to"):
-        lines.append(f"It is visible to {sentence(found['visible_to'])}, now and with every sync")
+        lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
     return lines
 
 
 def _of_forks(forks: Outside) -> Iterator[str]:
-    """What became of the lines that stood where others are published."""
+    """What a sync did with local lines whose place another clone's published lines have taken."""
     for fork in forks:
         if fork["kept"]:
-            yield f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}"
+            yield f"Set aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}"
         if fork["kinds"]:
             count = counted(sum(int(each) for each in fork["kinds"].values()), "event")
             yield (
-                f"Somebody else published lines under our writer {fork['writer']}, where {count} of ours stood"
-                f"{_of_kinds(fork['kinds'])}; recorded again under writer {fork['under']}"
+                f"Another clone published lines under our writer {fork['writer']}, in place of {count} of ours"
+                f"{_of_kinds(fork['kinds'])}; ours are recorded again under writer {fork['under']}"
             )
         elif not fork["kept"]:
-            yield f"{_lines(fork['lines'])} of writer {fork['writer']} made way for what is published; nothing is lost"
+            yield f"{_lines(fork['lines'])} of writer {fork['writer']} replaced by published lines; nothing is lost"
 
 
 def _of_the_branch(found: Outside) -> Iterator[str]:
-    """What became of the branch itself."""
+    """Snapshots, and a ledger that was restarted or joined."""
     if not found["archived"].is_none:
         yield f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it"
     if found["not_compacted"]:
         yield f"No snapshot was made: {sentence(found['not_compacted'])}"
     if anew := found["begun_anew"]:
-        yield f"{anew['by']} began the ledger anew: {quotation(anew['reason'])} (epoch {anew['epoch']})"
+        yield f"{anew['by']} started the ledger anew: {quotation(anew['reason'])} (epoch {anew['epoch']})"
     if found["joined"]:
-        yield f"This clone is part of that ledger now ({sentence(found['joined'])})"
+        yield f"This clone now takes part in that ledger ({sentence(found['joined'])})"
 
 
 def _of_signatures(found: Outside) -> Iterator[str]:
-    """What the signatures say of what came, and of ours. Nothing where nobody has said who may write."""
+    """The result of checking signatures, received and ours. Without listed signers there are no verdicts."""
     if unsigned := found.get("unsigned"):
         yield f"Nothing was signed: {sentence(unsigned)}"
     if left := found.get("left_writer"):
-        yield f"Lines were published under our writer {left} by somebody else; this clone goes on under another"
+        yield f"Another clone published lines under our writer {left}; this clone continues under a new writer"
     if lost := found.get("lost"):
         named = ", ".join(str(each) for each in lost[:MOST_NAMED])
         without = f"{counted(len(lost), 'line')} came without a payload"
-        yield f"{without}, and no redaction of them counts; what stood there is unknown here: {named}"
+        yield f"{without} and without a valid redaction; their content is unknown in this clone: {named}"
     yield from _come_to_count(found)
     if not found.get("listed"):
         return
     if came := found.get("came"):
         counts = sorted((str(verdict), int(n)) for verdict, n in came.items())
-        yield f"Of the lines that came: {', '.join(f'{n:,} {verdict}' for verdict, n in counts)}"
-    not_counting = " and count for nothing" if found["mode"] == "require" else ""
+        yield f"Lines received: {', '.join(f'{n:,} {verdict}' for verdict, n in counts)}"
+    not_counting = " and are ignored" if found["mode"] == "require" else ""
     for each in found.get("doubted", [])[:MOST_NAMED]:
         what = "forged" if each["forged"] else "unverified"
         count = each["forged"] or each["unverified"]
         yield f"{_lines(count)} of writer {each['writer']} are {what}{not_counting}: {sentence(each['why'])}"
     if found["mode"] == "require" and not found["is_allowed"]:
-        revoked = "its key has been revoked. `bb ledger key --rotate` makes another one, to be listed"
+        revoked = "its key has been revoked. `bb ledger key --rotate` makes a new key; then list that key"
         unlisted = "its key is not listed. `bb ledger key` prints the line to add"
-        yield f"What this clone records counts for nobody: {revoked if found['is_revoked'] else unlisted}"
+        yield f"Other clones ignore the lines of this clone: {revoked if found['is_revoked'] else unlisted}"
 
 
 def _come_to_count(found: Outside) -> Iterator[str]:
-    """The lines that were here already and count from now on."""
+    """The lines that were known but ignored before, and that are valid from now on."""
     for each in found.get("come_to_count", [])[:MOST_NAMED]:
         first, last = int(each["first"]), int(each["last"])
         yield (
-            f"{counted(last - first + 1, 'line')} of writer {each['writer']} came to count ({first} to {last}); "
-            "messages among them may stand before what was read: `bb chat history` has them"
+            f"{counted(last - first + 1, 'line')} of writer {each['writer']} became valid ({first} to {last}); "
+            "messages among them may precede messages already read: `bb chat history` shows them"
         )
 
 
 def signatures_known(found: Outside) -> list[str]:
-    """Who may write, in a few lines."""
+    """The signers that are listed, and how many lines they verify."""
     lines = found["lines"]
     if not found["listed"]:
-        nobody = "signatures: nobody is listed in .bb/allowed_signers, so all lines are unverified"
-        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else ""), *_come_to_count(found)]
+        unlisted = "signatures: no signers are listed in .bb/allowed_signers, so all lines are unverified"
+        return [unlisted + (f"; {lines['forged']:,} are forged" if lines["forged"] else ""), *_come_to_count(found)]
     counts = ", ".join(f"{lines[verdict]:,} {verdict}" for verdict in ("verified", "unverified", "forged"))
     rows = [f"signatures: {found['mode']}, by {found['where']}: {counts}"]
     for each in found["writers"]:
@@ -144,27 +147,27 @@ def signatures_known(found: Outside) -> list[str]:
 
 
 def signing(found: Outside) -> list[str]:
-    """Which signatures are needed."""
+    """Which signatures are required, and whether our key is listed."""
     rows = signatures_known(found)
     if found["key"]:
         listed = "listed" if found["is_allowed"] else "revoked" if found["is_revoked"] else "not listed"
-        rows.append(f"our key {found['key']} is {listed}{', for the person too' if found['is_persons'] else ''}")
+        rows.append(f"our key {found['key']} is {listed}{', also for the person' if found['is_persons'] else ''}")
     if found["trouble"]:
         rows.append(f"our key cannot be used: {sentence(found['trouble'])}")
     rows += [f"note: {sentence(each)}" for each in found["uncertain"]]
     if found["written"]:
-        rows.append(f"Wrote {found['written']}. It counts once it has been committed, reviewed and merged.")
+        rows.append(f"Wrote {found['written']}. It takes effect once it is committed, reviewed and merged.")
     return rows
 
 
 def key(found: Outside) -> list[str]:
-    """Our key, and the line that lists it."""
-    whose = "git's set-up names it" if found["source"] == "git" else str(found["path"])
+    """Our key, and the line that lists it as a signer."""
+    whose = "from git's configuration" if found["source"] == "git" else str(found["path"])
     if found["is_revoked"]:
-        mend = "change user.signingKey" if found["source"] == "git" else "`bb ledger key --rotate` makes another one"
-        return [f"{found['fingerprint']} ({whose}) has been revoked: {mend}, to be listed in its place."]
+        mend = "change user.signingKey" if found["source"] == "git" else "make a new key with `bb ledger key --rotate`"
+        return [f"{found['fingerprint']} ({whose}) has been revoked: {mend}, then list the new key."]
     listed = (
-        "It is listed already." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
+        "It is already listed." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
     )
     return [f"{found['fingerprint']} ({whose}) signs for writer {found['writer']}.", listed, *page(found["line"])]
 
@@ -181,7 +184,7 @@ def signatures(found: Outside) -> list[str]:
 def committed(found: Outside) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
-        return ["Another process is syncing this clone; there is nothing left to do."]
+        return ["Another process is already syncing this clone; nothing else to do."]
     unsigned = found.get("unsigned")
     return [
         f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before",
@@ -190,31 +193,31 @@ def committed(found: Outside) -> list[str]:
 
 
 def mirrored(found: Outside) -> list[str]:
-    """What was written into the work tree, to be committed by whoever wants it there."""
-    lines = [f"Taken in from this branch's files: {_count(found['came'])}"] if found["came"] else []
+    """The files that were written into the work tree. The user commits them."""
+    lines = [f"Imported from this branch's files: {_count(found['came'])}"] if found["came"] else []
     lines += [f"Wrote {each['path']}: {_count(each['events'])}" for each in found["written"]]
     return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
 
 
 def rotated(found: Outside) -> list[str]:
-    """How the ledger was begun anew, or would be."""
+    """How a rotation restarted the ledger, or would restart it."""
     name, epoch = str(found["remote"]), found["epoch"]
-    what = f"{_count(found['events'])}, {found['redacted']:,} of them without what they said"
+    what = f"{_count(found['events'])}, {found['redacted']:,} of them redacted"
     if found["tip"].is_none:
         return [
-            f"Would begin epoch {epoch} on {name}, with {what}.",
-            f"{found['commits']:,} earlier commits would be on no branch any more, up to {found['previous'][:12]}.",
+            f"Would start epoch {epoch} on {name}, with {what}.",
+            f"{found['commits']:,} earlier commits, up to {found['previous'][:12]}, would no longer be on any branch.",
         ]
     return [
-        f"Epoch {epoch} has begun on {name}, with {what}.",
+        f"Epoch {epoch} has started on {name}, with {what}.",
         f"It is at generation {found['generation']} ({found['tip'][:12]}).",
-        f"{found['commits']:,} earlier commits, up to {found['previous'][:12]}, are on no branch any more.",
-        "Other clones follow with their next sync. To be rid of the commits for good: docs/sync.md",
+        f"{found['commits']:,} earlier commits, up to {found['previous'][:12]}, are no longer on any branch.",
+        "Other clones follow with their next sync. To delete the commits for good, see docs/sync.md",
     ]
 
 
 def would_show(found: Outside) -> list[str]:
-    """What a first publication makes visible, and to whom."""
+    """The data that a first publication makes visible, and its readers."""
     return [
         f"Would publish {_count(found['events'])} to {found['remote']}.",
         f"Visible to {sentence(found['visible_to'])}:",
@@ -228,22 +231,22 @@ def _and_more(agents: Outside) -> str:
 
 
 def _in_words(found: Outside) -> str:
-    """Of how many agents what came was, and what of each kind that people have a word for."""
+    """The agents whose events were received, and the number of events of each named kind."""
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     doubted = found.get("unverified_agents", [])
     named = ", ".join(f"{each} (unverified)" if each in doubted else str(each) for each in agents)
     who = f" of {named}{f' and {more} more' if more > 0 else ''}" if agents else ""
-    said = _named_kinds(found["kinds"])
-    return f"{who}: {said}" if said else who
+    kinds = _named_kinds(found["kinds"])
+    return f"{who}: {kinds}" if kinds else who
 
 
 def _of_kinds(kinds: Outside) -> str:
-    said = _named_kinds(kinds)
-    return f" ({said})" if said else ""
+    named = _named_kinds(kinds)
+    return f" ({named})" if named else ""
 
 
 def _named_kinds(kinds: Outside) -> str:
-    """How many events are of each kind that people have a word for."""
+    """The number of events of each kind in WORDS."""
     known = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
     among = "" if len(known) == len(kinds) else "among them "
     return f"{among}{', '.join(known)}" if known else ""

@@ -1,4 +1,4 @@
-"""`bb problems --watch`: what needs you, and then each new problem as it comes, with a ring of the bell."""
+"""`bb problems --watch`: prints the open problems, then each new one, and rings the terminal's bell."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OPEN, NEW, SETTLED = "open", "new", "settled"
 
 
 class NeedsWatch(Usage):
-    """There is nothing to be quiet about without --watch."""
+    """--quiet needs --watch."""
 
     code = "NEEDS_WATCH"
-    hint = "pass --watch, or leave --quiet away"
+    hint = "pass --watch, or omit --quiet"
 
 
 def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
-    """Say which problems there are, which come and which are settled, until interrupted."""
+    """Print open problems, then new and settled ones, until interrupted."""
     at = desks.here()
     try:
         alarms = Alarms(at)
@@ -63,6 +63,6 @@ def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> N
 
 
 def _ring() -> None:
-    """Ring, where there is a bell: in a pipe it would be a letter that nobody asked for."""
+    """Ring the bell on a terminal only; in a pipe it would be a stray character."""
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         sys.stdout.write(BELL)

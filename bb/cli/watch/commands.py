@@ -1,5 +1,6 @@
-"""The commands that go on and on: `bb watch`, `bb problems --watch`, `bb notify`. What they need is loaded when they
-are run: naming them costs nothing.
+"""The commands that run until interrupted: `bb watch`, `bb problems --watch`, `bb notify`.
+
+Their modules are imported when a command runs, so listing the commands stays fast.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ def _watch(
 ) -> Chosen:
     """Watch the agents at work: one live screen, until you press q.
 
-    It shows what needs you, who is here and alive and holds what, what waits to be accepted, who is in whose way, and
-    what has happened lately. Keys: q quits, space pauses, / filters, f goes to the next view, j and k scroll, r looks
-    again, ? tells them all. In a pipe, with --json, and where no screen can be drawn, it says what happens from now on
-    (or as of --since), one line or one JSON document for each thing, until interrupted.
+    It shows problems, agents with their liveness and reservations, messages to be accepted, incursions, and recent
+    events. Keys: q quits, space pauses, / filters, f shows the next view, j and k scroll, r refreshes, ? lists all
+    keys. In a pipe, with --json, and on a terminal that cannot show a screen, it prints events from now on (or from
+    --since), one line or one JSON document each, until interrupted.
     """
 
     def call(as_json: bool) -> int:
@@ -43,7 +44,7 @@ def _watch(
 
 
 def instead_of_problems(given: dict[str, Any]) -> Chosen | None:
-    """What `bb problems` does with the options that the op knows nothing of, which are taken out of GIVEN."""
+    """The command for `bb problems` with --watch or --quiet, which the op does not know. Removes them from GIVEN."""
     is_watch, is_quiet = bool(given.pop("watch", False)), bool(given.pop("quiet", False))
     if not (is_watch or is_quiet):
         return None
@@ -67,15 +68,15 @@ def _notify(
     test: bool = False,
     **_: Any,
 ) -> Chosen:
-    """Run a command of yours for each new problem: to ring, to send a message, to open a ticket.
+    """Run your own command for each new problem: to ring, to send a message, to open a ticket.
 
-    The problem is told in the environment (BB_PROBLEM_ID, BB_PROBLEM_KIND, BB_PROBLEM_TEXT, BB_PROBLEM_NEXT_STEP,
-    BB_PROBLEM_SINCE, BB_REPOSITORY), each one harmless line, and as a JSON document on stdin. Nothing of it ever
-    becomes part of the command line: that is split into words as a shell would, and no shell sees it unless --shell
-    asks for one. What it prints goes to stderr.
+    The command receives the problem in its environment (BB_PROBLEM_ID, BB_PROBLEM_KIND, BB_PROBLEM_TEXT,
+    BB_PROBLEM_NEXT_STEP, BB_PROBLEM_SINCE, BB_REPOSITORY; one escaped line each) and as a JSON document on stdin.
+    The text of a problem never becomes part of the command line. The command line is split into words as a shell
+    would split it, but no shell runs unless you pass --shell. The output of the command goes to stderr.
 
-    It goes on until interrupted, and begins with problems that come after it has started. With --once it tells what
-    is new since the last time this command was run with --once, and ends; a command that failed is tried again then.
+    It runs until interrupted, and reports problems that arise after its start. With --once it reports the problems
+    that are new since the last run with --once, and ends; a command that failed is run again the next time.
     """
 
     def call(as_json: bool) -> int:
@@ -100,23 +101,23 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[TyperArgument | TyperOptio
     "watch": (
         _watch,
         [
-            _value("--agent", "ID", "Only what is about this agent.", kind=AgentId),
-            _value("--bead", "BEAD", "Only what is about this bead."),
-            _value("--filter", "TEXT", "Only what has all of these words: an agent, a bead, a path.", "filter_"),
-            _value("--view", "VIEW", "Begin with this view: all, problems, agents, held or timeline.", kind=View),
-            _value("--since", "TIME", "What happened from this moment on, too: 2026-11-21T03:40:35Z, or 15m, 2h, 7d."),
+            _value("--agent", "ID", "Only items about this agent.", kind=AgentId),
+            _value("--bead", "BEAD", "Only items about this bead."),
+            _value("--filter", "TEXT", "Only items that contain all of these words: agent, bead, path.", "filter_"),
+            _value("--view", "VIEW", "The first view: all, problems, agents, held or timeline.", kind=View),
+            _value("--since", "TIME", "Also events since this time: 2026-11-21T03:40:35Z, or 15m, 2h, 7d."),
         ],
         ("bb watch", "bb watch --filter src/parser --view timeline", "bb watch --since 1h --json | jq .text"),
     ),
     "notify": (
         _notify,
         [
-            _value("--command", "CMD", "What to run: a program and its arguments. [required]"),
-            _flag("--shell", 'Let `sh -c` run CMD, so that it may name variables: "$BB_PROBLEM_TEXT".'),
-            _value("--timeout", "SECONDS", "End a run that takes longer. [default: 30]", kind=Seconds),
-            _flag("--existing", "Tell what was there before, too; with --once, what was told before."),
-            _flag("--once", "Tell what is new since the last run with --once, and end: for cron."),
-            _flag("--test", "Run CMD once, for a problem that is made up."),
+            _value("--command", "CMD", "The command to run: a program and its arguments. [required]"),
+            _flag("--shell", 'Run CMD with `sh -c`, so that it can use variables: "$BB_PROBLEM_TEXT".'),
+            _value("--timeout", "SECONDS", "Stop a run that takes longer. [default: 30]", kind=Seconds),
+            _flag("--existing", "Also report problems that exist already; with --once, those reported before."),
+            _flag("--once", "Report the problems that are new since the last run with --once, and end: for cron."),
+            _flag("--test", "Run CMD once, for an example problem."),
         ],
         (
             "bb notify --command 'notify-send bb' --test",
@@ -125,13 +126,13 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[TyperArgument | TyperOptio
         ),
     ),
 }
-# Options that only the command has, and not the op.
+# Options of the command that the op does not have.
 WATCHING = [
-    _flag("--watch", "Go on: say each new problem as it comes, and when one is settled; ring at a terminal."),
+    _flag("--watch", "Keep running: print each new and each settled problem; ring the bell of a terminal."),
     _flag("--quiet", "With --watch: do not ring."),
 ]
 IN_JSON = {
-    "watch": "One JSON document for each thing.",
-    "notify": "One JSON document for each thing; with --once or --test, one in all.",
-    "problems": "Answer with one JSON document; with --watch, one for each thing.",
+    "watch": "Print one JSON document for each event.",
+    "notify": "Print one JSON document for each problem; with --once or --test, one in total.",
+    "problems": "Answer with one JSON document; with --watch, one for each problem.",
 }

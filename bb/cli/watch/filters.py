@@ -1,6 +1,6 @@
-"""What of a picture is about an agent, a bead, or whatever somebody has typed.
+"""Filters a picture by agent, bead, and typed words.
 
-This is where the words of others become `Outside` for `bb watch`: they are looked through here, and drawn elsewhere."""
+This module searches the texts of agents as plain strings and then wraps them as `Outside` for drawing."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 ORDER = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
 AGENTS = ("agent_id", "from_agent", "to_agent", "owner_agent", "by")
-# Nobody looks for a moment, or for what a screen does not show; a step to be taken names commands, and not what it is.
+# Members that a typed filter ignores: times, ids that no screen shows, and next steps, which only name commands.
 UNSEEN = frozenset(["id", "event_id", "message_id", "reservation_id", "next_step", "answer", "at", "since"])
 
 
 class Filter(Record):
-    """What somebody wants to see: what is about an agent and a bead, where they are given, and has these words."""
+    """Admits items about an agent and a bead, if given, that contain all words."""
 
     agent: str | None = None
     bead: str | None = None
@@ -44,12 +44,12 @@ class Filter(Record):
 
 
 def of(agent: str | None, bead: str | None, typed: str) -> Filter:
-    """A filter for what was TYPED: all of its words must be there, whether in capitals or not."""
+    """A filter for TYPED text: an item must contain all of its words, in any case."""
     return Filter(agent, bead, tuple(typed.casefold().split()))
 
 
 class Shown(Record):
-    """What of a picture is shown. Each agent carries what it `holds`."""
+    """The filtered picture. Each agent carries its reservations as `holds`."""
 
     problems: list[Outside]
     agents: list[Outside]
@@ -61,7 +61,7 @@ class Shown(Record):
 
 
 def applied(picture: Picture, wanted: Filter) -> Shown:
-    """What of PICTURE is WANTED."""
+    """The items of PICTURE that WANTED admits."""
     status = picture.status
 
     def some(things: list[Thing]) -> list[Outside]:
@@ -79,8 +79,8 @@ def applied(picture: Picture, wanted: Filter) -> Shown:
 
 
 def _agents(agents: list[Thing], reservations: list[Thing], wanted: Filter) -> Iterator[Thing]:
-    """Those who are wanted with all they hold, and those who hold something that is wanted with that. Among the equally
-    lively, those who hold something come first."""
+    """Admitted agents with all their reservations, and other agents with their admitted reservations. They are sorted
+    by liveness; at equal liveness, agents with reservations come first."""
     busy = {each["agent_id"] for each in reservations}
     for agent in sorted(agents, key=lambda agent: (ORDER.index(agent["liveness"]), agent["agent_id"] not in busy)):
         holds = [each for each in reservations if each["agent_id"] == agent["agent_id"]]
@@ -91,7 +91,7 @@ def _agents(agents: list[Thing], reservations: list[Thing], wanted: Filter) -> I
 
 
 def _texts(value: Any, name: str = "") -> Iterator[str]:
-    """All that a screen may show of a thing."""
+    """All searchable texts of an item."""
     if isinstance(value, str):
         if name not in UNSEEN and not name.endswith("_at"):
             yield value

@@ -1,8 +1,8 @@
-"""What the bytes from a terminal mean: which keys were pressed, one after the other.
+"""Decodes the bytes from a terminal into keys.
 
-A key is called by its letter, or by a name such as `up`. What comes in may end in the middle of a sequence or of a
-letter; the rest of it comes with the next bytes. A lone ESC is a key, or the beginning of a sequence: that is known
-only after a moment in which nothing followed.
+A key is named by its letter, or by a name such as `up`. Input may end in the middle of a sequence or of a letter; the
+rest then comes with the next bytes. A single ESC is a key or the start of a sequence, so it counts as a key only if
+nothing follows within a short time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 ESCAPE = 0x1B
-# What a terminal calls its keys: by itself, and when an application has asked for other names.
+# The sequences of keys, in normal mode and in application mode.
 SEQUENCES = {
     **dict.fromkeys((b"\x1b[A", b"\x1bOA"), "up"),
     **dict.fromkeys((b"\x1b[B", b"\x1bOB"), "down"),
@@ -32,14 +32,14 @@ CONTROLS = {
     26: "suspend",
     127: "backspace",
 }
-# Sequences that say something, or nothing here: CSI, a single shifted key, and strings that end with ST or BEL.
+# All complete sequences, known or not: CSI, a single shifted key, and strings that end with ST or BEL.
 WHOLE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)|[^\x1b\[O\]P_^X])")
 BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O|[\]P_^X][^\x07\x1b]*\x1b?)?\Z")
-LONGEST = 4096  # bytes of a sequence; one that goes on for longer is none
+LONGEST = 4096  # bytes; a longer sequence is discarded
 
 
 def pressed(octets: bytes, *, is_all: bool = False) -> tuple[list[str], bytes]:
-    """The keys that OCTETS stand for, and what of them may be the beginning of another; nothing if that IS ALL."""
+    """The keys in OCTETS, and a rest that may be the start of another key. With IS_ALL there is no rest."""
     keys: list[str] = []
     while octets:
         if octets[0] == ESCAPE:
@@ -58,12 +58,12 @@ def pressed(octets: bytes, *, is_all: bool = False) -> tuple[list[str], bytes]:
 
 
 def _named(sequence: bytes) -> str:
-    """The key that a SEQUENCE stands for; empty where it is none of ours. Nothing behind an ESC is that key itself."""
+    """The name of the key that sends SEQUENCE; empty if unknown. An empty sequence is the ESC key itself."""
     return SEQUENCES.get(sequence, "") if sequence else "escape"
 
 
 def _letter(first: int) -> int:
-    """How many bytes a letter takes that begins so, in UTF-8."""
+    """The length of a UTF-8 letter, from its first byte."""
     return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 

@@ -1,9 +1,8 @@
-"""The screen of `bb watch` as lines: a picture and what is chosen of it, on a terminal of a given size. Nothing here
-looks at a terminal's size or a clock.
+"""The screen of `bb watch` as lines, from a picture of the state, the user's choices, a terminal size and a time.
 
-First what needs a person, then who is here with what it holds, then what waits and who collides, then what happened.
-Where there is less room than there are rows, each part gets one row more in turn, and its heading says how many of how
-many it shows; parts there is no room for at all are still counted in the second line.
+The parts in order: problems, agents with their reservations, messages to accept, incursions and queues, recent events.
+If the rows do not fit, the parts get one more row each in turn, and a heading shows how many of its rows are visible.
+The second line counts all items, also those of parts that do not fit at all.
 """
 
 from __future__ import annotations
@@ -26,35 +25,35 @@ if TYPE_CHECKING:
     from bb.cli.watch.filters import Shown
     from bb.cli.watch.model import Chosen
 
-    Part = tuple[str, list[Outside], Callable[[Outside], str]]  # its title, what is in it, and the row of each of those
+    Part = tuple[str, list[Outside], Callable[[Outside], str]]  # title, items, and the function that formats an item
 
-NARROWEST, LOWEST = 20, 5  # columns and lines; where there are fewer, what is drawn is cut
-WIDE, AIRY = 150, 18  # columns from which on there are two of text; lines that leave some to be blank
+NARROWEST, LOWEST = 20, 5  # columns and lines; on a smaller terminal the screen is cut
+WIDE, AIRY = 150, 18  # columns for a layout side by side; lines for blank lines between parts
 LONGEST_NAME = 20
-EMPTY = {"Problems": "nothing needs you", "Agents": rows.NOBODY, "Lately": "nothing to tell"}
+EMPTY = {"Problems": "nothing needs you", "Agents": rows.NO_AGENTS, "Lately": "no events"}
 HELP = (
     ("q, Ctrl-C", "quit"),
-    ("space, p", "pause: nothing moves until you press it again"),
-    ("/", "show only what has these words (agent, bead, path, any text); Enter applies, Esc clears"),
-    ("f, Tab", "the next view: all, problems, agents, held, timeline; F the one before, 1 to 5 that one"),
-    ("j k, arrows", "scroll a view that is longer than the screen; PgUp, PgDn, g and G go further"),
-    ("r", "look again now, and draw everything anew"),
-    ("?", "this help; any key leaves it"),
+    ("space, p", "pause the screen; press again to continue"),
+    ("/", "show only items with all of these words (agent, bead, path, any text); Enter applies, Esc clears"),
+    ("f, Tab", "next view: all, problems, agents, held, timeline; F goes back, 1 to 5 selects a view"),
+    ("j k, arrows", "scroll a view that is longer than the screen; also PgUp, PgDn, g and G"),
+    ("r", "refresh and redraw the screen"),
+    ("?", "this help; any key closes it"),
 )
 
 
 class Framed(Record):
-    """What the screen says around a view."""
+    """The data for the first line and the last line of the screen."""
 
     title: Outside  # of the repository
     sync: Outside
     is_damaged: bool
-    is_narrowed: bool  # whether only what is about one agent or bead is shown, by an option
-    trouble: str | None = None  # why what is shown is not the latest
+    is_narrowed: bool  # whether an option limits the screen to one agent or bead
+    trouble: str | None = None  # why the picture is not up to date
 
 
 class Drawn(Record):
-    """The lines of a screen, one for each that it has; how many of a view's lines can be above it; how many it has."""
+    """The lines of a screen, the largest scroll offset of its view, and the number of view lines on a page."""
 
     lines: list[str]
     furthest: int
@@ -62,7 +61,7 @@ class Drawn(Record):
 
 
 class Layout:
-    """Screens, one after the other. The lines of a long view are kept for as long as they stay the same."""
+    """Draws screens. The lines of a long view are cached until its input changes."""
 
     def __init__(self) -> None:
         self._known: tuple[Any, ...] = ()
@@ -87,7 +86,8 @@ class Layout:
         return Drawn([rows.clipped(line, columns) for line in lines], furthest, page)
 
     def _view(self, view: str, shown: Shown, now: int, columns: int) -> list[str]:
-        """All lines of one view. What happened is told by the hour, all else says how long ago that was."""
+        """All lines of one view. The timeline shows times and changes once a day; other views show ages and change each
+        second."""
         known = (view, shown, columns, now // (clock.DAY if view == TIMELINE else clock.SECOND))
         if len(self._known) != len(known) or any(
             a is not b and a != b for a, b in zip(self._known, known, strict=True)
@@ -97,11 +97,11 @@ class Layout:
         return self._full
 
 
-# -- around it
+# -- head and foot
 
 
 def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
-    """Which repository, what time it is, what is switched on, and when others were last met."""
+    """The first line: repository, time, active modes, and the last sync."""
     title = rows.clipped(str(frame.title), max(columns // 3, 12))
     parts = [paint.heading(title), clock.text(now)[11:19] + "Z"]
     if chosen.paused_at is not None:
@@ -111,7 +111,7 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
     if chosen.filter:
         parts.append(paint.painted(f"only: {harmless(chosen.filter)}", "cyan"))
     if frame.is_narrowed:
-        parts.append(paint.painted("narrowed", "cyan"))
+        parts.append(paint.painted("filtered", "cyan"))
     if frame.sync:
         parts.append(paint.painted(_synced(frame.sync, now), "dim"))
     return "  ".join(parts)
@@ -121,12 +121,12 @@ def _synced(sync: Outside, now: int) -> str:
     at = sync["ok_at"]
     when = f"{paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
-    wrong = f", last try: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
+    wrong = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
     return f"synced {when}{lacks}{wrong}"
 
 
 def _counts(shown: Shown) -> str:
-    """How much there is of everything, whatever there is room for."""
+    """The second line: the number of items of each kind."""
     alive = [str(each["liveness"]) for each in shown.agents]
     states = [
         f"{alive.count(state)} {paint.state(state)}" for state in ("active", "stale", "evicted") if state in alive
@@ -144,7 +144,7 @@ def _counts(shown: Shown) -> str:
 
 
 def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
-    """The keys; or what is being typed, or what went wrong."""
+    """The last line: the keys, the filter being typed, or an error."""
     if chosen.draft is not None:
         typed = harmless(chosen.draft)
         room = max(columns - len("/_"), 1)
@@ -155,7 +155,7 @@ def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
         return f"/{typed}_" + (paint.painted(hint, "dim") if fits else "")
     if frame.trouble:
         return paint.painted(harmless(frame.trouble), "red")
-    pause = "go on" if chosen.paused_at is not None else "pause"
+    pause = "continue" if chosen.paused_at is not None else "pause"
     keys = ["q quit", f"space {pause}", "/ filter", f"f view: {chosen.view}", "? help"]
     if chosen.view != ALL or chosen.is_help:
         keys.append("j k scroll")
@@ -175,12 +175,12 @@ def _help(columns: int) -> list[str]:
     return lines
 
 
-# -- one part after the other
+# -- the parts
 
 
 def _everything(shown: Shown, chosen: Chosen, now: int, columns: int, room: int) -> list[str]:
-    """All parts below each other; where it is wide, what has happened beside the others."""
-    empty = dict.fromkeys(EMPTY, "nothing like that") if chosen.filter else EMPTY
+    """All parts below each other; on a wide terminal, the recent events at the right."""
+    empty = dict.fromkeys(EMPTY, "no matches") if chosen.filter else EMPTY
     if columns < WIDE:
         return _on_one_screen([*_parts(shown, now, columns), _lately(shown, now, columns)], room, empty)
     left = columns * 3 // 5
@@ -192,7 +192,7 @@ def _everything(shown: Shown, chosen: Chosen, now: int, columns: int, room: int)
 
 
 def _parts(shown: Shown, now: int, columns: int) -> list[Part]:
-    """What there is now, one row for each. What waits to be accepted, or collides, and is a problem is told as one."""
+    """The parts with current items. A message or incursion that is also a problem is listed only there."""
     names = _names(shown.agents, "agent_id", columns)
     known = {each[name] for each in shown.problems for name in ("message_id", "event_id") if name in each}
     others = shown.but(
@@ -212,7 +212,7 @@ def _lately(shown: Shown, now: int, columns: int) -> Part:
 
 
 def _others(shown: Shown, now: int) -> list[Part]:
-    """What waits for somebody, or collides."""
+    """Messages to accept, incursions and queues."""
     return [
         ("To be accepted", _oldest_first(shown.unacked), lambda each: rows.unacked(each, now)),
         ("In each other's way", shown.incursions, lambda each: rows.incursion(each, now)),
@@ -225,13 +225,13 @@ def _oldest_first(messages: list[Outside]) -> list[Outside]:
 
 
 def _names(things: list[Outside], name: str, columns: int) -> int:
-    """How wide a column of names is to be."""
+    """The width of a column of names."""
     longest = max((paint.occupied(str(each[name])) for each in things), default=0)
     return min(longest, LONGEST_NAME, columns // 4)
 
 
 def _on_one_screen(parts: list[Part], room: int, empty: Mapping[str, str]) -> list[str]:
-    """PARTS within so many lines: each with its heading, and as many of its rows as there is room for."""
+    """PARTS within ROOM lines: each with its heading and as many rows as fit."""
     parts = parts[: max(room // 2, 1)]
     gap = [""] if room >= AIRY else []
     counts = _shared_out([len(things) or 1 for _, things, _ in parts], room - len(parts) - len(gap) * (len(parts) - 1))
@@ -244,7 +244,7 @@ def _on_one_screen(parts: list[Part], room: int, empty: Mapping[str, str]) -> li
 
 
 def _shared_out(sizes: list[int], room: int) -> list[int]:
-    """How many rows of each part have ROOM: one more for each in turn, as long as there is any."""
+    """The number of rows of each part that fit into ROOM lines. Parts get one more row each in turn."""
     counts = [0] * len(sizes)
     while room > 0 and counts != sizes:
         for number, size in enumerate(sizes):
@@ -267,7 +267,7 @@ def _agents(shown: Shown, now: int, columns: int) -> list[str]:
 
 
 def _held(shown: Shown, now: int, columns: int) -> list[str]:
-    """What is frozen, what is held, what is about to be over first; then whatever waits for somebody, or collides."""
+    """Freezes, then reservations, the next to end first; then messages to accept, incursions and queues."""
     held = sorted(shown.held, key=lambda each: ("frozen" not in each, str(each["expires_at"])))
     lines = [rows.held(each, now, columns) for each in held]
     for title, things, row in _others(shown, now):
@@ -283,7 +283,7 @@ def _timeline(shown: Shown, now: int, columns: int) -> list[str]:
 VIEWS = {PROBLEMS: _problems, AGENTS: _agents, HELD: _held, TIMELINE: _timeline}
 NOTHING = {
     PROBLEMS: "nothing needs you",
-    AGENTS: rows.NOBODY,
-    HELD: "nobody holds anything",
-    TIMELINE: "nothing to tell",
+    AGENTS: rows.NO_AGENTS,
+    HELD: "no reservations",
+    TIMELINE: "no events",
 }

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> NoReturn:
-    """Say what happens, from now on or as of SINCE, until interrupted or until nobody reads it."""
+    """Print events from now on, or from SINCE, until interrupted or until the reader closes the pipe."""
     watched = Watched(desk)
     happenings = Happenings(desk, wanted.agent, wanted.bead)
     if since is not None:
         _say(happenings.before(since), wanted, as_json=as_json)
-    is_due = True  # something may have happened since that was asked for
+    is_due = True  # the ledger may have changed since the command started
     while True:
         try:
             is_due = watched.has_changed() or is_due
@@ -34,7 +34,7 @@ def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> N
                 _say(happenings.new(), wanted, as_json=as_json)
                 is_due = False
         except Busy:
-            pass  # somebody makes the index anew; nothing is lost by waiting
+            pass  # another process rebuilds the index; the next round reads it
         rest()
 
 
@@ -50,9 +50,9 @@ def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> No
 
 
 def line(told: Outside) -> str:
-    """What happened, when, and to whom it is due."""
+    """An event as one line: time, author, text."""
     moment = clock.text(clock.parse_or(str(told["at"]), 0))
     bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
     who = paint.painted(str(told["by"]), "cyan")
-    ours, said = endings.happening(told)
-    return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(said) if said else ''}{bead}"
+    ours, theirs = endings.happening(told)
+    return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(theirs) if theirs else ''}{bead}"

@@ -1,8 +1,8 @@
-"""The live screen of `bb watch`: look, draw, wait for a key, a signal or a change, and so on.
+"""The loop of `bb watch`: check for changes, draw, wait for a key, a signal or a change.
 
-Looking costs a few `stat`s five times a second; a picture is taken only when one of them says that something may have
-changed, and never so often that it would take more than a part of the time. Each second what is shown is laid out
-anew, for ages grow, and what differs of it is written. While it is paused nothing is done at all.
+A check costs a few `stat` calls, five times a second. The picture is rebuilt only after a possible change, and only for
+a limited part of the time. The screen is laid out every second, because ages grow, and only changed lines are written.
+While the screen is paused, the loop only waits.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from bb.cli.watch.model import Chosen
     from bb.ops.desk.desk import Desk
 
-SHARE = 8  # pictures take at most one part of so many of the time
-LONGEST_REST = 0.7  # seconds; a change is shown within one, however long a picture takes
-UNDECIDED = 0.05  # seconds in which what begins with ESC goes on, if it is more than that key
-AGAIN = 1.0  # seconds until one looks again after a failure
+SHARE = 8  # after a picture, wait so many times as long as it took
+LONGEST_REST = 0.7  # seconds; the longest such wait, so that a change is shown within a second
+UNDECIDED = 0.05  # seconds to wait for the rest of a sequence after ESC
+AGAIN = 1.0  # seconds until the next attempt after a failure
 
 
 class Watcher:
@@ -34,7 +34,7 @@ class Watcher:
 
     def __init__(self, desk: Desk, agent: str | None, bead: str | None, since: int | None, chosen: Chosen) -> None:
         self._desk, self._whose, self._chosen = desk, (agent, bead), chosen
-        self._watched = Watched(desk)  # before the first picture, so that no change falls between the two
+        self._watched = Watched(desk)  # created before the first picture, so that no change is missed
         self._viewing = Viewing(desk, agent, bead, since)
         self._picture = self._viewing.picture()
         self._layout = Layout()
@@ -46,17 +46,17 @@ class Watcher:
         self._page, self._drawn_at = 1, -1
 
     def run(self) -> None:
-        """Show it until somebody has seen enough."""
+        """Show the screen until the user quits."""
         with Screen() as screen:
             while not self._chosen.is_over:
                 self._look()
                 self._draw(screen)
                 self._hear(screen)
 
-    # -- looking
+    # -- checking for changes
 
     def _look(self) -> None:
-        """Take another picture if something may have changed since the last."""
+        """Rebuild the picture if something may have changed."""
         if self._chosen.paused_at is not None and not self._chosen.is_stale:
             return
         try:
@@ -77,7 +77,7 @@ class Watcher:
         self._chosen = self._chosen.but(is_stale=False)
 
     def _narrow(self) -> None:
-        """Keep of the picture what is wanted."""
+        """Apply the filter to the picture."""
         self._narrowed_by = self._chosen.filter
         wanted = filters.of(*self._whose, self._chosen.filter)
         self._shown = filters.applied(self._picture, wanted)
@@ -85,7 +85,7 @@ class Watcher:
     # -- drawing
 
     def _draw(self, screen: Screen) -> None:
-        """Draw what is to be seen by now, unless that is what was drawn last."""
+        """Draw the screen, unless it was already drawn for this second."""
         now = self._now()
         if now // clock.SECOND == self._drawn_at:
             return
@@ -100,13 +100,13 @@ class Watcher:
         self._chosen = self._chosen.but(offset=min(self._chosen.offset, drawn.furthest))
 
     def _now(self) -> int:
-        """This moment; while it is paused, that one."""
+        """The current time, or the time of the pause."""
         return self._desk.now() if self._chosen.paused_at is None else self._chosen.paused_at
 
-    # -- hearing
+    # -- input
 
     def _hear(self, screen: Screen) -> None:
-        """Heed what is typed and which signals come, or do nothing for a moment."""
+        """Wait briefly for keys and signals, and handle them."""
         is_still = self._chosen.paused_at is not None and not self._rest and not self._chosen.is_stale
         patience = UNDECIDED if self._rest else None if is_still else GLANCE
         typed, signals = screen.wait(patience)

@@ -1,5 +1,6 @@
-"""What somebody who looks at `bb watch` has chosen: which view, from which line on, what it must be about; and what
-each key changes in that. A key that means nothing changes nothing.
+"""The user's choices in `bb watch` (view, scroll offset, filter, pause) and the effect of each key on them.
+
+An unknown key changes nothing.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ LONGEST_FILTER = 200
 
 
 class View(Text):
-    """Which view to begin with: all, problems, agents, held or timeline."""
+    """The first view: all, problems, agents, held or timeline."""
 
     metavar = "VIEW"
     choices = VIEWS
 
 
 class Chosen(Record):
-    """What is to be shown, and how."""
+    """The user's choices."""
 
     view: str = ALL
-    offset: int = 0  # lines of the view that are above the screen
+    offset: int = 0  # lines of the view above the first visible one
     filter: str = ""
-    draft: str | None = None  # a filter that is being typed
+    draft: str | None = None  # the filter being typed
     paused_at: int | None = None
     is_help: bool = False
     is_over: bool = False
     is_suspended: bool = False
-    is_stale: bool = False  # whether all of it is to be looked at, and drawn, anew
+    is_stale: bool = False  # whether the picture must be refreshed and redrawn
 
 
 def press(chosen: Chosen, key: str, *, now: int, page: int) -> Chosen:
-    """What is chosen once KEY was pressed; a PAGE has so many lines."""
+    """The choices after KEY was pressed; PAGE is the number of lines on a page."""
     if key == "interrupt":
         return chosen.but(is_over=True)
     if key == "suspend":
@@ -52,7 +53,7 @@ def press(chosen: Chosen, key: str, *, now: int, page: int) -> Chosen:
 
 
 def _type(chosen: Chosen, draft: str, key: str) -> Chosen:
-    """One more key of a filter that is being typed."""
+    """One more key for the filter being typed."""
     match key:
         case "enter":
             return chosen.but(draft=None, filter=draft.strip(), offset=0)
@@ -96,7 +97,7 @@ def _turned(chosen: Chosen, by: int) -> Chosen:
     return chosen.but(view=VIEWS[(VIEWS.index(chosen.view) + by) % len(VIEWS)], offset=0)
 
 
-BOTTOM = 1_000_000  # further down than any view is long; whoever draws it knows how long it is
+BOTTOM = 1_000_000  # more lines than any view has; the layout limits it to the length of the view
 SCROLLING: dict[str, Callable[[int, int], int]] = {
     "up": lambda offset, _: offset - 1,
     "k": lambda offset, _: offset - 1,

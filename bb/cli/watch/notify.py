@@ -1,7 +1,6 @@
-"""`bb notify`: a command of the person's own for each new problem.
+"""`bb notify`: runs a command of the user for each new problem.
 
-What agents wrote reaches it as values only, in the environment and on stdin. It never becomes part of a command line:
-the words that are run are those that the person gave, and nothing is filled into them.
+Text of agents reaches the command only through its environment and stdin. It is never inserted into the command line.
 """
 
 from __future__ import annotations
@@ -34,31 +33,31 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 USUAL_TIMEOUT = 30
-AGAIN = (10, 60, 300)  # seconds after which a command that failed is run again, as long as the problem is there
+AGAIN = (10, 60, 300)  # seconds until a failed command is run again, if the problem is still open
 MADE_UP = {
     "id": "test:1",
     "kind": "test",
     "text": "amber-otter is blocked and asks user: this is only a test of bb notify",
-    "next_step": "nothing is to be done",
+    "next_step": "no action is needed",
 }
 
 
 class InvalidCommand(Usage):
-    """That is no command that could be run."""
+    """The command cannot be run."""
 
     code = "INVALID_COMMAND"
     hint = "for example --command 'notify-send bb'"
 
 
 class NoShell(Usage):
-    """There is no shell here to which a problem could be told safely."""
+    """--shell is not available on this system, because its shell expands variables unsafely."""
 
     code = "NO_SHELL"
-    hint = "leave --shell away, and let the command read its environment or stdin"
+    hint = "omit --shell, and let the command read its environment or stdin"
 
 
 class TestOrOnce(Usage):
-    """A test tells nothing that would have to be told once."""
+    """--test cannot be combined with --once or --existing."""
 
     code = "TEST_OR_ONCE"
     hint = "pass --test, or --once and --existing"
@@ -68,7 +67,7 @@ class NotifyFailed(Refused):
     """The command failed."""
 
     code = "NOTIFY_FAILED"
-    hint = "`bb notify --test --command …` tries it out"
+    hint = "`bb notify --test --command …` runs it for an example problem"
 
 
 class Timeout(Number):
@@ -79,9 +78,9 @@ class Timeout(Number):
 
 
 class Wanted(Record):
-    """What is to be run, and when."""
+    """The command to run, and the options of this run."""
 
-    command: str  # as it was given
+    command: str  # as typed
     words: tuple[str, ...]
     timeout: int
     is_existing: bool
@@ -90,7 +89,7 @@ class Wanted(Record):
 
 
 class Due(Record):
-    """A problem that is to be told, not before a moment of the monotonic clock, after so many failures."""
+    """A problem to report: the earliest time on the monotonic clock, and the number of failures so far."""
 
     problem: dict[str, Any]
     at: float
@@ -100,7 +99,7 @@ class Due(Record):
 def wanted(
     command: str | None, timeout: str | None, *, is_shell: bool, is_existing: bool, is_once: bool, is_test: bool
 ) -> Wanted:
-    """What is asked for, or why that makes no sense."""
+    """The checked options, or a refusal."""
     if command is None:
         raise MissingOption("notify needs --command", hint=InvalidCommand.hint)
     if is_test and (is_once or is_existing):
@@ -113,7 +112,7 @@ def _words(command: str, *, is_shell: bool) -> list[str]:
     if "\0" in command or not command.strip():
         raise InvalidCommand
     if is_shell:
-        if os.name == "nt":  # cmd.exe fills variables in before it reads the line, and so would obey what agents wrote
+        if os.name == "nt":  # cmd.exe expands variables before it parses the line, so it could run text of agents
             raise NoShell
         return [SHELL, "-c", command]
     try:
@@ -126,7 +125,7 @@ def _words(command: str, *, is_shell: bool) -> list[str]:
 
 
 def notify(what: Wanted, *, as_json: bool) -> int:
-    """Run the command for whatever is to be told; the exit status."""
+    """Run the command for the problems to report, and return the exit status."""
     at = desks.here()
     try:
         with ending():
@@ -141,7 +140,7 @@ def notify(what: Wanted, *, as_json: bool) -> int:
 
 
 def _try(what: Wanted, now: int, *, as_json: bool) -> int:
-    """Run it for a problem that is made up."""
+    """Run the command for an example problem."""
     started = time.monotonic()
     if failure := run(what.words, {**MADE_UP, "since": clock.text(now)}, "example", now, what.timeout):
         raise NotifyFailed(f"the command {failure.why}", hint=failure.hint)
@@ -149,12 +148,12 @@ def _try(what: Wanted, now: int, *, as_json: bool) -> int:
     if as_json:
         say.success("notify", {"words": list(what.words), "seconds": took}, as_json=True)
     else:
-        say.lines([f"The command ran well, for {took} s."])
+        say.lines([f"The command succeeded after {took} s."])
     return 0
 
 
 def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
-    """Tell what is new since this was done last. What could not be told is new the next time, too."""
+    """Report the problems that are new since the last run. A problem whose command failed stays new."""
     told, failed = [], []
     with Told(at.place.store, json_text.dumps(list(what.words))) as memory:
         found = problems.found(at)
@@ -169,7 +168,7 @@ def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
                 continue
             told.append(each["id"])
             known.add(each["id"])
-            memory.write(known)  # after each, so that nothing is told twice if we are ended
+            memory.write(known)  # after each problem, so that none is reported twice if this process is killed
             if not as_json:
                 _say(each)
         if known != remembered:
@@ -184,7 +183,7 @@ def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
 
 
 def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
-    """Tell what comes, until interrupted."""
+    """Report new problems until interrupted."""
     alarms = Alarms(at)
     queue = [Due(each, 0.0, 0) for each in alarms.open.values()] if what.is_existing else []
     while True:
@@ -200,7 +199,7 @@ def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
 
 
 def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
-    """Tell of a problem; if that fails, when it is to be tried again."""
+    """Report a problem; if the command fails, return the next attempt."""
     failure = run(what.words, due.problem, at.place.title, at.now(), what.timeout)
     if as_json:
         why = failure.why if failure else None
@@ -211,20 +210,20 @@ def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
     if failure is None:
         return None
     is_last = due.failures >= len(AGAIN)
-    again = "; it is not run again for this one" if is_last else f"; again in {AGAIN[due.failures]} s"
+    again = "; no further attempt for this problem" if is_last else f"; next attempt in {AGAIN[due.failures]} s"
     _complain(due.problem, failure.why + again)
     return None if is_last else Due(due.problem, time.monotonic() + AGAIN[due.failures], due.failures + 1)
 
 
 def _say(problem: dict[str, Any]) -> None:
-    say.lines([f"Told: {_told(problem)}"])
+    say.lines([f"Reported: {_text(problem)}"])
 
 
-def _told(problem: dict[str, Any]) -> str:
-    ours, said = endings.problem(Outside(problem))
-    return ours + (quotation(said) if said else "")
+def _text(problem: dict[str, Any]) -> str:
+    ours, theirs = endings.problem(Outside(problem))
+    return ours + (quotation(theirs) if theirs else "")
 
 
 def _complain(problem: dict[str, Any], why: str) -> None:
-    say.lines([f"Error: [{NotifyFailed.code}] {_told(problem)}: the command {sentence(why)}"], sys.stderr)
+    say.lines([f"Error: [{NotifyFailed.code}] {_text(problem)}: the command {sentence(why)}"], sys.stderr)
     sys.stderr.flush()

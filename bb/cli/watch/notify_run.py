@@ -1,7 +1,6 @@
-"""The command of `bb notify`, run once: what it is told, how long it may take, and why it failed if it did.
+"""Runs the command of `bb notify` once, with its environment, input and time limit.
 
-What agents wrote reaches it as values only. It never becomes part of a command line: the words that are run are those
-that the person gave, and nothing is filled into them.
+Text of agents is never inserted into the command line.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-GRACE = 2.0  # seconds to end in, for a command that took too long
-LONGEST = 500  # characters of a text; what is cut is on stdin in full
-ERRORS = 2  # what a command prints is no answer of ours
+GRACE = 2.0  # seconds until a command that was told to end is killed
+LONGEST = 500  # characters of a variable; stdin has the full text
+ERRORS = 2  # the command's output goes to stderr, because it is not part of our answer
 
 
 class Failure(Record):
@@ -33,13 +32,13 @@ class Failure(Record):
     hint: str
 
 
-NOT_STARTED = "name a program that can be run, by its whole path if need be; what only a shell knows needs --shell"
-TOO_LONG = "let it do its work in the background, or give it longer with --timeout"
-FAILED = "what it has printed itself, if anything, stands above"
+NOT_STARTED = "name an executable program, with its full path if necessary; shell syntax needs --shell"
+TOO_LONG = "let the command work in the background, or raise --timeout"
+FAILED = "see the command's own output above, if any"
 
 
 def run(words: Sequence[str], problem: dict[str, Any], repository: str, now: int, timeout: int) -> Failure | None:
-    """Run WORDS for PROBLEM; why they failed, or None."""
+    """Run WORDS for PROBLEM; return the failure, or None."""
     document = {"what": "new", "at": clock.text(now), "repository": repository, "problem": problem}
     say.flush()
     try:
@@ -64,21 +63,21 @@ def run(words: Sequence[str], problem: dict[str, Any], repository: str, now: int
 
 
 def variables(problem: dict[str, Any], repository: str) -> dict[str, str]:
-    """What the command finds in its environment: each a harmless line, and not too long for anything."""
+    """The variables for the command: each an escaped line of limited length."""
     told = {name: problem[name] for name in ("id", "kind", "text", "next_step", "since")}
     named = {f"BB_PROBLEM_{name.upper()}": value for name, value in told.items()} | {"BB_REPOSITORY": repository}
     return {name: clipped(str(value), LONGEST) for name, value in named.items()}
 
 
 def _environment(ours: dict[str, str]) -> Any:
-    """Our environment and these: as UTF-8, whatever this system's encoding is."""
+    """Our environment with these variables added, as UTF-8 on every system."""
     if os.name == "nt":
         return {**os.environ, **ours}
     return {**os.environb, **{name.encode(): value.encode() for name, value in ours.items()}}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """See that it has ended, and whatever it started and waits for. What it left running is its own affair."""
+    """End the command and its process group if it is still running. Processes that a finished command left stay."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if child.poll() is not None:
             return

@@ -1,7 +1,7 @@
-"""Rows of `bb watch`: each thing on one line that may be cut at its end, or in full on as many as it takes.
+"""Rows of `bb watch`: an item on one line, cut at its end, or in full on several lines.
 
-Everything that somebody wrote is `Outside` here: a name, a quotation, or lines that are marked. Every row is cut to its
-columns, wide letters counted as two.
+Text of agents is `Outside` here, and shown as a name, a quotation, or marked lines. Every row is cut to its columns; a
+wide letter counts as two.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from bb.kernel import clock
 from bb.kernel.outside import Outside, block, names, quotation, sentence
 from bb.kernel.show import SET_OFF
 
-ROOMY = 110  # columns from which on there is room for what is good to know
+ROOMY = 110  # columns from which on an agent's role is always shown
 MARGIN = "  "
-ROOM_FOR_MARK = 8  # columns below which a mark would leave nothing
-NOBODY = "nobody has registered"
+ROOM_FOR_MARK = 8  # in fewer columns, a mark would leave no room for text
+NO_AGENTS = "no registered agents"
 
 
 def clipped(text: str, wide: int) -> str:
-    """TEXT in so many columns at most. Columns are few here, so half a word stays; the mark says that it is one."""
+    """TEXT cut to WIDE columns. Space is short here, so a word may be cut in half; an ellipsis marks the cut."""
     if paint.occupied(text) <= wide:
         return text
     start, rest = paint.parted(text, wide - 1)
@@ -26,14 +26,14 @@ def clipped(text: str, wide: int) -> str:
 
 
 def cell(text: str, wide: int) -> str:
-    """TEXT in exactly so many columns."""
+    """TEXT in exactly WIDE columns."""
     cut = clipped(text, wide)
     return cut + " " * (wide - paint.occupied(cut))
 
 
 def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> list[str]:
-    """TEXT on lines of so many columns, broken at spaces where there are any, each as far in as INDENT. Where OURS goes
-    on within a quotation, the line is marked."""
+    """TEXT on indented lines of WIDE columns, broken at spaces if possible. In bb's own text, a line that continues a
+    quotation is marked."""
     room = max(wide - indent, 1)
     lines, is_quoted = [""], False
     for word in text.split(" "):
@@ -48,7 +48,7 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
         lines += [begins] if lines[-1] else []
         while paint.occupied(lines[-1] + word) > room:
             start, word = paint.parted(word, room - paint.occupied(lines[-1]))
-            if not start:  # a wide letter where there is room for a narrow one
+            if not start:  # a wide letter in a column of one
                 break
             lines[-1:] = [lines[-1] + start, goes_on]
         lines[-1] += word
@@ -56,7 +56,7 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
 
 
 def problem(each: Outside, now: int) -> str:
-    """What is the matter, and for how long it has been."""
+    """A problem and its age."""
     return f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(_problem(each), 'bold')}"
 
 
@@ -66,7 +66,7 @@ def _problem(each: Outside) -> str:
 
 
 def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
-    """The same with all that it says, and what to do about it."""
+    """A problem in full, with its text and next step."""
     inset = len(MARGIN) + 8
     lines = folded(_problem(each), wide, inset)
     first = f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(lines[0].lstrip(' '), 'bold')}"
@@ -82,13 +82,13 @@ def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
 
 
 def marked(text: Outside, wide: int, indent: int) -> list[str]:
-    """All of somebody's TEXT, as far in as INDENT, each line marked however it is broken."""
+    """All of an agent's TEXT, indented, with a mark on every line."""
     margin, room = " " * indent, max(wide - indent - len(SET_OFF), 1)
     return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room, is_ours=False)]
 
 
 def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:
-    """Who it is, whether it lives, and what it holds; what it does, where there is room or nothing held."""
+    """An agent: name, liveness and reservations; its role if there is room or no reservation."""
     name = cell(str(each["agent_id"]), name_wide)
     head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(_age(each['last_seen_at'], now), 7)} "
     holds = ", ".join(f"{held['scope']}{_left(held, now)}" for held in each["holds"])
@@ -99,7 +99,7 @@ def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:
 
 
 def whole_agent(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
-    """The same, with everything that it holds on a line of its own."""
+    """An agent in full, with each reservation on a line of its own."""
     name = cell(str(each["agent_id"]), name_wide)
     seen = _age(each["last_seen_at"], now)
     head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {_role(each)}"
@@ -109,12 +109,12 @@ def whole_agent(each: Outside, now: int, name_wide: int, wide: int) -> list[str]
 
 
 def _paused(each: Outside) -> str:
-    """That the person has paused an agent, where it has."""
+    """A mark on an agent that the person has paused."""
     return paint.painted("PAUSED ", "yellow") if "paused" in each else ""
 
 
 def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
-    """What is held, for how long yet, for which bead, and by whom unless that goes without saying."""
+    """A reservation: remaining time, bead, and holder unless IS_OWNED."""
     if "frozen" in each:
         order = paint.painted(f"frozen by {each['agent_id']}", "yellow")
         more = [order, _left(each, now).strip(), quotation(each["why"]) if each["why"] else ""]
@@ -126,19 +126,19 @@ def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 
 def unacked(each: Outside, now: int) -> str:
-    """What waits to be accepted, and by whom."""
+    """A message to be accepted: age, sender, recipient and subject."""
     who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
 
 
 def _doubt(each: Outside) -> str:
-    """What stands behind the person's name, where the person has not signed what is said in it."""
+    """A note after the person's name on data without the person's signature."""
     return " (unverified)" if each.get("signature") else ""
 
 
 def incursion(each: Outside, now: int) -> str:
-    """Who is in whose way, and where."""
+    """An incursion: its agent, scope and holder."""
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
@@ -148,17 +148,17 @@ def incursion(each: Outside, now: int) -> str:
 
 
 def waiting(each: Outside) -> str:
-    """Who stands in line, and what for."""
+    """An agent in a queue, and the scopes that it waits for."""
     return f"{MARGIN}{each['agent_id']} waits for {names(each['scopes'])}"
 
 
 def told(each: Outside, now: int, name_wide: int) -> str:
-    """What happened: at which time of today, or on which day."""
+    """An event of the timeline, with its time today or its day."""
     return f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} {_sentence(each)}"
 
 
 def whole_told(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
-    """The same, in full."""
+    """An event of the timeline in full."""
     head = f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} "
     lines = folded(_sentence(each), wide, min(paint.occupied(head), wide // 2))
     return [head + lines[0].lstrip(" "), *lines[1:]]
@@ -175,7 +175,7 @@ def _sentence(each: Outside) -> str:
 
 
 def _moment(at: Outside, now: int) -> str:
-    """The time of day, of what happened today; else the day."""
+    """The time of day for an event of today, else the day."""
     moment = clock.text(clock.parse_or(str(at), now))
     return moment[11:19] if moment[:10] == clock.text(now)[:10] else f"{moment[5:10]}   "
 
@@ -185,7 +185,7 @@ def _age(at: Outside, now: int) -> str:
 
 
 def _left(each: Outside, now: int) -> str:
-    """For how long a reservation runs yet, or what else is the matter with it."""
+    """The remaining time of a reservation, or its state if it is not active."""
     if each["state"] != "active":
         return f" {paint.state(each['state'])}"
     if each["expires_at"].is_none:

@@ -1,7 +1,7 @@
-"""The terminal of `bb watch`: a screen of its own for as long as it runs, and every key as it is pressed.
+"""The terminal of `bb watch`: the alternate screen, and keys in raw mode.
 
-The terminal is left as it was found, whatever happens: at the end, on a signal, on a bug, and while we are suspended.
-Needs a terminal as Linux and macOS have them; whoever loads this has made sure of that.
+The terminal is restored at the end, on a signal, on a bug, and while the process is suspended. This module needs a
+terminal of Linux or macOS; its importer checks that.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 INPUT, OUTPUT = 0, 1
 BLOCK = 1 << 12
-USUAL = (80, 24)  # where a terminal does not say
-# The alternate screen, no cursor, and nothing goes on in the next line: a letter that is wider than we think harms one
-# line at most.
+USUAL = (80, 24)  # for a terminal of unknown size
+# The alternate screen, no cursor, no line wrapping. Without wrapping, a letter that is wider than computed affects only
+# its own line.
 ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
-# Terminals that know this show everything between the two at a stroke; all others ignore it.
+# Synchronized update: terminals that support it draw everything between the two at once; others ignore it.
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
 CLEAR = "\x1b[0m\x1b[2J"
 # A signal is read from a pipe as one of these.
@@ -36,13 +36,13 @@ GONE = 128 + signal.SIGHUP
 
 
 class Screen:
-    """What is on the screen, and what is typed."""
+    """The screen's content and the keyboard input."""
 
     def __init__(self) -> None:
         self.has_keys = os.isatty(INPUT)
         self._before = termios.tcgetattr(INPUT) if self.has_keys else None
         self._lines: list[str] = []
-        self._is_clear = False  # whether the screen shows just what we think
+        self._is_clear = False  # whether the screen shows exactly `_lines`
         self._bell = self._ring = -1
 
     def __enter__(self) -> Self:
@@ -69,11 +69,11 @@ class Screen:
         return columns or USUAL[0], lines or USUAL[1]
 
     def forget(self) -> None:
-        """Draw everything anew next time: who knows what the screen shows by now."""
+        """Redraw everything next time, because the screen's content is unknown."""
         self._is_clear = False
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Let the screen show LINES; only those that differ are written, all of them at once."""
+        """Show LINES. Only changed lines are written, in one update."""
         known = self._lines if self._is_clear else []
         written = [
             f"\x1b[{place};1H\x1b[2K{line}"
@@ -86,7 +86,7 @@ class Screen:
         self._lines, self._is_clear = list(lines), True
 
     def wait(self, seconds: float | None) -> tuple[bytes, bytes]:
-        """What is typed and which signals come, within so many SECONDS; without an end if None."""
+        """The typed bytes and the signals received within SECONDS; None waits without limit."""
         sources = [self._bell, *([INPUT] if self.has_keys else [])]
         ready, _, _ = select.select(sources, [], [], seconds)
         typed = self._typed() if INPUT in ready and self.has_keys else b""
@@ -94,8 +94,7 @@ class Screen:
         return typed, signals
 
     def suspend(self) -> None:
-        """Give the terminal back and stop, with everybody who was started with us, as Ctrl-Z does everywhere; go on
-        when somebody lets us."""
+        """Restore the terminal and stop the process group, as Ctrl-Z does; take the terminal again when continued."""
         self._leave()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(0, signal.SIGTSTP)
@@ -103,7 +102,7 @@ class Screen:
         self._take()
 
     def resume(self) -> None:
-        """Take the terminal again, after somebody else had it."""
+        """Take the terminal again after another process used it."""
         self._take()
 
     # -- the terminal itself
@@ -116,7 +115,7 @@ class Screen:
         self._is_clear = False
 
     def _leave(self) -> None:
-        """Whatever of the terminal is still there is as it was."""
+        """Restore the terminal, as far as it still exists."""
         with contextlib.suppress(OSError, SystemExit):
             self._write(LEAVE)
         if self._before is not None:
@@ -136,12 +135,12 @@ class Screen:
             while octets:
                 try:
                     octets = octets[os.write(OUTPUT, octets) :]
-                except BlockingIOError:  # somebody has set the terminal so, and it is slow
+                except BlockingIOError:  # another program has made the terminal non-blocking, and it is slow
                     select.select([], [OUTPUT], [])
 
     @contextlib.contextmanager
     def _signalled(self) -> Iterator[None]:
-        """Signals can be read from a pipe; those that mean the end are one."""
+        """Write signals to a pipe; SIGTERM and SIGHUP end the program."""
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._ring, False)
         heard = {signal.SIGWINCH: RESIZED, signal.SIGTSTP: STOPPED, signal.SIGCONT: CONTINUED}
@@ -167,7 +166,7 @@ def _end(number: int, _: object) -> NoReturn:
 
 @contextlib.contextmanager
 def _gone() -> Iterator[None]:
-    """A terminal that is not there any more ends the program as the signal does that says so."""
+    """End the program as SIGHUP does, if the terminal no longer exists."""
     try:
         yield
     except (OSError, termios.error) as error:

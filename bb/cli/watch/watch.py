@@ -1,4 +1,4 @@
-"""`bb watch`: a live screen where there is a terminal that can show one, and lines everywhere else."""
+"""`bb watch`: a live screen on a terminal that supports it, else lines."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class NoScreen(Usage):
-    """There is no screen here to show a view on."""
+    """The output cannot show a full screen, so --view has no effect."""
 
     code = "NO_SCREEN"
-    hint = "leave --view away, and what happens is said line by line"
+    hint = "omit --view: events are then printed line by line"
 
 
 class Words(Text):
-    """Only what has all of these words: an agent, a bead, a path, any text."""
+    """Only items that contain all of these words: an agent, a bead, a path, any text."""
 
     longest = LONGEST_FILTER
 
@@ -35,7 +35,7 @@ class Words(Text):
 def watch(
     agent: str | None, bead: str | None, words: str | None, view: str | None, since: str | None, *, as_json: bool
 ) -> int:
-    """Show what happens until somebody has seen enough."""
+    """Show the state live until the user quits."""
     agent = Someone.from_text(agent, "agent") if agent is not None else None
     bead = Text.from_text(bead, "bead") if bead is not None else None
     words = Words.from_text(words, "filter").strip() if words is not None else ""
@@ -44,7 +44,7 @@ def watch(
     if view is not None and not has_screen:
         raise NoScreen
     if not as_json and _is_at_terminal() and not has_screen:
-        say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; lines instead"], sys.stderr)
+        say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr)
         sys.stderr.flush()
     _read_once()
     at = desks.here()
@@ -70,7 +70,7 @@ def _on_screen(at: Desk, agent: str | None, bead: str | None, since: int | None,
 
 
 def _read_once() -> None:
-    """Read what the index does not know yet while there is still a line to show how far that is."""
+    """Bring the index up to date before the screen opens, because only then can a progress line be shown."""
     at = desks.here(progress.shown())
     at.only_reads = True
     try:
@@ -86,5 +86,5 @@ def _is_at_terminal() -> bool:
 
 
 def _can_draw() -> bool:
-    """Whether it is a terminal on which lines can be written where one wants them."""
+    """Whether the terminal supports cursor positioning."""
     return os.name != "nt" and os.environ.get("TERM", "") not in ("", "dumb")

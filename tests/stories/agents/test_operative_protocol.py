@@ -535,6 +535,6 @@ def test_3_2_at_a_terminal_a_person_is_asked(two: Scratch):
     assert events(two, "RESUME") == []
 
     status, out = ask(two, "y\n")
-    assert (status, "goes on as amber-otter" in out) == (0, True)
+    assert (status, "continues as amber-otter" in out) == (0, True)
     (event,) = events(two, "RESUME")
     assert "a person at the terminal confirmed" in event["payload"]["evidence"]

@@ -226,7 +226,7 @@ def test_what_was_verified_with_a_key_that_is_taken_back_is_shown_as_that(two: T
     (belief,) = two.beliefs()
 
     assert (belief["verified"]["state"], belief["verified"]["key"]) == ("revoked", two.fingerprint)
-    assert "which you trust no longer" in two.shown("cbcl", "beliefs", "--agent", COBALT)
+    assert ", but you no longer trust that key" in two.shown("cbcl", "beliefs", "--agent", COBALT)
 
 
 # -- which ledger it is
@@ -285,7 +285,7 @@ def test_check_signature_says_what_of_the_text_is_covered(two: Two):
     assert (covers["what"], covers["text"], covers["author"], covers["ledger"]) == ("message", TELL, AMBER, here)
     assert covers["outside"] == [f"(envelope :to @{WREN} …)", "(with-limits :timeout 9 …)"]
     said = two.shown("cbcl", "check-signature", "--text", wrapped, "--author", AMBER)
-    assert f"said by @{AMBER} in the ledger {here}" in " ".join(said.split())
+    assert f"sent by @{AMBER} in the ledger {here}" in " ".join(said.split())
     assert f"not covered  (envelope :to @{WREN} …)" in said
     by_key = two.as_cobalt("cbcl", "check-signature", "--text", wrapped, "--public-key", two.key)
     assert by_key["covers"] == covers

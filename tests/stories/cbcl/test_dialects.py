@@ -168,7 +168,7 @@ def test_what_may_not_be_installed_is_refused_and_recorded_nowhere(repo: Near, t
 
 # -- lines that somebody has forged
 
-SAYS = "not spoken here"
+SAYS = "not usable here"
 UNSOUND = dialect("(extend note () (note))", name="work", author="@lab")
 OTHER_NAME = WORK.replace("define work", "define play")
 FORGED = {

@@ -516,7 +516,7 @@ def test_an_answer_that_settles_nothing_is_told_so(repo: Near):
         (f'(reply @{AMBER} "A" :in-reply-to q)', True),
     ):
         assert say(repo, COBALT, text)["settles_nothing"] is settles_nothing, text
-    assert "it settles nothing" in repo.bb("cbcl", "send", f"(cancel @{AMBER})", "--agent", COBALT).out
+    assert "it closes no question" in repo.bb("cbcl", "send", f"(cancel @{AMBER})", "--agent", COBALT).out
 
 
 def test_an_answer_may_name_its_own_copy_of_what_went_to_several(repo: Near):

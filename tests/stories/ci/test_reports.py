@@ -89,7 +89,7 @@ def test_sarif_has_what_the_standard_and_code_scanning_require(work: Project):
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is True
     (doubt,) = invocation["toolExecutionNotifications"]
-    assert (doubt["level"], "no agent id" in doubt["message"]["text"]) == ("warning", True)
+    assert (doubt["level"], "not a valid agent id" in doubt["message"]["text"]) == ("warning", True)
 
 
 def test_a_fingerprint_is_the_same_for_the_same_and_another_for_another():
@@ -146,7 +146,7 @@ def test_a_report_goes_to_a_file_whatever_the_verdict_and_the_terminal_gets_text
         ran = said(work, form, "--head", head, "--output", f"../{report.name}")
 
         assert ran.status == status
-        assert ran.out.startswith(("2 commits, 2 paths, judged by", "0 commits, 0 paths, judged by"))
+        assert ran.out.startswith(("2 commits, 2 paths, checked against", "0 commits, 0 paths, checked against"))
         expected = ran.out if form == "text" else said(work, form, "--head", head).out
         assert report.read_text() == expected
 
@@ -178,7 +178,7 @@ def test_no_report_is_written_about_what_was_not_judged(work: Project, tmp_path:
 def test_people_are_told_in_a_few_lines(work: Project):
     out = said(work, "text").out.splitlines()
 
-    assert out[0].startswith("2 commits, 2 paths, judged by the ledger of origin at ")
+    assert out[0].startswith("2 commits, 2 paths, checked against the ledger of origin at ")
     assert [row for row in out if not row.startswith(" ")][1:] == [
         "error: held-then",
         "warning: held-then",

@@ -137,7 +137,7 @@ def test_what_was_found_reaches_the_holder_once_when_it_is_to_be_recorded(work: 
     }
     assert len(work.repo.json("agent", "inbox", "--agent", OTTER).data) == 2
     work.commit(HARBOR, {LEX: "3\n"})
-    assert "Recorded, and the holders are told" in work.repo.bb("ci", "check", "--base", "main", "--record").out
+    assert "Recorded; the holders are notified" in work.repo.bb("ci", "check", "--base", "main", "--record").out
 
 
 def test_what_the_holder_accepts_passes(work: Project):

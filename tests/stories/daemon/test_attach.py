@@ -185,7 +185,7 @@ def test_whoever_detaches_leaves_the_actor_running(open_terminal: Any, echo: Qui
     terminal.type(b"last" + key + b"never")
 
     assert terminal.ends() == 0
-    assert terminal.shown.endswith(b"Detached from echo, which goes on\r\n")
+    assert terminal.shown.endswith(b"Detached from echo, which keeps running\r\n")
     assert terminal.settings() == terminal.before
     assert echo.json("actor", "list").data["actors"][0]["running"] is True
     until(lambda: "got b'last'" in tail(echo), "what was typed before")
@@ -292,7 +292,7 @@ def test_what_ones_own_terminal_answers_to_an_old_question_is_not_typed(open_ter
 def test_only_the_first_types_and_the_others_know_it(open_terminal: Any, echo: Quick):
     first = open_terminal(rows=30, cols=90).attached()
     second = open_terminal(rows=10, cols=40).attached()
-    assert b"Somebody else types: you watch. When they leave the bell rings, and your keys count." in second.shown
+    assert b"Another user is typing; you watch. When that user leaves, the bell rings and you can type." in second.shown
     assert b"Somebody else" not in first.shown
 
     second.type(b"unheard")

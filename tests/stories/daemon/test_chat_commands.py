@@ -48,7 +48,7 @@ def test_a_message_is_sent_read_acknowledged_and_answered(repo: Quick):
         f"    | Please look.\n-> bb chat mark-read {event['id']}\n"
     )
     assert repo.bb("chat", "ack", event["id"], BB_AGENT="cobalt").out == "Acknowledged\n"
-    assert repo.bb("chat", "ack", event["id"], BB_AGENT="cobalt").out == "It was acknowledged already\n"
+    assert repo.bb("chat", "ack", event["id"], BB_AGENT="cobalt").out == "Already acknowledged\n"
     assert repo.json("chat", "ack", event["id"], BB_AGENT="dusty").status == 5
 
     answered = repo.bb("chat", "reply", event["id"], "Done.", BB_AGENT="cobalt").out
@@ -67,10 +67,10 @@ def test_what_has_been_read_is_not_shown_again(repo: Quick):
         "Message 2",
     ]
     assert repo.bb("chat", "mark-all-read", BB_AGENT="amber").status == 0
-    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "Nothing to read.\n"
+    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "No messages to read.\n"
     rows = repo.bb("actor", "list", "--include-unread").out.splitlines()
     assert ["unread" in row for row in rows] == [False, True, True]
-    assert "stands still, 3 unread  (" in rows[2]
+    assert "stopped, 3 unread  (" in rows[2]
 
 
 def test_the_command_that_is_named_marks_as_read_what_was_shown(repo: Quick):
@@ -79,7 +79,7 @@ def test_the_command_that_is_named_marks_as_read_what_was_shown(repo: Quick):
 
     assert last.startswith("-> bb chat mark-read ")
     assert repo.bb(*last.split()[2:], BB_AGENT="amber").status == 0
-    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "Nothing to read.\n"
+    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "No messages to read.\n"
 
 
 def test_history_goes_on_where_it_ended(repo: Quick):
@@ -107,8 +107,8 @@ def test_a_notice_is_read_and_acknowledged(repo: Quick):
     assert f'user -> cobalt, urgent, to be acknowledged: "Build failed"  [{event["id"]}]' in shown
     assert "    | See the log." in shown
     assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "Acknowledged\n"
-    assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "It was acknowledged already\n"
-    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "Nothing to read.\n"
+    assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "Already acknowledged\n"
+    assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "No messages to read.\n"
 
 
 def test_what_is_urgent_says_so_and_what_asks_for_a_reply(repo: Quick):
@@ -133,7 +133,7 @@ def test_something_is_said_in_another_group(repo: Quick):
 def test_a_reaction_is_noted(repo: Quick):
     event = said(repo, "send", "Hello")["event"]
 
-    assert repo.bb("chat", "react", event["id"], "👍").out.startswith("Noted  [")
+    assert repo.bb("chat", "react", event["id"], "👍").out.startswith("Reaction recorded  [")
     assert repo.json("events", "--limit", "1").data[0]["data"]["emoji"] == "👍"
 
 
@@ -173,7 +173,7 @@ def test_a_group_is_shown_whole(repo: Quick):
 
     assert lines[0] == f"repo  {group['group_id']}  active"
     assert f"* {repo.path}  [{group['active_scope_key']}]" in lines
-    assert any(line.startswith("  amber   foreman  stands still  (codex, headless)  Amber") for line in lines)
+    assert any(line.startswith("  amber   foreman  stopped  (codex, headless)  Amber") for line in lines)
     assert any(line.split() == ["nudge_after_seconds", "300"] for line in lines)
 
 
@@ -193,15 +193,15 @@ def test_what_becomes_of_a_group_is_said(repo: Quick):
     assert repo.bb("group", "update", "--patch", '{"title": "Renamed"}').out == f"Renamed  {group}  paused\n"
     assert "  nudge_after_seconds" in repo.bb("group", "settings", "--patch", '{"nudge_after_seconds": 9}').out
     assert repo.bb("group", "attach", ".").out == f"The directory belongs to Renamed  [{group}]\n"
-    assert repo.bb("group", "use", ".").out.startswith("The group works in s_")
-    assert repo.bb("group", "delete", "--confirm", group).out == f"{group} is a group no more\n"
+    assert repo.bb("group", "use", ".").out.startswith("The group now works in s_")
+    assert repo.bb("group", "delete", "--confirm", group).out == f"Deleted the group {group}\n"
 
 
 def test_what_becomes_of_an_actor_is_said(repo: Quick):
-    assert repo.bb("actor", "add", "fern", *HEADLESS).out == "fern  peer     stands still  (codex, headless)\n"
+    assert repo.bb("actor", "add", "fern", *HEADLESS).out == "fern  peer     stopped  (codex, headless)\n"
     disabled = repo.bb("actor", "update", "fern", "--patch", '{"enabled": false, "title": "Fern"}').out
     assert disabled == "fern  peer     disabled  (codex, headless)  Fern\n"
-    assert repo.bb("actor", "remove", "fern").out == "fern has left the group\n"
+    assert repo.bb("actor", "remove", "fern").out == "Removed fern from the group\n"
 
 
 # -- completion

@@ -59,7 +59,7 @@ def test_a_second_start_changes_nothing_and_says_so(repo: Quick):
 
     assert again == first | {"started": False}
     assert told.status == 0
-    assert told.out.startswith(f"It was running already. The daemon is running: process {first['pid']}, ")
+    assert told.out.startswith(f"Already running. The daemon is running: process {first['pid']}, ")
 
 
 def test_of_several_that_are_started_at_once_one_runs(repo: Quick):
@@ -156,7 +156,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
     until(lambda: not is_alive(pid), "its end")
     assert repo.json("daemon", "start").data["started"] is True  # at once
     assert [each["actor_id"] for each in repo.json("daemon", "status").data["actors"]] == ["peer-1"]
-    assert repo.bb("daemon", "stop").out.endswith(", and with it peer-1\n")
+    assert repo.bb("daemon", "stop").out.endswith(", with its actors peer-1\n")
 
 
 def test_where_no_daemon_runs_stopping_it_is_no_failure(repo: Quick):
@@ -288,7 +288,7 @@ def test_the_log_is_shown_from_its_end(repo: Quick):
 
 def test_a_log_that_is_not_there_yet_is_empty(repo: Quick):
     assert repo.json("daemon", "logs").data["lines"] == []
-    assert repo.bb("daemon", "logs").out.startswith("Nothing has been written to ")
+    assert repo.bb("daemon", "logs").out.startswith("The log is empty: ")
 
 
 def test_what_stands_in_the_log_is_shown_harmless(repo: Quick):

@@ -515,10 +515,10 @@ def test_a_person_reads_what_a_template_changes(daemon: Daemon, tmp_path: Path):
     (repo.path / "team.yaml").write_text(text(template("cy", "bo")))
 
     said = repo.bb("group", "template-preview", "team.yaml").out.splitlines()
-    assert said[:3] == ["Would join: cy", "Would leave: ada", "Other prompts: help"]
+    assert said[:3] == ["Would add: cy", "Would remove: ada", "Would change prompts: help"]
     assert "300 (now 60)" in said[3]
     said = repo.bb("group", "template-import", "team.yaml", "--confirm", group_id).out.splitlines()
-    assert said[:3] == ["Joined: cy", "Left: ada", "Prompts: help (the built-in one)"]
+    assert said[:3] == ["Added: cy", "Removed: ada", "Prompts: help (built-in)"]
 
 
 # -- whatever is sent

@@ -291,7 +291,7 @@ def test_an_agent_is_refused_and_a_person_warned_when_nothing_can_be_judged(repo
     assert refused.status not in (0, 1)
     assert let_go.data["not_judged"]["code"] == refused.code
     assert said.status == 0
-    assert said.out.startswith("Warning: this commit was not judged: [")
+    assert said.out.startswith("Warning: this commit was not checked: [")
 
 
 def test_no_git_on_the_path_is_no_way_round(repo: Scratch, tmp_path: Path):

@@ -121,7 +121,7 @@ def test_a_trailer_that_cannot_be_added_keeps_nobody_from_committing(repo: Scrat
     made = well(git(repo, "commit", "--no-verify", "-m", "One", **AS_HARBOR))
 
     assert message(repo) == "One"
-    assert "no trailer in the message" in made.err
+    assert "no trailer added to the message" in made.err
 
 
 def test_a_linked_worktree_signs_too(repo: Scratch, tmp_path: Path):

@@ -96,8 +96,8 @@ def test_a_person_is_told_in_one_sentence_what_stood_there_and_where_it_is_now(t
     said = [line for line in ran.out.splitlines() if before in line]
     assert said == [
         (
-            f"Somebody else published lines under our writer {before}, where 2 events of ours stood "
-            f"(1 reservation, 1 message); recorded again under writer {own_writer(one)}"
+            f"Another clone published lines under our writer {before}, in place of 2 events of ours "
+            f"(1 reservation, 1 message); ours are recorded again under writer {own_writer(one)}"
         )
     ]
     assert before not in one.bb("sync").out

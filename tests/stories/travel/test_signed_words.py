@@ -161,7 +161,7 @@ def test_lines_that_come_to_count_are_told_in_a_sentence(two: list[Clone]) -> No
 
     writer = str(other.ask("ledger.status")["writer"])
     (sentence,) = said
-    assert f" of writer {writer} came to count (1 to " in sentence
+    assert f" of writer {writer} became valid (1 to " in sentence
     assert "`bb chat history`" in sentence
     assert "came to count" not in one.bb("ledger", "verify").out
 
@@ -479,9 +479,9 @@ def test_a_sync_says_of_nobody_what_does_not_count(two: list[Clone]) -> None:
     other.ask("freeze", scope=["docs"], why="evil")
     other.sync()
     told = one.bb("sync").out
-    assert "Came from origin: " in told
+    assert "Received from origin: " in told
     assert "1 reservation" in told
-    assert "user" not in told.partition("Went to")[0]
+    assert "user" not in told.partition("Sent to")[0]
     assert "are ignored" in told
 
 
