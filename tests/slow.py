@@ -1,6 +1,6 @@
 """Tests that take long by themselves: `--quick` leaves them out.
 
-`tests/data/slow.txt` lists them, a file and a test a line. `pytest --quick --note-slow` tries all of them and writes the
+`tests/data/slow.txt` lists them, a file and a test a line. `pytest --quick --note-slow` tries them and writes the
 list anew for the files that it tests. A test is slow if it takes longer than half a second with one set of parameters.
 A test that is not listed is run.
 """
