@@ -1,4 +1,6 @@
-"""Every test of the checklist is run against each host."""
+"""Every test of the checklist is run against each host. An ordinary run asks two of the three: the rules in memory, and
+the command line or a harness.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,21 @@ import pytest
 from tests.attention.hosts import CommandLine, Host, InMemory
 from tests.attention.rpc import JsonRpc
 from tests.forks import quick
+from tests.grids import some
 from tests.near import near
 from tests.support import scratch
 
+BEYOND_MEMORY = ("command line", "json-rpc")
 
-@pytest.fixture(params=["replay", "command line", "json-rpc"])
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave one of the two to a long run."""
+    host = getattr(item, "callspec", None) and item.callspec.params.get("host")  # type: ignore[attr-defined]
+    if host in BEYOND_MEMORY and host not in some(BEYOND_MEMORY, 1, item.nodeid.replace(host, "")):
+        item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(params=["replay", *BEYOND_MEMORY])
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Host]:
     """Where the steps of a test are done."""
     if request.param == "json-rpc":

@@ -199,7 +199,7 @@ def whole(history: dict[str, list[bytes]], order: list[str]) -> tuple[str, dict[
         return arrival.known()
 
 
-@examples(60)
+@examples(25)
 @given(history=histories(), data=st.data())
 def test_catching_up_at_any_byte_says_what_a_rebuild_says(history: dict[str, list[bytes]], data: st.DataObject):
     with arriving(history) as arrival:
@@ -214,7 +214,7 @@ def test_catching_up_at_any_byte_says_what_a_rebuild_says(history: dict[str, lis
         assert arrival.known()[1] == {writer: len(raws) for writer, raws in history.items()}
 
 
-@examples(60)
+@examples(25)
 @given(history=histories(), data=st.data())
 def test_journals_may_arrive_in_any_order(history: dict[str, list[bytes]], data: st.DataObject):
     one = data.draw(st.permutations(sorted(history)))
@@ -223,7 +223,7 @@ def test_journals_may_arrive_in_any_order(history: dict[str, list[bytes]], data:
     assert whole(history, one) == whole(history, other)
 
 
-@examples(60)
+@examples(25)
 @given(history=histories(), data=st.data())
 def test_reading_in_bulk_says_what_reading_singly_says(history: dict[str, list[bytes]], data: st.DataObject):
     """Also when a byte somewhere has been changed."""
@@ -251,7 +251,7 @@ def test_reading_in_bulk_says_what_reading_singly_says(history: dict[str, list[b
     assert said[0] == said[1]
 
 
-@examples(60)
+@examples(25)
 @given(history=histories(), data=st.data())
 def test_what_arrives_twice_counts_once(history: dict[str, list[bytes]], data: st.DataObject):
     with arriving(history) as arrival:

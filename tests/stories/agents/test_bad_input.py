@@ -464,7 +464,7 @@ def test_a_blank_is_no_value(repo: Near, verb: str, option: str):
     blanks = [" ", "\t", " \n\v\f ", "\u00a0\u2003"]
     code = WHEN_BLANK.get((verb, option)) or code_of(verb, option)
 
-    assert set(refusals(repo, [words(verb, {option: blank}) for blank in blanks])) == {code}
+    assert set(refusals(repo, [words(verb, {option: blank}) for blank in some(blanks, 2)])) == {code}
     assert refusals(repo, [words(verb, {option: ""})]) == ["NO_AGENT" if code == NO_SENDER else code]
 
 
@@ -521,9 +521,9 @@ def test_what_a_terminal_would_obey_is_refused_where_a_name_or_one_line_is_wante
 
 @pytest.mark.parametrize(("verb", "option"), TEXTS, ids=_ids(TEXTS))
 def test_octets_that_are_no_text_are_refused_wherever_they_stand(repo: Near, verb: str, option: str):
-    values = [NOT_UTF8, "ok\udc80", "\udced\udca0\udc80", "\udcf5"]
+    values = some([NOT_UTF8, "ok\udc80", "\udced\udca0\udc80", "\udcf5"], 2)
 
-    assert refusals(repo, [words(verb, {option: value}) for value in values]) == ["INVALID_TEXT"] * 4
+    assert refusals(repo, [words(verb, {option: value}) for value in values]) == ["INVALID_TEXT"] * len(values)
 
 
 @pytest.mark.parametrize(

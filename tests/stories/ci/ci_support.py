@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bb.ledger import writers
+from tests.near import Near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, moment, reserve
-from tests.support import Ran, Scratch, environment
+from tests.support import Ran, Scratch, environment, made_once
 
 BRANCH = "refs/heads/bb-ledger"
 __all__ = ["HARBOR", "OTTER", "Project", "project", "reserve"]
@@ -109,7 +113,7 @@ class Project:
         """A fresh checkout of BRANCH, with no ledger of its own: what CI starts with."""
         path = self.repo.path.parent / name
         self.repo.git("clone", "--quiet", "--branch", branch, *options, self.url, str(path))
-        return Scratch(path, {"BB_NOW": moment(self.minutes)})
+        return Near(path, {"BB_NOW": moment(self.minutes)})
 
     def check(self, at: Scratch | None = None, *words: str, base: str = "origin/main") -> Ran:
         return (at or self.repo).json("ci", "check", "--base", base, *words)
@@ -122,6 +126,21 @@ def charter(**changes: Any) -> bytes:
 
 def project(path: Path) -> Project:
     """Two agents at noon; `main` is pushed, and `work` is what they commit to. OTTER holds src/parser."""
+    original = _project()
+    for name in ("repo", "hub.git"):
+        shutil.copytree(original / name, path / name)
+    repo = Near(path / "repo")
+    made = Project(repo, Scratch(path / "hub.git"))
+    repo.git("remote", "set-url", "origin", made.url)
+    (owner,) = repo.store.glob("j/*/owner.json")
+    writers.mint(str(repo.store / "j"), owner.parent.name)  # as if the original had been moved here
+    return made.at(10)
+
+
+@functools.cache
+def _project() -> Path:
+    """What every project is a copy of."""
+    path = made_once("project")
     repo = crew(path / "repo", OTTER, HARBOR)
     repo.git("branch", "--move", "main")
     hub = Scratch(path / "hub.git")
@@ -134,7 +153,7 @@ def project(path: Path) -> Project:
     repo.git("fetch", "--quiet", "origin")
     repo.git("checkout", "--quiet", "-b", "work")
     reserve(repo, OTTER, "src/parser").data  # noqa: B018  (must succeed)
-    return made.at(10)
+    return path
 
 
 def dated(repo: Scratch, *words: str, author: str, committer: str) -> str:
