@@ -295,7 +295,7 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
     assert call(box, "release", scope=["src"]).data["hint"] == (
         "ask the holder to release it; if the holder is stale: `reserve` with takeover_stale"
     )
-    assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "`inbox` shows the ids"
+    assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "list the ids: `inbox`"
     assert "`reserve` with wait SECONDS waits for them" in call(box, "check", path=["src/a"]).data["hint"]
 
 

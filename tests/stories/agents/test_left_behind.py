@@ -134,4 +134,4 @@ def test_what_is_told_and_what_waits_says_that_there_is_more(repo: Scratch):
     for words in lists:
         assert "has_more" not in repo.json(*words).data
         assert repo.json(*words, "--limit", "1").data["has_more"] is True
-        assert "left out" in repo.bb(*words, "--limit", "1").err
+        assert "more rows exist" in repo.bb(*words, "--limit", "1").err

@@ -294,7 +294,7 @@ def test_check_signature_says_what_of_the_text_is_covered(two: Two):
 def test_check_signature_says_that_a_message_alone_names_no_ledger_and_a_lesson_only_its_definition(two: Two):
     alone = two.as_amber("cbcl", "sign", "--text", TELL, "--key", AMBER, "--unbound")["text"]
     said = two.shown("cbcl", "check-signature", "--text", alone, "--author", AMBER)
-    assert "where agents talk it counts as unsigned" in " ".join(said.split())
+    assert "agents treat it as unsigned, because it names no ledger" in " ".join(said.split())
 
     text = f"(define d :author @{AMBER})"
     taught = two.as_amber("cbcl", "sign", "--text", text, "--key", AMBER, "--teach", COBALT)["text"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bb.ledger import writers
+from bb.ledger.journal import writers
 from tests.near import Near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, moment, reserve
 from tests.support import Ran, Scratch, environment, made_once

@@ -128,7 +128,7 @@ def test_bytes_are_no_text_for_a_terminal(repo: Quick):
         os.close(theirs)
         os.close(ours)
 
-    assert (done.returncode, done.stderr[:23]) == (2, "Error: [NEEDS_OUTPUT] T")
+    assert (done.returncode, done.stderr[:21]) == (2, "Error: [NEEDS_OUTPUT]")
 
 
 def test_a_group_is_named_from_anywhere(repo: Quick, tmp_path: Path):

@@ -134,7 +134,7 @@ def test_ipc_3_1_a_short_path_that_somebody_else_has_prepared_is_not_used(tmp_pa
             folder.unlink() if folder.is_symlink() else folder.rmdir()
 
         assert status not in (0, 1)
-        assert "not ours alone" in said
+        assert "is accessible to other users" in said
         assert not (daemon.folder / "ccccd.addr.json").exists()
 
 

@@ -121,7 +121,7 @@ def test_what_is_not_understood_passes_and_says_so(repo: Scratch, said: str):
     ("agent", "path", "about"),
     [
         ("nobody-here", "src/b.py", "nobody-here is registered"),
-        ("No Agent", "src/b.py", "no agent id"),
+        ("No Agent", "src/b.py", "is not an agent id"),
         (OTTER, "src/\x00b.py", "cannot check"),
         (OTTER, "src/\ud800.py", "cannot check"),
     ],

@@ -50,7 +50,7 @@ def test_a_person_is_told_and_commits(repo: Scratch):
     freeze(repo, "src/parser")
     made = well(git(repo, "commit", "-m", "Change"))
     assert f'user has frozen src/parser ("{WHY}")' in made.err
-    assert "you are not stopped" in made.err
+    assert "this is only a warning; the commit continues" in made.err
 
 
 def test_once_it_is_lifted_the_holder_commits_again(repo: Scratch):
