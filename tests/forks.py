@@ -65,14 +65,14 @@ def quick(path: Path, **settings: str) -> Quick:
 def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Path | None = None) -> list[Ran]:
     """What each of the CALLS does in REPO, one after the other.
 
-    The files in the folder KEEP, when one is named, are put back before each call as they were before the first.
+    The files in the folder KEEP, when one is named, are put back after each call as they were before the first.
     """
     kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
     answers = []
     for call in calls:
+        answers.append(_forked(repo.path, environment(COLUMNS="100") | repo.settings, call, way))
         for file, contents in kept.items():
             file.write_bytes(contents)
-        answers.append(_forked(repo.path, environment(COLUMNS="100") | repo.settings, call, way))
     return answers
 
 
