@@ -110,7 +110,8 @@ class Screen:
     def _take(self) -> None:
         if self.has_keys:
             with _gone():
-                tty.setraw(INPUT)
+                # What was typed meanwhile is kept: after Ctrl-Z and `fg` the terminal is taken twice.
+                tty.setraw(INPUT, termios.TCSADRAIN)
         self._write(ENTER)
         self._is_clear = False
 
