@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.care import repair
 from bb.ledger.journal import journal as journals
-from bb.ledger.journal import writers
+from bb.ledger.journal import segments, writers
 from bb.ledger.journal.journal import Journal
 from tests.forks import Quick
 from tests.ledger.ledger_support import (
@@ -433,8 +434,8 @@ def test_what_is_too_large_without_any_hole_is_left_alone_and_says_what_to_do(
     here: Scratch, monkeypatch: pytest.MonkeyPatch
 ):
     before = here.journal().read_bytes()
-    for module in ("bb.ledger.journal.segments", "bb.ledger.care.repair"):
-        monkeypatch.setattr(f"{module}.LARGEST", 1000)
+    for module in (segments, repair):
+        monkeypatch.setattr(module, "LARGEST", 1000)
 
     refusal = near_by(here).json("doctor", "--fix")
 

@@ -157,13 +157,13 @@ def test_lines_that_come_to_count_are_told_in_a_sentence(two: list[Clone]) -> No
     one.sync()
     review([one], listed(one, "user"), listed(other, "desk"), "#bb mode require")
 
-    said = [line for line in one.bb("sync").out.splitlines() if "came to count" in line]
+    said = [line for line in one.bb("sync").out.splitlines() if "became valid" in line]
 
     writer = str(other.ask("ledger.status")["writer"])
     (sentence,) = said
     assert f" of writer {writer} became valid (1 to " in sentence
     assert "`bb chat history`" in sentence
-    assert "came to count" not in one.bb("ledger", "verify").out
+    assert "became valid" not in one.bb("ledger", "verify").out
 
 
 def test_a_signature_that_comes_later_lets_words_count_from_then_on(two: list[Clone]) -> None:
@@ -351,7 +351,7 @@ def test_an_mcp_host_is_told_which_of_the_persons_letters_are_unverified(doubted
 
     assert letters == {"Forged": {"verdict": "unverified"}, "Meant": None}
     assert session == letters
-    whys = [each["why"].partition(" waits")[0] for each in box.call("session", {}).data["next"][:2]]
+    whys = [each["why"].partition(" asks")[0] for each in box.call("session", {}).data["next"][:2]]
     assert sorted(whys) == ["user", "user (unverified)"]
 
 
