@@ -14,7 +14,8 @@ import pytest
 
 from bb.ledger.care import repair
 from bb.ledger.journal import journal as journals
-from bb.ledger.journal import segments, writers
+from bb.ledger.journal import segments as journal_segments
+from bb.ledger.journal import writers
 from bb.ledger.journal.journal import Journal
 from tests.forks import Quick
 from tests.ledger.ledger_support import (
@@ -434,7 +435,7 @@ def test_what_is_too_large_without_any_hole_is_left_alone_and_says_what_to_do(
     here: Scratch, monkeypatch: pytest.MonkeyPatch
 ):
     before = here.journal().read_bytes()
-    for module in (segments, repair):
+    for module in (journal_segments, repair):
         monkeypatch.setattr(module, "LARGEST", 1000)
 
     refusal = near_by(here).json("doctor", "--fix")
