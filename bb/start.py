@@ -40,10 +40,10 @@ OTHERS = "others"  # the bundle of all verbs that are not hot
 # current directory, which may contain a foreign `bb`.
 ALONE = "-EP" if sys.flags.isolated else "-P"
 
-first: dict[str, tuple[Module, CodeType]] = {}  # imported by every run of the verb
+preloaded: dict[str, tuple[Module, CodeType]] = {}  # imported by every run of the verb
 # Imported by some runs of the verb: module, offset and length of its code in the bundle. The length of a C module is 0.
-later: dict[str, tuple[Module, int, int]] = {}
-missed: list[str] = []  # modules that were not in the bundle
+on_demand: dict[str, tuple[Module, int, int]] = {}
+not_in_bundle: list[str] = []  # modules that were not in the bundle
 of_site: set[str] = set()  # modules that `site` and `.pth` files imported
 _file = -1  # the bundle, kept open for `later`
 
@@ -61,7 +61,7 @@ def prepare(program: str, words: list[str]) -> None:
         if verb and os.path.exists(path(verb)):
             _open(path(verb), verbs)
             break
-    for name in first:
+    for name in preloaded:
         if name not in sys.modules:
             _import(name)
 
@@ -86,8 +86,8 @@ def _open(bundle: str, verbs: list[str]) -> None:
         if _file > 2 and is_ours and all(map(is_current, modules)):
             # Read in parts, so that each part reuses the memory of the one before, which is faster than new memory.
             codes = [code for _, at, length in parts for code in _read(at, length)]
-            first.update((module[0], (module, code)) for module, code in zip(modules, codes, strict=True))
-            later.update(others)
+            preloaded.update((module[0], (module, code)) for module, code in zip(modules, codes, strict=True))
+            on_demand.update(others)
             return
     except (OSError, EOFError, ValueError, TypeError, OverflowError, MemoryError):
         pass  # not a valid bundle
@@ -114,7 +114,7 @@ def _import(name: str) -> None:
     if parent and parent not in sys.modules:  # import its package the usual way
         __import__(name)
         return
-    module, code = first[name]
+    module, code = preloaded[name]
     file = module[1]
     spec = _spec(module, SourceFileLoader(name, file))
     made = type(sys)(name)
@@ -142,12 +142,12 @@ class Bundled:
     @staticmethod
     def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """The spec of a module in the bundle."""
-        if name in first:
-            return _spec(first[name][0], FromBundle(name, first[name][0][1]))
-        if name not in later or not is_current(later[name][0]):
-            missed.append(name)
+        if name in preloaded:
+            return _spec(preloaded[name][0], FromBundle(name, preloaded[name][0][1]))
+        if name not in on_demand or not is_current(on_demand[name][0]):
+            not_in_bundle.append(name)
             return None
-        module, _, length = later[name]
+        module, _, length = on_demand[name]
         return _spec(module, (FromBundle if length else ExtensionFileLoader)(name, module[1]))
 
 
@@ -160,9 +160,9 @@ class FromBundle(SourceFileLoader):
 
 def code(name: str) -> CodeType:
     """The code of a module in the bundle."""
-    if name in first:
-        return first[name][1]
-    _, at, length = later[name]
+    if name in preloaded:
+        return preloaded[name][1]
+    _, at, length = on_demand[name]
     found: CodeType = _read(at, length)
     return found
 

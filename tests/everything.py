@@ -46,7 +46,7 @@ def make(path: Path) -> Scene:
     forger = Forger(scene.repo)
     now = clock.text(scene.now)
     for fact in facts_of(known):
-        kind, data = kinds.written(fact)
+        kind, data = kinds.kind_and_data(fact)
         by = getattr(fact, "by", None) or getattr(fact, "agent", None) or getattr(fact, "sender", "user")
         for more in ({}, {"of_a_later_version": [{"a": None}]}):
             forger.add(kind, str(by), data | more, now)
@@ -144,10 +144,10 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         coordination.Resolved("user", notice, "accepted", "as agreed"),
         coordination.Overridden(AMBER, "agreed", ("docs/web.md",), (held,)),
         *(
-            incurred.but(outcome=outcome)
+            incurred.replace(outcome=outcome)
             for outcome in ("refused", "overlapping", "contested", "taken_over", "of a later version")
         ),
-        incurred.but(outcome="touched", found_by="hook", paths=("src/a", "src/b"), count=2, mark="m"),
+        incurred.replace(outcome="touched", found_by="hook", paths=("src/a", "src/b"), count=2, mark="m"),
         coordination.Resumed(AMBER, JADE, JADE, "uncommitted_scope", "1 file", "bb-1.1", ("bb-1.1", "bb-1.2")),
         groups.Created("user", "Again", "what it is about"),
         groups.Changed("user", "Another name", None),
@@ -182,19 +182,19 @@ def facts_of(known: dict[str, str]) -> list[Any]:
             JADE, NOWHERE, "ok", {"effects": [["believed", AMBER, '"x"'], ["entered", "t", AMBER, "tell", "i", "(x)"]]}
         ),
         to_amber,
-        to_amber.but(category="HANDOFF", requires_ack=True, scope="src", payload=HANDED),
-        to_amber.but(category="BLOCKED", requires_ack=True, payload=HINDERED),
-        to_amber.but(category="DECISION", requires_ack=True, to=(AMBER, JADE, "user")),
-        to_amber.but(body="(tell @amber-otter", cbcl=spoken),
-        to_amber.but(body='(signed "zz" (tell @amber-otter "x"))', cbcl=spoken | {"ledger": "elsewhere"}),
-        to_amber.but(body='(tell @amber-otter "x")', to=(AMBER, "user"), cbcl={"id": "", "performative": ""}),
+        to_amber.replace(category="HANDOFF", requires_ack=True, scope="src", payload=HANDED),
+        to_amber.replace(category="BLOCKED", requires_ack=True, payload=HINDERED),
+        to_amber.replace(category="DECISION", requires_ack=True, to=(AMBER, JADE, "user")),
+        to_amber.replace(body="(tell @amber-otter", cbcl=spoken),
+        to_amber.replace(body='(signed "zz" (tell @amber-otter "x"))', cbcl=spoken | {"ledger": "elsewhere"}),
+        to_amber.replace(body='(tell @amber-otter "x")', to=(AMBER, "user"), cbcl={"id": "", "performative": ""}),
         messaging.Read(AMBER, letter),
         messaging.Acked(AMBER, letter),
         messaging.Agreed(AMBER, letter),
         _installed("shipping", COBALT),  # and so the name stands for neither
         _installed("parentless", AMBER, signed="zz"),
-        _installed("odd", AMBER).but(text="(define odd"),
-        _installed("liar", AMBER).but(hash="0" * 64, replaces="1e"),
+        _installed("odd", AMBER).replace(text="(define odd"),
+        _installed("liar", AMBER).replace(hash="0" * 64, replaces="1e"),
         Installed(AMBER, "empty", "", "", "", "of a later version", ""),
         Removed(AMBER, "never-there", "0f"),
     ]

@@ -110,7 +110,7 @@ def _serve() -> None:
 
     with contextlib.redirect_stdout(io.StringIO()):
         app.answer(["help"])  # which imports what is imported only when it is needed
-    catalogue.everything()
+    catalogue.all_ops()
     gc.freeze()  # so that no fork copies pages only because a collector has counted what is on them
     for line in sys.stdin.buffer:
         print(json.dumps(_fork(*json.loads(line))), flush=True)

@@ -23,7 +23,7 @@ class Decision(Record):
     deadline: int | None = None  # milliseconds after the message was written
     is_default: bool = False  # whether this agent is asked first of several recipients
 
-    def shown(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         """The decision as harnesses and people see it."""
         return {
             "directedness": self.directedness,
@@ -35,12 +35,12 @@ class Decision(Record):
             **({"defaultResponder": True} if self.is_default else {}),
         }
 
-    def written(self) -> list[Any]:
+    def to_json(self) -> list[Any]:
         """The decision as it is recorded in the ledger."""
         return list(self.as_dict().values())
 
 
-def read(value: Any) -> Decision | None:
+def decision_of_json(value: Any) -> Decision | None:
     """The decision that a line holds as VALUE; None if VALUE is not a valid decision."""
     if not isinstance(value, list) or len(value) < 4:
         return None
@@ -60,6 +60,6 @@ def read(value: Any) -> Decision | None:
     )
 
 
-def first_of(agents: Sequence[str], seed: str) -> str:
+def choose_agent(agents: Sequence[str], seed: str) -> str:
     """One of AGENTS: every clone chooses the same one, and the choice does not change when another agent leaves."""
     return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))

@@ -160,7 +160,7 @@ NUMBERS = {
 }
 
 
-def refused(who: str, refusal: BbError) -> Refusal:
+def refusal_fact(who: str, refusal: BbError) -> Refusal:
     """The fact that records a refusal. Every agent can read it, so the confirm token is left out."""
     about = {name: each for name, each in refusal.details.items() if isinstance(each, str) and name != "confirm"}
     return Refusal(who, refusal.code, about)

@@ -22,7 +22,7 @@ NAME = "cbcl.dialect"
 FACTS = (Installed, Removed)
 
 
-class Kept(Record):
+class InstalledDialect(Record):
     """An installed dialect: the agent that installed it, its source, its signature status, the event with its text."""
 
     name: str
@@ -57,16 +57,16 @@ def _logged(fact: Installed | Removed) -> list[str]:
     return [INSTALLED, fact.hash, fact.author, fact.signature, fact.source, fact.replaces]
 
 
-def live(name: str, state: Mapping[str, Any] | None) -> list[Kept]:
+def live(name: str, state: Mapping[str, Any] | None) -> list[InstalledDialect]:
     """The definitions installed under NAME and neither replaced nor removed, oldest first."""
-    installed: dict[str, Kept] = {}
+    installed: dict[str, InstalledDialect] = {}
     for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
         if what == REMOVED:
             installed.pop(hashed, None)
             continue
         for replaced in more[-1].split():
             installed.pop(replaced, None)
-        installed.setdefault(hashed, Kept(name, event(at), ts, by, hashed, *more[:3]))
+        installed.setdefault(hashed, InstalledDialect(name, event(at), ts, by, hashed, *more[:3]))
     return list(installed.values())
 
 

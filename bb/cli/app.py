@@ -134,7 +134,7 @@ def answer(words: list[str]) -> int:
 def _answers_editor(command: str) -> bool:
     """Whether an editor's hook calls this command. Its usage errors need an exit status that does not mean "stop"."""
     group = command.partition(" ")[0]
-    ops = catalogue.in_group(group) if group in catalogue.GROUPS else []
+    ops = catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
     return any(op.output == catalogue.EDITOR for op in ops if op.words == command)
 
 
@@ -202,7 +202,7 @@ class _Root(TyperGroup):
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         found = [
-            *(op.name for op in catalogue.in_group("")),
+            *(op.name for op in catalogue.ops_in_group("")),
             *local.in_group(""),
             *local.GROUPS,
             *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
@@ -214,7 +214,7 @@ class _Root(TyperGroup):
             return _Group(cmd_name)
         if cmd_name in local.in_group(""):
             return local.command(cmd_name, _json_option(cmd_name), _examples)
-        return next((_command(op) for op in catalogue.in_group("") if op.words == cmd_name), None)
+        return next((_command(op) for op in catalogue.ops_in_group("") if op.words == cmd_name), None)
 
 
 class _Group(TyperGroup):
@@ -260,7 +260,7 @@ class _Group(TyperGroup):
     def _ops(self) -> list[Op]:
         """The ops of the group, and of the one that it is in."""
         group = self._words.partition(" ")[0]
-        return catalogue.in_group(group) if group in catalogue.GROUPS else []
+        return catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
 
 
 class _Command(TyperCommand):
@@ -369,7 +369,7 @@ def _suggestion(error: ClickException, command: str) -> str:
     context = error.ctx if isinstance(error, UsageError) else None
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
-    elsewhere = [f"bb {op.words}" for op in catalogue.everything() if word in (op.words, op.words.split()[-1])]
+    elsewhere = [f"bb {op.words}" for op in catalogue.all_ops() if word in (op.words, op.words.split()[-1])]
     elsewhere += [f"bb {group}" for group in catalogue.SUBGROUPS if word == group.split()[-1]]
     close = elsewhere or difflib.get_close_matches(word, known)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -33,7 +33,7 @@ PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new
 def keep(words: list[str]) -> None:
     """Write the bundle for the verb in WORDS, if this run imported modules that are not in a bundle."""
     names = _imported()
-    if sys.dont_write_bytecode or not set(names).intersection(start.missed):
+    if sys.dont_write_bytecode or not set(names).intersection(start.not_in_bundle):
         return
     verb = lean.verb([word for word in words if word != lean.JSON])
     if verb and ("site" in sys.modules or TYPER in sys.modules):
@@ -66,7 +66,9 @@ def _bundle(names: list[str], last: str) -> bytes:
         raise ValueError("too new")
     always = names.index(last) + 1
     first = [(module, code) for module, code in found[:always] if code]
-    rest = [each for each in found if each not in first] + [_kept(name) for name in start.later if name not in names]
+    rest = [each for each in found if each not in first] + [
+        _kept(name) for name in start.on_demand if name not in names
+    ]
     octets = bytearray(2 * start.NUMBER)
     parts, later = [], {}
     for modules, codes in _parts(first):
@@ -108,7 +110,7 @@ def _module(name: str) -> Found:
 
 def _kept(name: str) -> Found:
     """A module from the bundle that is being replaced."""
-    module, _, length = start.later[name]
+    module, _, length = start.on_demand[name]
     return module, start.code(name) if length else None
 
 

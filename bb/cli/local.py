@@ -45,7 +45,7 @@ def _call(op: str | None = None, args: str | None = None, list_: bool = False, *
 
 
 def _list(as_json: bool) -> int:
-    ops = [{"op": op.name, "summary": op.summary} for op in catalogue.everything()]
+    ops = [{"op": op.name, "summary": op.summary} for op in catalogue.all_ops()]
     if as_json:
         say.success("call", ops, as_json=True)
     else:

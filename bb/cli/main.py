@@ -66,7 +66,7 @@ def _leave(status: int, words: list[str]) -> NoReturn:
         status = READER_GONE
     except say.OutputFailed as error:
         status = _output_failed(error)
-    if start.missed:
+    if start.not_in_bundle:
         from bb.cli import bundle  # noqa: PLC0415  (usually the bundle is complete)
 
         bundle.keep(words)

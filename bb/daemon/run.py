@@ -8,7 +8,7 @@ import sys
 import time
 
 from bb.coordination.agents import callers
-from bb.daemon.actors.supervisor import House
+from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.automation import Automation
 from bb.daemon.clients.endpoint import Endpoint
 from bb.daemon.clients.server import Server
@@ -37,7 +37,9 @@ class Daemon:
     def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
         self.home = knowns.home(env)
         # The agent that started the daemon is not the caller of its requests.
-        self._env = {name: value for name, value in callers.without(env).items() if name != "BB_AGENT"}
+        self._env = {
+            name: value for name, value in callers.without_session_variables(env).items() if name != "BB_AGENT"
+        }
         self._idle_seconds = idle_seconds
         self.endpoint = Endpoint(self.home, env)
 
@@ -52,13 +54,13 @@ class Daemon:
     def _serve(self) -> None:
         log = Log(os.path.join(self.endpoint.folder, LOG))
         self._loop = loop = Loop()
-        loop.complain = log.trace
+        loop.on_error = log.trace
         self._desk = desk = Desk(self.home, self._env)
         desk.is_served = True
         self._streams = streams = Streams(loop)
-        self._house = house = House(self.home, loop, desk, streams, log)
+        self._house = house = Supervisor(self.home, loop, desk, streams, log)
         desk.live = house
-        house.when_started = Automation(loop, desk, streams, house, log).attend
+        house.on_start = Automation(loop, desk, streams, house, log).attend
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # before clients can find the daemon, since one may stop it at once
         listener = self.endpoint.listen(desk.now())
@@ -90,7 +92,7 @@ class Daemon:
             signal.signal(number, heard)
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        signal.set_wakeup_fd(self._loop.ring, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._loop.wakeup_fd, warn_on_full_buffer=False)
 
     def _heartbeat(self) -> None:
         self._streams.heartbeat(clock.text(self._desk.now()))

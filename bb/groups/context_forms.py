@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VISION, SKETCH, BRIEF, META = "vision", "sketch", "brief", "meta"
 TASK, MILESTONE, NOTE, REFERENCE = "task", "milestone", "note", "reference"
 PRESENCE, AGENT = "presence", "agent"
-BORN = (TASK, MILESTONE, NOTE, REFERENCE)
+KINDS_WITH_BIRTH = (TASK, MILESTONE, NOTE, REFERENCE)
 
 PLANNED, ACTIVE, DONE, ARCHIVED = STATUSES = ("planned", "active", "done", "archived")
 PENDING, IN_PROGRESS, _ = MARKS = ("pending", "in_progress", DONE)
@@ -167,7 +167,7 @@ FIELDS: dict[str, dict[str, Fits]] = {
 }
 
 
-def fitting(value: object) -> Op:
+def valid_op(value: object) -> Op:
     """VALUE as an op without unknown members; `{}` if it is not a valid op."""
     name = value.get("op") if type(value) is dict else None
     if type(name) is not str or name not in KINDS or type(value) is not dict:
@@ -189,7 +189,7 @@ def _is_named(kind: str, op: Op) -> bool:
         return "id" not in op and "birth" not in op
     if op["op"] in BEGINNING:
         return is_text(op.get("id")) and number_of(kind, op["id"]) is not None and "birth" not in op
-    if kind in BORN:
+    if kind in KINDS_WITH_BIRTH:
         return is_ref(op)
     return "id" not in op and (kind not in (PRESENCE, AGENT) or is_actor(op.get("actor")))
 

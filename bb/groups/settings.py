@@ -94,12 +94,12 @@ SETTINGS: dict[str, tuple[Seconds | Count | Flag | Choice, Value]] = {
 }
 
 
-def patched(patch: Any) -> dict[str, Value]:
+def checked_patch(patch: Any) -> dict[str, Value]:
     """The checked changes of PATCH."""
     return {key: _taken(key, value) for key, value in entries(patch, SETTINGS).items()}
 
 
-def complete(stored: Mapping[str, Any]) -> dict[str, Value]:
+def with_defaults(stored: Mapping[str, Any]) -> dict[str, Value]:
     """All settings, from the STORED ones and the defaults. An invalid stored value counts as not set."""
     return {key: _or_default(key, stored.get(key)) for key in SETTINGS}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 
-class Undisturbed:
+class GcPause:
     """Disables garbage collection. Otherwise thousands of short-lived values would trigger it repeatedly."""
 
     def __enter__(self) -> None:

@@ -87,7 +87,7 @@ class Record:
         """The fields by name, in order."""
         return dict(zip(self.__match_args__, self._values(), strict=True))
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same value with some fields changed."""
         if strange := changes.keys() - self._known:
             raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(strange))}")

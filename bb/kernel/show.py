@@ -10,7 +10,7 @@ continue, so there are four forms, and every output of bb uses one of them:
 - `block`: foreign words on separate lines. Each line is marked.
 - `fenced`: a block for an agent, between two lines that the author of the words could not predict.
 
-`sentence` is only for texts that bb itself composes of these. `bb.kernel.outside` is the type of foreign values.
+`sentence` is only for texts that bb itself composes of these. `bb.kernel.foreign` is the type of foreign values.
 """
 
 from __future__ import annotations

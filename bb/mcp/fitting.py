@@ -23,7 +23,7 @@ class AnswerTooLarge(Refused):
     hint = "request fewer items"
 
 
-def fitted(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
+def shortened(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
     """ANSWER in at most MOST characters; `left_out` counts the removed items and characters."""
     if len(json_text.dumps(answer)) <= most:
         return answer
@@ -64,7 +64,7 @@ def _escaped(character: str) -> str:
     return json_text.dumps_ascii(character)[1:-1] if character != "\x7f" else "\\u007f"
 
 
-def without_halves(answer: dict[str, Any]) -> dict[str, Any]:
+def without_lone_surrogates(answer: dict[str, Any]) -> dict[str, Any]:
     """ANSWER without lone surrogates, which cannot be encoded as UTF-8. They may come from the request."""
     text = json_text.dumps(answer)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from bb.attention.acts import tools
 from bb.mcp import menu, schema
-from bb.mcp.menu import Shown
+from bb.mcp.menu import MenuTool
 from bb.ops import catalogue
 from bb.ops.params import Flag
 
@@ -18,9 +18,11 @@ QUOTED = re.compile(r"(`bb [^`]*`)")
 LIST = "tools/list"  # the equivalent of `--help`
 
 
-def told(hint: str) -> str:
+def for_tools(hint: str) -> str:
     """HINT with argument names instead of options, and tools instead of quoted commands."""
-    return "".join(_tool_for(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
+    return "".join(
+        _tool_for(part) if QUOTED.fullmatch(part) else schema.without_options(part) for part in QUOTED.split(hint)
+    )
 
 
 def _tool_for(quoted: str) -> str:
@@ -35,7 +37,7 @@ def _tool_for(quoted: str) -> str:
     return quoted
 
 
-def _replaced_commands() -> Iterator[tuple[list[str], Shown, list[str]]]:
+def _replaced_commands() -> Iterator[tuple[list[str], MenuTool, list[str]]]:
     """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
     for shown in menu.MENU:
         for choice, op in shown.ops.items():
@@ -47,7 +49,7 @@ def _replaced_commands() -> Iterator[tuple[list[str], Shown, list[str]]]:
         yield [group, name], menu.CHAT, [f"tool {name}"]
 
 
-def _arguments(words: Sequence[str], shown: Shown) -> Iterator[str]:
+def _arguments(words: Sequence[str], shown: MenuTool) -> Iterator[str]:
     """The arguments in the WORDS after a verb that the tool accepts."""
     takes = {
         parameter.option: parameter

@@ -18,7 +18,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from bb.kernel.errors import NotFound
 from bb.ledger.files import disk
 from bb.ledger.git import place as places
-from bb.mcp.log import note, say
+from bb.mcp.log import print_json, write_lines
 from bb.mcp.server import server
 from bb.wire import envelope
 from bb.wire.http_limits import Limited
@@ -44,13 +44,13 @@ MOST_SESSIONS = 256
 def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool) -> int:
     """Serve at PORT until interrupted; the exit status."""
     path = token_file(toolbox, env)
-    token = made(path)
+    token = ensure_token(path)
     with listening(port) as listener:
         at = listener.getsockname()[1]
         url = f"http://{LOOPBACK}:{at}{PATH}"
         if as_json:
-            say(envelope.success("mcp", {"url": url, "token_file": path, "pid": os.getpid()}))
-        note(f"serving MCP at {url}", f"the bearer token is in {path}")
+            print_json(envelope.success("mcp", {"url": url, "token_file": path, "pid": os.getpid()}))
+        write_lines(f"serving MCP at {url}", f"the bearer token is in {path}")
         config = uvicorn.Config(
             app(toolbox, at, token),
             http=Limited,
@@ -99,11 +99,11 @@ def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
     try:
         place = toolbox.desk().place
     except NotFound:
-        place = places.at_home(env)
+        place = places.home_place(env)
     return os.path.join(place.store, TOKEN)
 
 
-def made(path: str) -> str:
+def ensure_token(path: str) -> str:
     """The token in the file at PATH, created if missing. Only the owner can read the file."""
     disk.make_private_folder(os.path.dirname(path))
     if not disk.read_small(path) or not _is_own(path):  # another user would know the token

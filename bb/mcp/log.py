@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def report(what: str, error: Exception) -> None:
     """Report a bug on stderr: the call and the traceback, with secrets masked."""
     trace = secret_patterns.masked("".join(traceback.format_exception(error)))
-    note(f"bb ran into a bug in {what[:200]}:", *trace.split("\n"))
+    write_lines(f"bb ran into a bug in {what[:200]}:", *trace.split("\n"))
 
 
-def note(*lines: str) -> None:
+def write_lines(*lines: str) -> None:
     """Write lines to stderr. A closed stderr is ignored."""
     if sys.stderr is None:
         return
@@ -30,7 +30,7 @@ def note(*lines: str) -> None:
         return
 
 
-def say(document: dict[str, Any]) -> None:
+def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document on stdout."""
     sys.stdout.write(json_text.dumps_ascii(document) + "\n")
     sys.stdout.flush()

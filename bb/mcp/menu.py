@@ -13,10 +13,10 @@ from bb.kernel.record import Record
 from bb.ops import catalogue
 
 # Accepted but not listed: retries, exceptions and details that a refusal or the documentation mentions.
-RARE = frozenset(["key", "allow_secret", "thread", "fallback"])
+UNLISTED_ARGUMENTS = frozenset(["key", "allow_secret", "thread", "fallback"])
 
 
-class Shown(Record):
+class MenuTool(Record):
     """One tool: its name and its op, or one op for each value of the argument CHOOSES."""
 
     name: str
@@ -24,10 +24,10 @@ class Shown(Record):
     also: str = ""  # appended to the op's summary
     about: str = ""  # replaces the op's summary
     chooses: str = ""
-    hidden: frozenset[str] = RARE
+    hidden: frozenset[str] = UNLISTED_ARGUMENTS
     covers: tuple[str, ...] = ()  # further ops whose commands a hint replaces with this tool
     needs: tuple[str, ...] = ()  # arguments that are optional for the op and required by the tool
-    is_sign_of_life: bool = False  # its op only reads, but the call counts as a heartbeat
+    is_heartbeat: bool = False  # its op only reads, but the call counts as a heartbeat
     is_idempotent: bool = True
     is_open: bool = False  # whether its effects may reach beyond this repository
     is_others_text: bool = False  # whether its answer contains text from other agents
@@ -35,59 +35,59 @@ class Shown(Record):
     @property
     def annotations(self) -> dict[str, bool]:
         """The tool's MCP annotations. No tool is destructive: a release or a hand-over can be undone."""
-        if self.ops and not self.is_sign_of_life and all(catalogue.find(name).reads for name in self.ops.values()):
+        if self.ops and not self.is_heartbeat and all(catalogue.find(name).reads for name in self.ops.values()):
             return {"readOnlyHint": True, "openWorldHint": self.is_open}
         return {"destructiveHint": False, "idempotentHint": self.is_idempotent, "openWorldHint": self.is_open}
 
 
-ANY = ""  # the op of a tool that has only one
+ONLY_OP = ""  # the op of a tool that has only one
 
-SESSION = Shown(
+SESSION = MenuTool(
     "session",
-    {ANY: "resume"},
+    {ONLY_OP: "resume"},
     about="Your identity, reservations, unread mail, open obligations, uncommitted files and next steps. "
     "Call it first and after a compaction. Counts as a heartbeat.",
     covers=("agent.register", "agent.heartbeat"),
-    is_sign_of_life=True,
+    is_heartbeat=True,
     is_others_text=True,
 )
-CHAT = Shown("chat", {}, is_open=True, is_others_text=True)  # a bridge may publish its messages elsewhere
+CHAT = MenuTool("chat", {}, is_open=True, is_others_text=True)  # a bridge may publish its messages elsewhere
 
 MENU = (
     SESSION,
-    Shown(
+    MenuTool(
         "check",
-        {ANY: "check"},
+        {ONLY_OP: "check"},
         also="PATH_HELD names the holder.",
-        hidden=RARE | {"staged", "override", "token"},
+        hidden=UNLISTED_ARGUMENTS | {"staged", "override", "token"},
         needs=("path",),
     ),
-    Shown(
+    MenuTool(
         "reserve",
-        {ANY: "agent.reserve"},
+        {ONLY_OP: "agent.reserve"},
         also="All scopes or none. RESERVATION_CONFLICT names the holder. Reserve again to renew.",
         is_idempotent=False,
     ),
-    Shown("release", {ANY: "agent.release"}),
-    Shown(
+    MenuTool("release", {ONLY_OP: "agent.release"}),
+    MenuTool(
         "hand_over",
         {"HANDOFF": "protocol.handoff", "BLOCKED": "protocol.blocked"},
         about="Pass work on (HANDOFF), or report that you are blocked and need something (BLOCKED). The recipient "
         "must accept it. Reservations do not move: release yours.",
         chooses="kind",
-        hidden=RARE | {"no_ack"},
+        hidden=UNLISTED_ARGUMENTS | {"no_ack"},
         is_idempotent=False,
     ),
-    Shown("inbox", {ANY: "agent.inbox"}, is_others_text=True),
-    Shown("send", {ANY: "agent.send"}, is_idempotent=False),
-    Shown(
+    MenuTool("inbox", {ONLY_OP: "agent.inbox"}, is_others_text=True),
+    MenuTool("send", {ONLY_OP: "agent.send"}, is_idempotent=False),
+    MenuTool(
         "acknowledge",
         {"seen": "agent.read", "accepted": "agent.ack"},
         about="Mark a message as seen, or accept it: its request is then your responsibility.",
         chooses="as",
         is_others_text=True,
     ),
-    Shown("status", {ANY: "status"}, covers=("agent.status", "agent.list"), is_others_text=True),
+    MenuTool("status", {ONLY_OP: "status"}, covers=("agent.status", "agent.list"), is_others_text=True),
     CHAT,
 )
 CAPABILITIES = ("chat_capabilities", "chat.capabilities")  # not listed: C2A's negotiation, which MCP does not need

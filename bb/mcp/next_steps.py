@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sized
 from typing import Any
 
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 
 Step = dict[str, Any]
 
@@ -14,11 +14,11 @@ MOST = 3
 
 def next_steps(known: Mapping[str, Any], asked: Sized) -> list[Step]:
     """The next steps. KNOWN is the answer of `bb resume`; ASKED are the chat events that the agent must answer."""
-    steps = list(_steps(Outside(known), len(asked)))
+    steps = list(_steps(Foreign(known), len(asked)))
     return steps[:MOST] or [_step("status", "Nothing is waiting. See who holds what; reserve before you edit.")]
 
 
-def _steps(known: Outside, asked: int) -> Iterator[Step]:
+def _steps(known: Foreign, asked: int) -> Iterator[Step]:
     if known["liveness"] == "retired":
         yield _step("session", "This name is retired. Start with a new name and a role.")
         return

@@ -67,9 +67,9 @@ def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # excludes C2A and CBCL events
     if not (is_ours or found.kind.startswith(PUBLIC)):
         return None
-    envelope = found.but(unreadable=kinds.unreadable(found)).envelope()
-    known = policy.remembered(desk.ledger)
-    return next(iter(standing.marked(desk.ledger, known, [envelope]))) if known else envelope
+    envelope = found.replace(unreadable=kinds.unreadable(found)).envelope()
+    known = policy.cached(desk.ledger)
+    return next(iter(standing.with_verdicts(desk.ledger, known, [envelope]))) if known else envelope
 
 
 def _status(desk: Desk, _: str) -> dict[str, Any]:

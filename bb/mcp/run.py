@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bb.kernel.errors import BbError, Usage
-from bb.mcp.log import note, report, say
+from bb.mcp.log import print_json, report, write_lines
 from bb.mcp.toolbox import Toolbox
 from bb.wire import envelope
 
@@ -22,7 +22,7 @@ A_BUG, INTERRUPTED = 1, 130
 USUAL_PORT = 7323
 
 
-class NobodyThere(Usage):
+class NoHost(Usage):
     """Stdin or stdout is closed, so no host is connected."""
 
     code = "NOBODY_THERE"
@@ -80,13 +80,13 @@ def _here() -> str:
 def _serve_stdio(toolbox: Toolbox) -> None:
     """Serve the host until it closes stdin."""
     if sys.stdin is None or sys.stdout is None:
-        raise NobodyThere
+        raise NoHost
     gc.disable()  # the imports create no garbage; collecting during them costs a tenth of the start-up time
     import anyio  # noqa: PLC0415  (after the arguments were checked)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from bb.mcp.server import server  # noqa: PLC0415
-    from bb.mcp.stdio import lingering  # noqa: PLC0415
+    from bb.mcp.stdio import wrap_streams  # noqa: PLC0415
 
     gc.freeze()
     gc.enable()
@@ -96,17 +96,17 @@ def _serve_stdio(toolbox: Toolbox) -> None:
 
     async def serve() -> None:
         async with stdio_server() as streams:
-            await serving.run(*lingering(*streams), serving.create_initialization_options())
+            await serving.run(*wrap_streams(*streams), serving.create_initialization_options())
 
     try:
         anyio.run(serve)
     except* BrokenPipeError:
-        note("the host disconnected")
+        write_lines("the host disconnected")
 
 
 def _refuse(refusal: BbError, *, as_json: bool) -> None:
     if as_json:
-        say(envelope.failure("mcp", refusal))
+        print_json(envelope.failure("mcp", refusal))
     else:
         hint = [f"Hint: {refusal.hint}"] if refusal.hint else []
-        note(f"Error: [{refusal.code}] {refusal.message}", *hint)
+        write_lines(f"Error: [{refusal.code}] {refusal.message}", *hint)

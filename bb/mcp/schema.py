@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.acts.tools import Tool
-    from bb.mcp.menu import Shown
+    from bb.mcp.menu import MenuTool
     from bb.ops.catalogue import Op, Parameter
     from bb.ops.params import Kind
 
@@ -28,7 +28,7 @@ WORTH_SAYING = 10_000  # characters; larger limits are not listed, since calls r
 NEEDED = "*"
 
 
-def listed(shown: Shown, *, names_caller: bool) -> dict[str, Any]:
+def tool_listing(shown: MenuTool, *, names_caller: bool) -> dict[str, Any]:
     """A tool as listed by `tools/list`. NAMES_CALLER: the tool has an argument for the calling agent."""
     return {
         "name": shown.name,
@@ -38,12 +38,12 @@ def listed(shown: Shown, *, names_caller: bool) -> dict[str, Any]:
     }
 
 
-def _about(shown: Shown) -> str:
-    about = shown.about or said(" ".join(catalogue.find(name).summary for name in shown.ops.values()))
+def _about(shown: MenuTool) -> str:
+    about = shown.about or without_options(" ".join(catalogue.find(name).summary for name in shown.ops.values()))
     return f"{about} {shown.also}".strip()
 
 
-def _input(shown: Shown, names_caller: bool) -> Schema:
+def _input(shown: MenuTool, names_caller: bool) -> Schema:
     ops = {choice: catalogue.find(name) for choice, name in shown.ops.items()}
     properties: Schema = {}
     if shown.chooses:
@@ -63,7 +63,7 @@ def _object(properties: Schema, needed: list[str]) -> Schema:
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
 
-def _parameters(ops: Iterable[Op], shown: Shown) -> list[Parameter]:
+def _parameters(ops: Iterable[Op], shown: MenuTool) -> list[Parameter]:
     """The listed parameters of the ops, without duplicates."""
     found = {each.name: each for op in ops for each in op.parameters if each.name not in shown.hidden}
     return list(found.values())
@@ -75,7 +75,7 @@ def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:
     return "" if len(takes) == len(ops) else takes[0]
 
 
-def _is_needed(name: str, shown: Shown, ops: Iterable[Op]) -> bool:
+def _is_needed(name: str, shown: MenuTool, ops: Iterable[Op]) -> bool:
     if name == shown.chooses or name in shown.needs:
         return True
     if name in menu.CALLERS:  # `check` answers every caller, and a new agent has no name yet
@@ -92,7 +92,7 @@ def _property(parameter: Parameter, only_for: str) -> Schema:
     default = _default(parameter)
     return {
         **form,
-        "description": (f"{only_for}: " if only_for else "") + said(parameter.about),
+        "description": (f"{only_for}: " if only_for else "") + without_options(parameter.about),
         **({} if default is None else {"default": default}),
     }
 
@@ -126,7 +126,7 @@ def _default(parameter: Parameter) -> Any:
     return int(parameter.default) if parameter.kind.__dict__.get("takes_numbers") else parameter.default
 
 
-def said(about: str) -> str:
+def without_options(about: str) -> str:
     """A parameter's description with argument names instead of command-line options."""
     return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), about.replace(ONLY_TYPED, ""))
 

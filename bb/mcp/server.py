@@ -67,14 +67,14 @@ class _Face:
 
     async def tools(self, _: Context, __: Paged) -> types.ListToolsResult:
         names_caller = self._toolbox.agent is None
-        tools = [schema.listed(tool, names_caller=names_caller) for tool in menu.MENU]
+        tools = [schema.tool_listing(tool, names_caller=names_caller) for tool in menu.MENU]
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def called(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         name, given = params.name, params.arguments or {}
         if not self._toolbox.has(name):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {harmless(name[:60])}")
-        answer = await self._in_thread(lambda has_left: self._toolbox.call(name, given, has_left))
+        answer = await self._in_thread(lambda is_client_gone: self._toolbox.call(name, given, is_client_gone))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=as_text(answer.data))],
             structured_content=answer.data,
@@ -97,13 +97,13 @@ class _Face:
 
         WORK can ask whether the caller has left. Events that it has recorded by then stay recorded.
         """
-        has_left = threading.Event()
+        is_client_gone = threading.Event()
         try:
             return await anyio.to_thread.run_sync(
-                lambda: work(has_left.is_set), abandon_on_cancel=True, limiter=self._limiter
+                lambda: work(is_client_gone.is_set), abandon_on_cancel=True, limiter=self._limiter
             )
         finally:
-            has_left.set()
+            is_client_gone.set()
 
 
 async def _resources(_: Context, __: Paged) -> types.ListResourcesResult:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LAST_WORDS = 1.5  # seconds; hosts kill the server after two
 
 
-def lingering(reading: ReadStream[Read], writing: WriteStream[SessionMessage]) -> tuple[Reading, Writing]:
+def wrap_streams(reading: ReadStream[Read], writing: WriteStream[SessionMessage]) -> tuple[Reading, Writing]:
     """The two streams, wrapped so that they share the set of unanswered requests."""
     unanswered = Unanswered()
     return Reading(reading, unanswered), Writing(writing, unanswered)

@@ -20,14 +20,14 @@ from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.mcp import hints, menu
-from bb.mcp.fitting import MOST, fitted, without_halves
-from bb.mcp.log import note
-from bb.mcp.menu import Shown
+from bb.mcp.fitting import MOST, shortened, without_lone_surrogates
+from bb.mcp.log import write_lines
+from bb.mcp.menu import MenuTool
 from bb.mcp.next_steps import next_steps
 from bb.ops import catalogue
 from bb.ops.attention import greeting
 from bb.ops.attention import tools as attention_tools
-from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk, NoAgent
 from bb.ops.params import InvalidValue, invalid
@@ -69,7 +69,7 @@ class Toolbox:
     def __init__(self, directory: str, env: Mapping[str, str], report: Callable[[str, Exception], None]) -> None:
         self.agent = _agent_of(env)
         # The environment names the session that started the host, which is not necessarily the caller's session.
-        env = callers.without(env, keeps_own=True)
+        env = callers.without_session_variables(env, keeps_own=True)
         self._env = {name: value for name, value in env.items() if name != AGENT or self.agent}
         self._directory, self._report = directory, report
 
@@ -77,7 +77,7 @@ class Toolbox:
         """Whether a tool of that name exists, listed or not."""
         return name in menu.BY_NAME or name in BY_ANY_NAME or name in menu.CAPABILITIES
 
-    def call(self, name: str, given: Given, has_left: Callable[[], bool] = lambda: False) -> Answer:
+    def call(self, name: str, given: Given, is_client_gone: Callable[[], bool] = lambda: False) -> Answer:
         """Call the tool of that name; its answer or its refusal."""
         if name in menu.CAPABILITIES:
             return self.answer(name, greeting.without_session, is_chat=True)
@@ -85,7 +85,7 @@ class Toolbox:
         shown = menu.CHAT if chat else menu.BY_NAME[name]
 
         def run(desk: Desk) -> Given:
-            desk.has_left = has_left
+            desk.is_client_gone = is_client_gone
             return _marked(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
 
         return self.answer(name, run, is_chat=shown is menu.CHAT)
@@ -94,14 +94,14 @@ class Toolbox:
         """Run RUN at a fresh desk; its answer or its refusal."""
         try:
             with closing(self.desk()) as desk:
-                answer = Answer(fitted(run(desk), most))
+                answer = Answer(shortened(run(desk), most))
                 desk.sync_later()
         except BbError as refusal:
-            answer = Answer(fitted(_error(refusal, is_chat=is_chat), most), is_error=True)
+            answer = Answer(shortened(_error(refusal, is_chat=is_chat), most), is_error=True)
         except Exception as error:  # a bug: report it and keep serving
             self._report(what, error)
             answer = Answer(_error(Bug(f"{type(error).__name__} in {what}"), is_chat=is_chat), is_error=True)
-        return Answer(without_halves(answer.data), answer.is_error)
+        return Answer(without_lone_surrogates(answer.data), answer.is_error)
 
     def desk(self) -> Desk:
         """A fresh desk."""
@@ -111,7 +111,7 @@ class Toolbox:
 
     # -- the tools
 
-    def _run(self, desk: Desk, shown: Shown, given: Given) -> Given:
+    def _run(self, desk: Desk, shown: MenuTool, given: Given) -> Given:
         if shown is menu.CHAT:
             return self._chat(desk, _chat_tool(given), _object_argument(given, "arguments") | _only(given, "agent"))
         if shown is menu.SESSION:
@@ -122,10 +122,10 @@ class Toolbox:
             if not isinstance(choice, str) or choice not in shown.ops:
                 raise invalid(f"{shown.chooses} must be one of {', '.join(shown.ops)}", shown.chooses)
             return self._op(desk, shown.ops[choice], given)
-        catalogue.refuse_unknown(catalogue.find(shown.ops[menu.ANY]), given)
+        catalogue.refuse_unknown(catalogue.find(shown.ops[menu.ONLY_OP]), given)
         if absent := [name for name in shown.needs if given.get(name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is required", option=absent[0])
-        return self._op(desk, shown.ops[menu.ANY], given)
+        return self._op(desk, shown.ops[menu.ONLY_OP], given)
 
     def _op(self, desk: Desk, name: str, given: Given) -> Given:
         """The answer of an op to a checked request."""
@@ -137,12 +137,12 @@ class Toolbox:
             raise catalogue.MissingOption(f"{absent[0]} is required", option=absent[0])
         arguments = catalogue.bind(op, given, is_typed=True)
         try:
-            answer = op.answer(desk, arguments)
+            answer = op.run(desk, arguments)
         except NoAgent as refusal:
             raise NoAgent(hint=NO_AGENT.format(caller)) from refusal
         if isinstance(answer, dict):
             return answer
-        more = {"more": answer.more} if isinstance(answer, catalogue.Rows) else {}
+        more = {"more": answer.more} if isinstance(answer, catalogue.TruncatedRows) else {}
         return {"items": list(answer), **more}
 
     def _named(self, given: Given, caller: str) -> Given:
@@ -165,7 +165,7 @@ class Toolbox:
         self._op(desk, "agent.heartbeat", {"agent": who})
         known = self._op(desk, "resume", given)
         mail = {message["id"] for message in known["to_accept"]}
-        pending = queries.pending(Attending(desk, who).book(), who, desk.now())["events"]
+        pending = queries.owed_answers(C2aDesk(desk, who).book(), who, desk.now())["events"]
         asked = [event for event in pending if event["eventId"] not in mail]  # mail is listed already
         return known | {"chat_owed": len(asked), "next": next_steps(known, asked)}
 
@@ -186,9 +186,9 @@ class Toolbox:
             who = signs_of_life.caller(desk, named)
         except NoAgent as refusal:
             raise NoAgent(hint=NO_AGENT.format("agent")) from refusal
-        answer = attention_tools.run(Attending(desk, who), who, tool, given, MOST)
+        answer = attention_tools.run(C2aDesk(desk, who), who, tool, given, MOST)
         if not tool.reads_only:
-            signs_of_life.alive(desk, who)
+            signs_of_life.record_sign_of_life(desk, who)
         return answer
 
 
@@ -201,11 +201,13 @@ def _agent_of(env: Mapping[str, str]) -> str | None:
     try:
         return ids.actor_id(named)
     except Usage as refusal:
-        note(f"{AGENT} is not an agent id ({refusal.message[:200]}) and is ignored: each call must name its agent")
+        write_lines(
+            f"{AGENT} is not an agent id ({refusal.message[:200]}) and is ignored: each call must name its agent"
+        )
         return None
 
 
-def _marked(shown: Shown, answer: Given) -> Given:
+def _marked(shown: MenuTool, answer: Given) -> Given:
     """ANSWER, marked `untrusted` if it contains text from other agents."""
     return {"untrusted": True, **answer} if shown.is_others_text else answer
 
@@ -223,7 +225,7 @@ def _error(refusal: BbError, *, is_chat: bool) -> Given:
     if refusal.hint == InvalidValue.hint:
         refusal.hint = LISTED
     elif refusal.hint:
-        refusal.hint = hints.told(refusal.hint)
+        refusal.hint = hints.for_tools(refusal.hint)
     if is_chat:
         data = c2a.data_of(refusal)
         code, hint = data.pop("code"), data.pop("hint", None)
@@ -237,7 +239,7 @@ def _chat_tool(given: Given) -> Tool:
     name = given.get("tool")
     if not isinstance(name, str):
         raise invalid(f"tool must be one of {', '.join(tools.TOOLS)}", "tool")
-    return attention_tools.named(name if name in BY_ANY_NAME else CHAT_PREFIX + name)
+    return attention_tools.find_tool(name if name in BY_ANY_NAME else CHAT_PREFIX + name)
 
 
 def _object_argument(given: Given, name: str) -> Given:

@@ -178,16 +178,16 @@ DOCUMENTS = "documents"  # one JSON document for each item
 FEED = "feed"  # one JSON document for each item, if the answer is followed
 
 # Arguments that do not change what a request records. They are left out of the request digest.
-VOUCHED = "allow_secret"
-NOT_ASKED_FOR = frozenset(["key", "wait", VOUCHED])
-NOT_VOUCHED = "remove the secret and try again: this command has no option that allows one"
+OVERRIDE = "allow_secret"
+NOT_IN_DIGEST = frozenset(["key", "wait", OVERRIDE])
+HINT_WITHOUT_OPTION = "remove the secret and try again: this command has no option that allows one"
 
 # The groups whose ops have the flat names of CCCC's catalogue: `group_create` for `bb group create`.
 FLAT = ("group", "actor", "chat", "cccc")
 HIDDEN = frozenset(["cccc"])  # has no group of commands
 
 
-class Rows(list):  # type: ignore[type-arg]
+class TruncatedRows(list):  # type: ignore[type-arg]
     """The rows of a truncated answer. Every face shows the number of omitted rows and the hint how to get them."""
 
     def __init__(self, rows: Iterable[Any], hint: str, omitted: int | None = None) -> None:
@@ -210,7 +210,7 @@ def first_rows(found: Iterable[Any], limit: int, most: int) -> list[Any]:
     from itertools import islice  # noqa: PLC0415  (most ops answer no rows)
 
     rows = list(islice(found, limit + 1))
-    return rows if len(rows) <= limit else Rows(rows[:limit], OLDER.format(min(most, limit * 4)))
+    return rows if len(rows) <= limit else TruncatedRows(rows[:limit], OLDER.format(min(most, limit * 4)))
 
 
 class UnknownOp(NotFound):
@@ -282,7 +282,7 @@ class Op(Record):
         """Whether the op is from CCCC's catalogue and follows CCCC's conventions."""
         return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
 
-    def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+    def run(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Run the op. With an idempotency key, a digest of the request is recorded with the events."""
         desk.only_reads = self.reads
         if "key" in arguments:
@@ -291,14 +291,14 @@ class Op(Record):
             return self.call(desk, **arguments)
         except BbError as refusal:
             is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
-            if is_general and all(parameter.keyword != VOUCHED for parameter in self.parameters):
-                refusal.hint = NOT_VOUCHED  # the general hint names --allow-secret, which this op does not have
+            if is_general and all(parameter.keyword != OVERRIDE for parameter in self.parameters):
+                refusal.hint = HINT_WITHOUT_OPTION  # the general hint names --allow-secret, which this op does not have
             raise
 
     def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:
         from bb.kernel.digest import digest  # noqa: PLC0415  (most requests have no key)
 
-        digested = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
+        digested = {name: value for name, value in sorted(arguments.items()) if name not in NOT_IN_DIGEST}
         cwd = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
         return digest(json_text.dumps([self.name, cwd, digested]).encode())
 
@@ -364,16 +364,16 @@ def find(name: str) -> Op:
     if name in HOT:
         __import__(HOT[name])  # importing `importlib` would make a heartbeat 3 % slower
     elif group in GROUPS:
-        in_group(group)
+        ops_in_group(group)
     if name not in _declared and not dot:
         for flat in FLAT:
-            in_group(flat)
+            ops_in_group(flat)
     if name not in _declared:
         raise UnknownOp(f"there is no op {name[:60]!r}")
     return _declared[name]
 
 
-def in_group(group: str) -> list[Op]:
+def ops_in_group(group: str) -> list[Op]:
     """The ops of a group, in order of declaration."""
     for module in GROUPS[group][0]:
         __import__(module)
@@ -385,9 +385,9 @@ def _belongs(op: Op, group: str) -> bool:
     return op.group == group if group not in HIDDEN else op.group not in GROUPS
 
 
-def everything() -> list[Op]:
+def all_ops() -> list[Op]:
     """All ops, group by group."""
-    return [op for group in GROUPS for op in in_group(group)]
+    return [op for group in GROUPS for op in ops_in_group(group)]
 
 
 def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_unknown: bool = False) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class NewAgentId(Text):
         return ids.agent_id(text)
 
 
-class Someone(Text):
+class AgentOrPerson(Text):
     """The agent's id, such as amber-otter."""
 
     metavar = "ID"
@@ -157,19 +157,19 @@ class Someone(Text):
         return text
 
 
-class Plain(Text):
+class UncheckedText(Text):
     """Text that the op validates itself, in the order that its rules need."""
 
     longest = 1_000_000
 
 
-class Scope(Plain):
+class Scope(UncheckedText):
     """A path or pattern in this repository: src/parser, src/*, docs/**/*.md."""
 
     metavar = "SCOPE"
 
 
-class Bead(Plain):
+class Bead(UncheckedText):
     """The bead (work item) that this is about, such as bb-12."""
 
     metavar = "BEAD"
@@ -242,7 +242,7 @@ class Json(Whatever):  # type: ignore[misc]
         return value
 
 
-class Word(Json):
+class JsonText(Json):
     """Text on the command line, any JSON value in a request; the op validates it."""
 
     metavar = "TEXT"
@@ -252,27 +252,27 @@ class Word(Json):
         return Text.from_text(text, name)
 
 
-class GroupId(Word):
+class GroupId(JsonText):
     """The group's id. Default: the group of the current repository."""
 
     metavar = "GROUP"
 
 
-class ActorId(Word):
+class ActorId(JsonText):
     """The actor's id."""
 
     metavar = "ACTOR"
     is_agent = True
 
 
-class By(Word):
+class By(JsonText):
     """The agent that does this. Default: BB_AGENT, else `user` (the person)."""
 
     metavar = "ID"
     is_agent = True
 
 
-class Reason(Text):
+class AllowSecretReason(Text):
     """Allow text that looks like a secret. Give the reason; it is recorded."""
 
     metavar = "REASON"
@@ -285,11 +285,11 @@ class Reason(Text):
         return text.strip()
 
 
-class AsPerson(Someone):
+class AsPerson(AgentOrPerson):
     """`user` confirms that you are the person. Needed only in a shell where BB_AGENT names an agent."""
 
 
-class Why(Reason):
+class Why(AllowSecretReason):
     """The reason, in one line; the agents concerned see it."""
 
     metavar = "TEXT"

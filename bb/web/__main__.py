@@ -66,7 +66,7 @@ def _report(path: str, options: list[str]) -> int:
 
     if JSON in options and path == report.STDOUT:
         raise TwoDocuments
-    made = report.written(os.getcwd(), os.environ, path)
+    made = report.write_report(os.getcwd(), os.environ, path)
     if JSON in options:
         _print(json_text.dumps_ascii(envelope.success("report", made)))
     elif path != report.STDOUT:

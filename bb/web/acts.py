@@ -38,7 +38,7 @@ class InvalidForm(Usage):
     hint = "reload the page and try again"
 
 
-class NothingSaid(Usage):
+class EmptyMessage(Usage):
     """The message is empty."""
 
     code = "NOTHING_SAID"
@@ -101,7 +101,7 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     wanted[act.who] = ids.PERSON
     if name == "comment":
         wanted = _comment_message(wanted)
-    answered = op.answer(desk, catalogue.bind(op, wanted))
+    answered = op.run(desk, catalogue.bind(op, wanted))
     if name == "comment" and "answers" in given:  # answering a message marks it as seen
         do(desk, "seen", {"message": given["answers"]})
     desk.sync_later()
@@ -112,6 +112,6 @@ def _comment_message(wanted: dict[str, Any]) -> dict[str, Any]:
     """The message for a comment: its subject is the comment's first line."""
     first = str(wanted.get("body", "")).strip().partition("\n")[0]
     if not first:
-        raise NothingSaid
+        raise EmptyMessage
     subject = first if len(first) <= SUBJECT else first[: SUBJECT - 1].rstrip() + "…"
     return {"category": mail.INFO, "subject": subject, **wanted}

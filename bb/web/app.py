@@ -17,8 +17,8 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.web import acts, pages, rendering
-from bb.web.live import Live
-from bb.web.page_cache import Kept
+from bb.web.live import ChangeNotifier
+from bb.web.page_cache import PageCache
 from bb.web.workers import Worker
 from bb.wire import envelope
 
@@ -46,8 +46,8 @@ class Pages:
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._reader = Worker(cwd, env)
         self._actor = Worker(cwd, env)
-        self._kept = Kept()
-        self.live = Live(self._reader)
+        self._kept = PageCache()
+        self.live = ChangeNotifier(self._reader)
 
     def application(self) -> Starlette:
         routes = [

@@ -33,7 +33,7 @@ WHY = {
 AGENTS = 60  # agents on the page
 
 
-def shown(desk: Desk) -> dict[str, Any]:
+def page_content(desk: Desk) -> dict[str, Any]:
     """The open items of each agent that has any."""
     agents = answer(desk, "status")["agents"]  # the most recently active first
     rows = [_for_an_agent(desk, agent) for agent in agents[:AGENTS]]
@@ -48,7 +48,7 @@ def shown(desk: Desk) -> dict[str, Any]:
 def for_the_person(desk: Desk) -> list[dict[str, Any]]:
     """The person's open messages: first those to accept, then questions, then other unread ones; oldest first."""
     index = desk.store.caught_up()
-    owed = list(mails.owed(index, ids.PERSON))
+    owed = list(mails.unacknowledged(index, ids.PERSON))
     unread = [
         message for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD) if message["state"] == mailbox.UNREAD
     ]

@@ -29,7 +29,7 @@ MARGIN = 20  # the empty part before the first element is 1/MARGIN of the pictur
 STEPS = tuple(minutes * clock.MINUTE for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080))
 
 
-class Held(Record):
+class Bar(Record):
     """A past or present reservation: agent, scope, bead, start, end and how it ended."""
 
     agent: str
@@ -51,13 +51,13 @@ class Mark(Record):
     doubt: str = ""  # appended to the person's name if the person did not sign the event
 
 
-def drawn(desk: Desk, since: int) -> dict[str, Any]:
+def diagram(desk: Desk, since: int) -> dict[str, Any]:
     """The picture of the time from SINCE to now."""
     now = desk.now()
     index = desk.store.caught_up()
     held = desk.holdings(index, now)
     bars = [
-        Held(
+        Bar(
             each.agent,
             each.scope,
             each.bead,
@@ -65,7 +65,7 @@ def drawn(desk: Desk, since: int) -> dict[str, Any]:
             _end(each, held.seen_at(each.agent), now),
             each.state,
         )
-        for each in held.ever()
+        for each in held.all_ever()
     ]
     events = Events(index, held, work_tree.root_of(desk.place)).newest_first()
     recent = takewhile(lambda event: clock.parse_or(event["created_at"], 0) >= since, events)
@@ -74,7 +74,7 @@ def drawn(desk: Desk, since: int) -> dict[str, Any]:
     return picture(shown, marks, _beginning(shown, marks, since, now), now)
 
 
-def _beginning(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> int:
+def _beginning(bars: Sequence[Bar], marks: Sequence[Mark], since: int, now: int) -> int:
     """The start of the time axis: shortly before the first element, so that no large part is empty."""
     first = min((*(bar.start for bar in bars), *(mark.at for mark in marks)), default=since)
     return max(since, first - (now - first) // MARGIN - clock.MINUTE)
@@ -92,7 +92,7 @@ def _mark(event: dict[str, Any]) -> Mark:
     return Mark(event["event_type"], at, event["from_agent"] or "", event["to_agent"], str(about), doubt)
 
 
-def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> dict[str, Any]:
+def picture(bars: Sequence[Bar], marks: Sequence[Mark], since: int, now: int) -> dict[str, Any]:
     """The positions of all elements."""
     bars = sorted(bars, key=lambda bar: bar.start)[-MOST_BARS:]
     lanes = _lanes(bars, marks, since, now)
@@ -110,7 +110,7 @@ def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -
     }
 
 
-def _lanes(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> list[dict[str, Any]]:
+def _lanes(bars: Sequence[Bar], marks: Sequence[Mark], since: int, now: int) -> list[dict[str, Any]]:
     """A lane for each agent, in order of first appearance. Overlapping bars of a lane are in separate rows."""
     first: dict[str, int] = {}
     for agent, at in [*((bar.agent, bar.start) for bar in bars), *_named_in(marks)]:

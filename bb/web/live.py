@@ -24,7 +24,7 @@ BEAT = 10.0  # seconds without a change after which a page gets a sign that the 
 RETRY = 1000  # milliseconds after which a browser reconnects
 
 
-class Live:
+class ChangeNotifier:
     """The ledger's cursor, and the pages that wait for it to change."""
 
     def __init__(self, worker: Worker) -> None:

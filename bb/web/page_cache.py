@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST = 32  # pages, each some ten or hundred kilobytes
 
 
-class Kept:
+class PageCache:
     """The pages rendered for one CURSOR of the ledger."""
 
     def __init__(self) -> None:

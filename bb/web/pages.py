@@ -12,7 +12,7 @@ from bb.ledger.journal import kinds
 from bb.ops.overview import problems
 from bb.ops.overview.sessions import SessionNotFound
 from bb.web import attention, lanes, tree
-from bb.web.questions import Asked, answer
+from bb.web.questions import Query, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -54,9 +54,9 @@ URGENCY = (work_state.NEEDS_INPUT, work_state.EVICTED, work_state.STALE, work_st
 
 def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """The template variables of the page NAME for the query GIVEN."""
-    desk.store.must_exist()
-    asked = Asked(given)
-    found = [{**dict.fromkeys(ABOUT_A_PROBLEM), **each} for each in problems.found(desk)]
+    desk.store.require_ledger()
+    asked = Query(given)
+    found = [{**dict.fromkeys(ABOUT_A_PROBLEM), **each} for each in problems.open_problems(desk)]
     return {
         "name": name,
         "title": TITLES[name],
@@ -77,7 +77,7 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
 # -- sessions
 
 
-def _sessions(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _sessions(desk: Desk, asked: Query) -> dict[str, Any]:
     shown = answer(desk, "sessions.list")
     tasks = [task | {"epic": group["epic"]} for group in shown["feed"] for task in group["tasks"]]
     wanted = [task for task in tasks if _is_asked_for(task, asked)]
@@ -104,7 +104,7 @@ def _sessions(desk: Desk, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _is_asked_for(task: Mapping[str, Any], asked: Asked) -> bool:
+def _is_asked_for(task: Mapping[str, Any], asked: Query) -> bool:
     if asked.text("state") not in ("", task["session_state"]) or asked.text("owner") not in ("", task["owner"]):
         return False
     if asked.text("epic") not in ("", task["epic"]["id"] or "-"):
@@ -144,7 +144,7 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
     spoken = [row[side] for row in shown["conversation"][::-1] for side in ("from", "to") if row.get(side)]
     known = {agent["agent_id"] for agent in agents}
     to = [who for who in dict.fromkeys([shown["owner"], *spoken]) if who in known]
-    rows = together(shown["conversation"])
+    rows = merge_copies(shown["conversation"])
     earlier = max(len(rows) - most, 0)
     return shown | {
         "conversation": rows[earlier:],
@@ -154,7 +154,7 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
     }
 
 
-def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_copies(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a CONVERSATION. The copies of one message for several recipients are one row."""
     rows: dict[str, dict[str, Any]] = {}
     for row in conversation:
@@ -167,7 +167,7 @@ def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 # -- the others
 
 
-def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
     status = answer(desk, "status")
     held: dict[str, list[Any]] = {}
     owed: dict[str, int] = {}
@@ -199,8 +199,8 @@ def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _map(desk: Desk, asked: Asked) -> dict[str, Any]:
-    return {"tree": tree.grown(desk, asked.text("under")), "names": _receivers(answer(desk, "status")["agents"])}
+def _map(desk: Desk, asked: Query) -> dict[str, Any]:
+    return {"tree": tree.folder_map(desk, asked.text("under")), "names": _receivers(answer(desk, "status")["agents"])}
 
 
 def _receivers(agents: Iterable[dict[str, Any]]) -> list[str]:
@@ -208,26 +208,26 @@ def _receivers(agents: Iterable[dict[str, Any]]) -> list[str]:
     return [agent["agent_id"] for agent in agents if "paused" not in agent][:RECIPIENTS]
 
 
-def _timeline(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _timeline(desk: Desk, asked: Query) -> dict[str, Any]:
     hours = asked.count("hours", 8, 24 * 31)
     since = desk.now() - hours * clock.HOUR
     return {
         "hours": hours,
         "spans": {1: "1 hour", 8: "8 hours", 24: "1 day", 24 * 7: "1 week"},
-        "picture": lanes.drawn(desk, since),
+        "picture": lanes.diagram(desk, since),
         "told": answer(desk, "timeline", limit=str(ROWS), since=clock.text(since))[::-1],
     }
 
 
-def _attention(desk: Desk, _: Asked) -> dict[str, Any]:
-    return attention.shown(desk)
+def _attention(desk: Desk, _: Query) -> dict[str, Any]:
+    return attention.page_content(desk)
 
 
-def _problems(_: Desk, asked: Asked) -> dict[str, Any]:  # every page already has the list
+def _problems(_: Desk, asked: Query) -> dict[str, Any]:  # every page already has the list
     return {"show": asked.count("show", ROWS, MOST)}
 
 
-def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _ledger(desk: Desk, asked: Query) -> dict[str, Any]:
     count = asked.count("show", ROWS, MOST)
     given: dict[str, Any] = {"limit": str(count), **asked.those("agent", "since", "until")}
     if kind := asked.text("kind"):
@@ -243,7 +243,7 @@ def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _cbcl(desk: Desk, asked: Query) -> dict[str, Any]:
     agents = [agent["agent_id"] for agent in answer(desk, "agent.list")]
     who, thread = asked.text("agent"), asked.text("thread")
     talks: dict[str, dict[str, Any]] = {}
@@ -262,7 +262,7 @@ def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
     }
 
 
-CONTENTS: dict[str, Callable[[Desk, Asked], dict[str, Any]]] = {
+CONTENTS: dict[str, Callable[[Desk, Query], dict[str, Any]]] = {
     "sessions": _sessions,
     "agents": _agents,
     "map": _map,

@@ -17,10 +17,10 @@ LONGEST = 300  # characters
 def answer(desk: Desk, op: str, **given: Any) -> Any:
     """The answer of an op."""
     found = catalogue.find(op)
-    return found.answer(desk, catalogue.bind(found, given))
+    return found.run(desk, catalogue.bind(found, given))
 
 
-class Asked:
+class Query:
     """The query of an address. Invalid values count as missing."""
 
     def __init__(self, given: Mapping[str, str]) -> None:

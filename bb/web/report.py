@@ -20,12 +20,12 @@ ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))
 CONVERSATIONS = 100  # the newest ones are included
 
 
-def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
+def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
     """Write the report of the repository at CWD to PATH. An existing file is replaced atomically."""
     desk = Desk(cwd, env)
     desk.only_reads = True
     try:
-        octets = made(desk).encode("utf-8", "backslashreplace")
+        octets = render_report(desk).encode("utf-8", "backslashreplace")
     finally:
         desk.close()
     if path == STDOUT:
@@ -37,7 +37,7 @@ def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
     return {"path": path, "bytes": len(octets)}
 
 
-def made(desk: Desk) -> str:
+def render_report(desk: Desk) -> str:
     """The report: all current pages, one below the other."""
     shown = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
     feed = answer(desk, "sessions.list")["feed"]
@@ -62,5 +62,5 @@ def made(desk: Desk) -> str:
 def _conversation(desk: Desk, bead: str) -> dict[str, Any]:
     return {
         "bead": bead,
-        "conversation": pages.together(answer(desk, "sessions.show", bead=bead)["conversation"]),
+        "conversation": pages.merge_copies(answer(desk, "sessions.show", bead=bead)["conversation"]),
     }

@@ -67,7 +67,7 @@ def _must_have_a_ledger(cwd: str, env: Mapping[str, str]) -> None:
     """Refuse at start-up if every page would be refused."""
     desk = Desk(cwd, env)
     try:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         desk.now()
         _ = desk.stale_after
     finally:

@@ -38,7 +38,7 @@ class Hold(Record):
     about: dict[str, Any]
 
 
-def grown(desk: Desk, under: str) -> dict[str, Any]:
+def folder_map(desk: Desk, under: str) -> dict[str, Any]:
     """The map of the repository below the folder UNDER."""
     index, now = desk.store.caught_up(), desk.now()
     held = desk.holdings(index, now)
@@ -52,7 +52,7 @@ def grown(desk: Desk, under: str) -> dict[str, Any]:
         desk.place, desk.env
     )  # bb does not run git in a repository of another user
     files = _files(work_tree, _mark(desk.place.git_dir)) if work_tree and is_ours else ()
-    return drawn(files, holds, under.strip("/"), ignore_case=git_work_tree.minds_no_case(desk.place))
+    return layout(files, holds, under.strip("/"), ignore_case=git_work_tree.is_case_insensitive(desk.place))
 
 
 def _mark(git_dir: str) -> tuple[int, int]:
@@ -69,7 +69,7 @@ def _files(work_tree: str, _: tuple[int, int]) -> tuple[str, ...]:
     return tuple(git.tracked(work_tree))
 
 
-def drawn(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ignore_case: bool) -> dict[str, Any]:
+def layout(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ignore_case: bool) -> dict[str, Any]:
     """The folder UNDER with its expanded contents. FILES are sorted."""
     holders: dict[str, set[str]] = {}
     anchored: dict[str, list[Hold]] = {}

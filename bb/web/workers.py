@@ -25,7 +25,7 @@ class Worker:
 
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bb-web")
-        self._cwd, self._env = cwd, callers.without(env)
+        self._cwd, self._env = cwd, callers.without_session_variables(env)
         self._desk: Desk | None = None
 
     async def do(self, what: Callable[[Desk], T]) -> T:

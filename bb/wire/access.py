@@ -45,12 +45,12 @@ class AnotherUser(Forbidden):
     hint = "start a daemon of your own: `bb daemon start`"
 
 
-def shown(token: str) -> bytes:
+def token_line(token: str) -> bytes:
     """The first line of a client."""
     return json_text.dumps_ascii({"v": 1, "auth": token}).encode() + b"\n"
 
 
-def shows(line: bytes, token: str) -> bool:
+def has_token(line: bytes, token: str) -> bool:
     """Whether LINE contains the TOKEN, compared in constant time."""
     import hmac  # noqa: PLC0415  (only the daemon needs it)
 

@@ -69,7 +69,7 @@ def _read(line: bytes) -> Any:
         raise BadRequest(f"the request is not valid JSON: {str(error)[:SHOWN]}") from error
 
 
-def asking(op: str, args: Mapping[str, Any]) -> bytes:
+def request_line(op: str, args: Mapping[str, Any]) -> bytes:
     """A request, as a line."""
     return _line({"v": VERSION, "op": op, "args": args})
 

@@ -46,14 +46,14 @@ def upgrade(
     home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER
 ) -> tuple[socket.socket, dict[str, Any], bytes]:
     """Call OP and keep the connection open: the connection, the result, and the bytes received after it."""
-    line = cccc.asking(op, args)
+    line = cccc.request_line(op, args)
     if len(line) > MOST_REQUEST:
         raise cccc.BadRequest(f"a request has at most {MOST_REQUEST:,} bytes, this one {len(line):,}")
     with contextlib.ExitStack() as stack:
         where = _address(home)
         connection = stack.enter_context(_connected(home, where))
         if where.token:
-            line = access.shown(where.token) + line
+            line = access.token_line(where.token) + line
         said, rest = _asked(connection, line, time.monotonic() + patience)
         result = _result(said)
         stack.pop_all()
@@ -64,7 +64,7 @@ def upgrade(
 def _address(home: str) -> descriptor.Address:
     """The daemon's address. If no daemon runs, another program may use its former port, so no token is sent to it."""
     where = descriptor.address(home)
-    if where.token and not descriptor.is_held(home):
+    if where.token and not descriptor.is_running(home):
         raise DaemonUnavailable(home=home)
     return where
 

@@ -5,16 +5,16 @@ GitHub executes log lines that begin with `::`, so text from a ledger or a path 
 
 from __future__ import annotations
 
-from bb.kernel.outside import letters
+from bb.kernel.foreign import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bb.kernel.outside import Outside
+    from bb.kernel.foreign import Foreign
 
 
-def commands(answer: Outside) -> Iterator[str]:
+def commands(answer: Foreign) -> Iterator[str]:
     """The lines that annotate a pull request with the findings of ANSWER."""
     for each in answer["findings"]:
         where = f"file={_property(each['path'])},line=1," if each["path"] else ""
@@ -30,9 +30,9 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _message(text: Outside | str) -> str:
+def _message(text: Foreign | str) -> str:
     return letters(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: Outside | str) -> str:
+def _property(text: Foreign | str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")

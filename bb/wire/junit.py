@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from bb.kernel.outside import letters
+from bb.kernel.foreign import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.kernel.outside import Outside
+    from bb.kernel.foreign import Foreign
 
 SUITE = "bb ci check"
 
 
-def document(answer: Outside) -> str:
+def document(answer: Foreign) -> str:
     """The findings of ANSWER. Without findings there is one passed test case, as readers may reject an empty one."""
     cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
     failures = sum(each["severity"] == "error" for each in answer["findings"])
@@ -32,7 +32,7 @@ def document(answer: Outside) -> str:
     )
 
 
-def _case(finding: Outside) -> str:
+def _case(finding: Foreign) -> str:
     path = letters(finding["path"] or finding["commits"][0][:12])
     held = f" ({finding['held_by']})" if finding["held_by"] else ""
     place = {"file": finding["path"]} if finding["path"] else {}
@@ -43,10 +43,10 @@ def _case(finding: Outside) -> str:
     return f"{begin}>{failure}>commits: {' '.join(map(_text, finding['commits']))}</failure></testcase>"
 
 
-def _tag(tag: str, /, **attributes: Outside | str) -> str:
+def _tag(tag: str, /, **attributes: Foreign | str) -> str:
     """An opening tag without its closing bracket."""
     return " ".join([f"<{tag}", *(f"{key}={quoteattr(letters(value))}" for key, value in attributes.items())])
 
 
-def _text(text: Outside | str) -> str:
+def _text(text: Foreign | str) -> str:
     return escape(letters(text))

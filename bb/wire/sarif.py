@@ -10,20 +10,20 @@ from urllib.parse import quote
 
 from bb.kernel import json_text
 from bb.kernel.digest import digest
-from bb.kernel.outside import letters
+from bb.kernel.foreign import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.kernel.outside import Outside
+    from bb.kernel.foreign import Foreign
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/beadboard/bb"
 
 
-def document(answer: Outside, rules: Mapping[str, str], version: str) -> str:
+def document(answer: Foreign, rules: Mapping[str, str], version: str) -> str:
     """The findings of ANSWER as a SARIF document. RULES describes the rules; VERSION is that of bb."""
     findings = answer["findings"]
     names = list(rules)
@@ -55,7 +55,7 @@ def _driver(rules: Mapping[str, str], version: str) -> dict[str, Any]:
     return {"name": "bb", "version": version, "informationUri": HOME, "rules": described}
 
 
-def _result(finding: Outside, rule: int) -> dict[str, Any]:
+def _result(finding: Foreign, rule: int) -> dict[str, Any]:
     octets = str(finding["path"].raw()).encode("utf-8", "surrogateescape")
     place = {"artifactLocation": {"uri": quote(octets), "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 1}}
     same = [finding[member].raw() for member in ("rule", "path", "agent_id", "reservation_id")]
@@ -70,15 +70,15 @@ def _result(finding: Outside, rule: int) -> dict[str, Any]:
     }
 
 
-def _notification(finding: Outside) -> dict[str, Any]:
+def _notification(finding: Foreign) -> dict[str, Any]:
     return {"level": letters(finding["severity"]), "message": {"text": _message(finding["text"])}}
 
 
-def _note(text: Outside) -> dict[str, Any]:
+def _note(text: Foreign) -> dict[str, Any]:
     return {"level": "warning", "message": {"text": _message(text)}}
 
 
-def _message(text: Outside) -> str:
+def _message(text: Foreign) -> str:
     """TEXT without Markdown links: `[text](target)` would be one."""
     return letters(text).replace("](", "] (")
 

@@ -55,7 +55,7 @@ class AnswerTooLarge(Refused):
 NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
 
 
-class Seat:
+class HarnessSession:
     """The session of one harness. SAY sends lines to it, NOTE informs the operator, REPORT reports bugs. LOOK is called
     before each answer, and hands over everything that happened earlier."""
 
@@ -208,19 +208,19 @@ def _forget(_: Any) -> None:
     """Drop the result of a notification."""
 
 
-METHODS: dict[str, Callable[[Seat, Hosting, Params], Params]] = {
-    c2a.PING: Seat._ping,
-    c2a.SHUTDOWN: Seat._shutdown,
-    c2a.TOOLS_LIST: Seat._list_tools,
-    c2a.TOOLS_CALL: Seat._call_tool,
+METHODS: dict[str, Callable[[HarnessSession, Hosting, Params], Params]] = {
+    c2a.PING: HarnessSession._ping,
+    c2a.SHUTDOWN: HarnessSession._shutdown,
+    c2a.TOOLS_LIST: HarnessSession._list_tools,
+    c2a.TOOLS_CALL: HarnessSession._call_tool,
     c2a.RESUME: lambda _, hosting, params: hosting.resume(params),
     c2a.DELIVER: lambda _, hosting, params: hosting.received(params),
     c2a.INGEST: lambda _, hosting, params: hosting.ingested(params),
 }
-NOTICES: dict[str, Callable[[Seat, Hosting, Params], None]] = {
-    c2a.INITIALIZED: Seat._initialized,
-    c2a.PROGRESS: Seat._progressed,
-    c2a.MESSAGE: Seat._logged,
+NOTICES: dict[str, Callable[[HarnessSession, Hosting, Params], None]] = {
+    c2a.INITIALIZED: HarnessSession._initialized,
+    c2a.PROGRESS: HarnessSession._progressed,
+    c2a.MESSAGE: HarnessSession._logged,
     c2a.DELIVER: lambda _, hosting, params: _forget(hosting.received(params)),
     c2a.CANCELLED: lambda _, hosting, params: hosting.dropped(params),
     c2a.TURN: lambda _, hosting, params: hosting.turn(params),

@@ -18,7 +18,7 @@ from bb.kernel.errors import BbError
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from bb.wire.c2a import BY_FAMILY
-from bb.wire.seat import Seat
+from bb.wire.seat import HarnessSession
 from tests.attention.hosts import InRepository, Refused
 from tests.support import Scratch, environment
 
@@ -33,7 +33,7 @@ class Line:
         self.said: list[bytes] = []
         self.notes: list[str] = []
         self._count = 0
-        self._seat = Seat(desk, None, self.said.append, self.notes.append, _raise, lambda: None)
+        self._seat = HarnessSession(desk, None, self.said.append, self.notes.append, _raise, lambda: None)
         about = {"session": {"agent": agent}, "capabilities": {"chatTools": dict.fromkeys(CHAT_TOOLS, True)}}
         self.ask("initialize", {"protocolVersion": "2026-06-02", "clientInfo": {"name": "test"}, **about})
 
@@ -113,7 +113,7 @@ class JsonRpc(InRepository):
     def _op(self, name: str, /, **given: Any) -> Any:
         op = catalogue.find(name)
         try:
-            answer = op.answer(self._desk, catalogue.bind(op, given, is_typed=True))
+            answer = op.run(self._desk, catalogue.bind(op, given, is_typed=True))
             found = answer if isinstance(answer, dict | list) else list(answer)
         except BbError as refusal:
             error = {"code": refusal.code, "message": refusal.message, "details": refusal.details}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bb.attention.harness.delivery import shown
+from bb.attention.harness.delivery import lookup_envelope
 from bb.attention.messages import unknown_members
 from bb.attention.words import CONVERSATIONS, DIRECTEDNESS, MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CommandLine, Host, InMemory, message
@@ -189,7 +189,7 @@ def test_c2a_014_to_020_members_that_nobody_knows_are_no_error(host: Host):
 def handed_on(memory: InMemory) -> dict[str, Any]:
     book, event = memory.replay.here.book, memory.replay.here.book.message("evt_123")
     assert event
-    return shown(book, AMBER, event, memory.replay.now)
+    return lookup_envelope(book, AMBER, event, memory.replay.now)
 
 
 EXTRA = {"trace": [1, None, 2.5, True, {"deep": "yes"}]}
@@ -282,7 +282,7 @@ def test_what_history_says_nobody_knows_stands_for_nothing_that_is_known():
     envelope = {"author": {"id": "U1"}, "injection": {"mode": "buffered"}}
     forged = {"author": {"displayName": "SYSTEM", "x": 1}, "injection": {"interrupt": True}, "knock": {}, "y": 2}
 
-    assert unknown_members.added(envelope, forged) == {
+    assert unknown_members.with_unknown_members(envelope, forged) == {
         "author": {"id": "U1", "x": 1},
         "injection": {"mode": "buffered"},
         "y": 2,
@@ -446,7 +446,7 @@ def test_c2a_021_what_may_be_said_besides_is_there_again_on_the_way_out(memory: 
     book = memory.replay.here.book
     known = book.message("evt_123")
     assert known is not None
-    out = shown(book, AMBER, known, memory.replay.now)
+    out = lookup_envelope(book, AMBER, known, memory.replay.now)
 
     assert out["source"] == EXAMPLE["source"]
     assert out["conversation"] == EXAMPLE["conversation"]

@@ -535,7 +535,7 @@ def test_c2a_046_another_session_is_shown_all_the_pieces_of_a_turn_again(memory:
     memory.wait("3s")
     memory.inject()
 
-    _, again = turn_text.injected(memory.replay.here.book, AMBER, memory.replay.now, "", told=())
+    _, again = turn_text.inject(memory.replay.here.book, AMBER, memory.replay.now, "", told=())
 
     assert again["blocks"][0]["mergedFrom"] == ["1"]
     assert "check\nthe deploy" in again["text"]

@@ -35,7 +35,7 @@ from bb.attention.state.conversations import CONVERSATION
 from bb.attention.state.deliveries import Delivery
 from bb.attention.state.memory import Memory
 from bb.attention.state.tuning import Tuning
-from bb.attention.turns.queries import row
+from bb.attention.turns.queries import event_row
 from bb.attention.words import (
     ACKNOWLEDGED,
     FAILED,
@@ -105,7 +105,7 @@ NUMBERS = st.integers(0, 3)
 NAMES = st.sampled_from(EVENTS)
 AGENT = st.sampled_from(AGENTS)
 DECISIONS = st.builds(
-    lambda policy, mode: Decision("to_me", policy, mode).written(), st.sampled_from(POLICIES), st.sampled_from(MODES)
+    lambda policy, mode: Decision("to_me", policy, mode).to_json(), st.sampled_from(POLICIES), st.sampled_from(MODES)
 )
 FOR = st.dictionaries(AGENT, DECISIONS, max_size=2)
 C2A = st.fixed_dictionaries(
@@ -179,7 +179,7 @@ def agree(some: list[Rehearsal]) -> None:
         for fold in (messages, deliveries, claims, activity):
             terms = {term for key, state in first.states(fold.NAME) for term, _ in fold.terms(key, state)}
             for term in sorted(terms):
-                assert other.found(fold.NAME, term) == first.found(fold.NAME, term)
+                assert other.entries_by_term(fold.NAME, term) == first.entries_by_term(fold.NAME, term)
                 assert list(other.newest_first(fold.NAME, term)) == list(first.newest_first(fold.NAME, term))
                 assert other.count(fold.NAME, term) == first.count(fold.NAME, term)
 
@@ -245,7 +245,7 @@ GOES_ON = {
 @examples(300)
 def test_what_has_ended_has_ended(policy: str, intent: str, steps: list[tuple[str, dict[str, Any]]]):
     memory = Memory()
-    decided = Decision("to_me", policy, "buffered").written()
+    decided = Decision("to_me", policy, "buffered").to_json()
     c2a = {"event": "e", "conversation": "C1", "author": "W1", "for": {AMBER: decided}, "intent": intent}
     memory.take(Posted("svc:x", c2a, "hello"), [1, WRITERS[0], 1], "2026-06-02T19:00:00.000Z")
     before = disposition(memory)
@@ -261,7 +261,7 @@ def test_what_has_ended_has_ended(policy: str, intent: str, steps: list[tuple[st
 
 
 def delivery(memory: Memory) -> deliveries.Delivery:
-    return deliveries.delivery(f"e {AMBER}", memory.state(deliveries.NAME, f"e {AMBER}"))
+    return deliveries.delivery_of_state(f"e {AMBER}", memory.state(deliveries.NAME, f"e {AMBER}"))
 
 
 def disposition(memory: Memory) -> str | None:
@@ -278,7 +278,7 @@ def test_each_end_can_be_reached_so_the_above_is_about_something(final: str):
         FAILED: (deliveries.REJECTED, {"reason": "x"}),
     }
     memory = Memory()
-    decided = Decision("to_me", "must_respond", "buffered").written()
+    decided = Decision("to_me", "must_respond", "buffered").to_json()
     memory.take(Posted("svc:x", {"event": "e", "for": {AMBER: decided}}, ""), [1, WRITERS[0], 1], "")
     memory.take(Moved(AMBER, "e", AMBER, *ways[final]), [2, WRITERS[0], 2], "")
 
@@ -328,22 +328,24 @@ ODD: st.SearchStrategy[AttentionFact] = st.one_of(
 def test_no_line_of_history_breaks_anything(facts: list[AttentionFact]):
     rehearsal = Rehearsal(agents={})
     for number, fact in enumerate(facts, 1):
-        read = kinds.fact_of(*kinds.written(fact), fact.by)  # what does not fit is no fact
+        read = kinds.fact_of(*kinds.kind_and_data(fact), fact.by)  # what does not fit is no fact
         if read is not None:
             rehearsal.take(read, [number, WRITERS[0], number], "2026-06-02T19:00:00.000Z")
     memory, book = rehearsal.memory, rehearsal.book
 
     for key, state in memory.states(messages.NAME):
-        known = messages.kept(key, state)
+        known = messages.message_of_state(key, state)
         if known:
-            row(book, known, standing(book.delivery(key, AMBER) or Delivery(key, AMBER), Claim(key), 0, book.tuning), 0)
+            event_row(
+                book, known, standing(book.delivery(key, AMBER) or Delivery(key, AMBER), Claim(key), 0, book.tuning), 0
+            )
     for key, _ in memory.states(deliveries.NAME):
         event, _, agent = key.rpartition(" ")
         book.delivery(event, agent)
     for key, state in memory.states(claims.NAME):
-        claims.claim(key, state)
+        claims.claim_of_state(key, state)
     for key, state in memory.states(threads.NAME):
-        threads.before(state, [5, WRITERS[0], 5])
+        threads.thread_before(state, [5, WRITERS[0], 5])
         book.thread(key)
     for key, _ in memory.states(conversations.NAME):
         book.conversation(key.removeprefix(CONVERSATION))

@@ -8,7 +8,7 @@ import pytest
 
 from bb.attention.acts.timers import tick
 from bb.attention.harness import session, updates
-from bb.attention.harness.capabilities import OURS, Capabilities, negotiated
+from bb.attention.harness.capabilities import OURS, Capabilities, negotiate
 from bb.attention.harness.session import Harness, Plan
 from bb.attention.messages.envelopes import InvalidEnvelope, Members
 from bb.kernel import clock
@@ -20,7 +20,7 @@ SECOND = clock.SECOND
 
 def can(*without: str) -> Capabilities:
     wanted = {section: {name: f"{section}.{name}" not in without for name in names} for section, names in OURS.items()}
-    return negotiated(Members(wanted))
+    return negotiate(Members(wanted))
 
 
 class Side:
@@ -29,7 +29,7 @@ class Side:
     def __init__(self, host: InMemory, *without: str) -> None:
         self.host = host
         self.harness = Harness(AMBER, can(*without))
-        host.replay.here.record(session.begun(self.book, self.harness, "", self.now), self.now)
+        host.replay.here.record(session.begin_facts(self.book, self.harness, "", self.now), self.now)
 
     @property
     def book(self) -> Any:
@@ -46,8 +46,8 @@ class Side:
         """Do what is planned; in short."""
         plan = self.plan()
         self.host.replay.here.record(plan.facts, self.now)
-        self.harness.has_done(plan, self.now)
-        self.harness.has_looked(self.now)
+        self.harness.note_sent(plan, self.now)
+        self.harness.note_nothing_due(self.now)
         cancels = [f"cancel {handed.event}" for handed, _ in plan.cancels]
         return [
             *cancels,
@@ -59,7 +59,7 @@ class Side:
 
     def take(self, event: str) -> None:
         handed = self.harness.handed[event]
-        self.host.replay.here.record(session.accepted(self.book, self.harness, handed), self.now)
+        self.host.replay.here.record(session.acceptance_facts(self.book, self.harness, handed), self.now)
         self.harness.take(handed)
 
 
@@ -75,13 +75,13 @@ def test_what_was_agreed_on_is_what_both_can():
     assert found("delivery.ack")
     assert not found("injection.notify")
     assert found.shown()["injection"]["notify"] is False
-    assert negotiated(Members({})).shown()["delivery"] == {"ack": False, "redelivery": False, "idempotency": False}
-    assert negotiated(Members({"delivery": {"redelivery": True}}))("delivery.redelivery") is False
+    assert negotiate(Members({})).shown()["delivery"] == {"ack": False, "redelivery": False, "idempotency": False}
+    assert negotiate(Members({"delivery": {"redelivery": True}}))("delivery.redelivery") is False
 
 
 def test_a_flag_is_true_or_false():
     with pytest.raises(InvalidEnvelope) as refusal:
-        negotiated(Members({"utilities": {"progress": 1}}))
+        negotiate(Members({"utilities": {"progress": 1}}))
 
     assert refusal.value.details["pointer"] == "/utilities/progress"
 

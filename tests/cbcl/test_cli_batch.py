@@ -12,7 +12,7 @@ import pytest
 
 from bb.cbcl.read import canonical, grammar
 from bb.cli.programs import cbcl_batch
-from bb.ops.cbcl.batch import Desk
+from bb.ops.cbcl.batch import BatchClient
 from tests.cbcl.trees import CORPUS
 from tests.near import Near, near
 from tests.support import environment
@@ -204,7 +204,7 @@ def test_what_is_no_request_is_answered_and_stops_nothing(repo: Near, line: str,
 
 @pytest.mark.parametrize("line", [b"\xff\n", b'{"do": "parse", "text": "\xff"}\n', b"\x00\n", b'{"do": "parse"\n'])
 def test_octets_that_are_no_json_are_no_request(line: bytes):
-    found = cbcl_batch.answer(Desk(), line)
+    found = cbcl_batch.answer(BatchClient(), line)
     assert (found["ok"], found["error"]["code"]) == (False, "INVALID_REQUEST")
 
 

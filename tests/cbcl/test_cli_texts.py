@@ -10,7 +10,7 @@ import pytest
 
 from bb.cbcl.read import reader
 from bb.cbcl.read.reader import Text
-from bb.cbcl.read.tree import same
+from bb.cbcl.read.tree import equal
 from tests.near import Near, near
 
 CONTROLS = ["\x1b[2J", "\x07", "\x9b2J", "\u202e", "\u2066"]
@@ -187,7 +187,7 @@ def test_a_dialect_formatted_is_the_same_dialect(repo: Near):
     formatted = repo.bb("cbcl", "format", "work.cbcl").out
     assert max(map(len, formatted.splitlines())) <= 80
     assert "remark" not in formatted
-    assert same(*(reader.one(Text(text.encode())) for text in (WORK, formatted)))
+    assert equal(*(reader.single_tree(Text(text.encode())) for text in (WORK, formatted)))
 
 
 def test_canonical_octets_come_as_hex_or_as_they_are(repo: Near):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl.judge.comparison import Comparison, compare, first_difference, shown
+from bb.cbcl.judge.comparison import Comparison, compare, comparison_json, first_difference
 from bb.cbcl.read import grammar
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.places import Places
-from bb.cbcl.read.reader import Text, one
+from bb.cbcl.read.reader import Text, single_tree
 from bb.cbcl.read.tree import text_of
 
 LIMITS = ":resources (:max-depth 8 :max-expansion-size 200 :max-verify-time 100)"
@@ -73,14 +73,14 @@ def test_a_changed_performative_is_shown_where_it_begins_to_differ():
     ],
 )
 def test_the_first_difference_is_the_first_in_the_text(a: str, b: str, differs: tuple[str | None, str | None] | None):
-    found = first_difference(*(one(Text(each.encode())) for each in (a, b)))
+    found = first_difference(*(single_tree(Text(each.encode())) for each in (a, b)))
     assert (found and tuple(node and text_of(node) for node in found)) == differs
 
 
 def test_places_are_those_of_each_text():
     texts = [b"(define d\n(extend p ()\n (ok @a)))", b"(define d (extend p () (ok @b)))"]
     a, b = (grammar.definition_in(text)[1] for text in texts)
-    found = shown(compare(a, b), (Places(texts[0]), Places(texts[1])))["changed"][0]["template"]
+    found = comparison_json(compare(a, b), (Places(texts[0]), Places(texts[1])))["changed"][0]["template"]
     assert found == {
         "a": {"text": "@a", "offset": 28, "line": 3, "column": 6},
         "b": {"text": "@b", "offset": 27, "line": 1, "column": 28},

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bb.cbcl.judge import verification
-from bb.cbcl.judge.expansion import WIDEST, Room, expand
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Limits, expand
 from bb.cbcl.read import canonical, exchange, grammar
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import Call, Lang, Message, core_of
@@ -72,7 +72,7 @@ def test_a_valid_text_is_read_as_the_corpus_has_it(name: str):
     case = told("valid", name)
     message = read(text("valid", name), bounds(case))
 
-    assert exchange.shown(message) == case["ast"]
+    assert exchange.message_json(message) == case["ast"]
     assert text_of(message.node) == case["text"]
     assert canonical.octets(message.node).hex() == case["canonical_hex"]
 
@@ -83,7 +83,7 @@ def test_the_canonical_text_of_a_valid_text_says_the_same(name: str):
     again = read(case["text"], bounds(case))
 
     assert text_of(again.node) == case["text"]
-    assert exchange.shown(again) == case["ast"]
+    assert exchange.message_json(again) == case["ast"]
     assert as_json(again.node) == as_json(read(text("valid", name), bounds(case)).node)
 
 
@@ -112,13 +112,13 @@ def test_a_dialect_is_judged_as_the_corpus_has_it(name: str):
 def test_a_call_comes_to_what_the_corpus_has(name: str):
     case = told("expansions", name)
     limits = case.get("limits", {})
-    room = WIDEST.within(limits.get("max_depth"), limits.get("max_expansion_size"))
+    room = MAXIMUM_ROOM.within(limits.get("max_depth"), limits.get("max_expansion_size"))
 
     expected = case["error"] if "error" in case else case["messages"]
     assert outcome(case["text"], dict(_installed(case["dialects"])), room) == expected
 
 
-def outcome(said: str, dialects: dict[str, Definition], room: Room) -> list[str] | str:
+def outcome(said: str, dialects: dict[str, Definition], room: Limits) -> list[str] | str:
     """The messages that a text comes to, or the code of the refusal."""
     message = grammar.message(said.encode())
     try:

@@ -171,11 +171,11 @@ TRACKING = {
 def test_an_example_of_the_draft_is_read_and_means_the_same_in_canonical_text(example: str):
     message = read(EXAMPLES[example])
 
-    assert exchange.shown(read(text_of(message.node))) == exchange.shown(message)
+    assert exchange.message_json(read(text_of(message.node))) == exchange.message_json(message)
 
 
 def test_a_1_the_conversation_of_the_draft_is_six_messages():
-    said = [exchange.shown(each) for each in grammar.messages(CONVERSATION.encode())]
+    said = [exchange.message_json(each) for each in grammar.messages(CONVERSATION.encode())]
 
     assert [(each["performative"], each["recipient"]) for each in said] == [
         ("hello", "@bob"),
@@ -213,7 +213,7 @@ def test_the_dialects_of_the_draft_may_be_installed_without_a_warning(text: str)
 
 
 def test_3_6_the_lesson_carries_its_signature_and_the_dialect():
-    shown = exchange.shown(read(TEACHING))
+    shown = exchange.message_json(read(TEACHING))
 
     assert (shown["op"], shown["recipient"], shown["signature"]) == ("teach", "@bob", "base64-encoded-signature")
     assert shown["dialect"]["resources"] == {"max-depth": 16, "max-expansion-size": 4096, "max-verify-time": 1000}
@@ -221,8 +221,8 @@ def test_3_6_the_lesson_carries_its_signature_and_the_dialect():
 
 
 def test_a_4_the_wrappers_of_the_draft_say_what_they_say():
-    envelope = exchange.shown(read(EXAMPLES["A.4 signed and enveloped"]))
-    limited = exchange.shown(read(EXAMPLES["A.4 resource-limited"]))
+    envelope = exchange.message_json(read(EXAMPLES["A.4 signed and enveloped"]))
+    limited = exchange.message_json(read(EXAMPLES["A.4 resource-limited"]))
 
     assert (envelope["from"], envelope["to"], envelope["timestamp"]) == ("@alice", "@bob", "2025-01-15T10:30:00Z")
     assert envelope["inner"]["signature"] == "base64-signature-data-here"

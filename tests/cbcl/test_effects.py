@@ -26,7 +26,7 @@ from bb.cbcl.speak.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.speak.state import Standing
+from bb.cbcl.speak.state import AgentState
 from tests.cbcl.trees import STEADY
 
 EXAMPLES: list[Any] = [
@@ -45,7 +45,7 @@ EXAMPLES: list[Any] = [
 
 
 def there_and_back(happened: list[Any], own: frozenset[str] = frozenset()) -> list[Effect]:
-    return list(effects.read(json.loads(json.dumps(effects.written(happened, own)))))
+    return list(effects.from_line(json.loads(json.dumps(effects.to_line(happened, own)))))
 
 
 def test_everything_that_happens_is_read_back():
@@ -54,17 +54,17 @@ def test_everything_that_happens_is_read_back():
 
 
 def test_a_dialect_has_a_line_of_its_own():
-    assert effects.written([Installed("bob", "d", "(define d)", "0f", "lab", "valid", "file")]) == []
+    assert effects.to_line([Installed("bob", "d", "(define d)", "0f", "lab", "valid", "file")]) == []
 
 
 def test_by_which_line_a_message_came_that_line_says():
-    assert effects.written([Obliged("alice", "a", None, "60", "w.7")]) == [["obliged", "alice", "a", None, "60"]]
+    assert effects.to_line([Obliged("alice", "a", None, "60", "w.7")]) == [["obliged", "alice", "a", None, "60"]]
 
 
 def test_what_the_message_says_itself_is_not_said_again():
     whole = "(tell @bob (x))"
     happened = [Believed("alice", "(x)"), Entered("t", "alice", "tell", "m", whole), Believed("alice", "(y)")]
-    assert [each[-1] for each in effects.written(happened, frozenset(["(x)", whole]))] == ["", "", "(y)"]
+    assert [each[-1] for each in effects.to_line(happened, frozenset(["(x)", whole]))] == ["", "", "(y)"]
 
 
 def test_only_a_text_is_left_out_and_no_name_that_is_spelt_like_it():
@@ -88,13 +88,13 @@ def test_only_a_text_is_left_out_and_no_name_that_is_spelt_like_it():
     ],
 )
 def test_what_is_no_effect_is_skipped(value: Any):
-    assert list(effects.read(value)) == []
+    assert list(effects.from_line(value)) == []
     if isinstance(value, list):
-        assert list(effects.read([["met", "bob"], *value, ["met", "carol"]])) == [Met("bob"), Met("carol")]
+        assert list(effects.from_line([["met", "bob"], *value, ["met", "carol"]])) == [Met("bob"), Met("carol")]
 
 
 def test_a_line_says_so_much_and_no_more():
-    assert len(list(effects.read([["met", "x"]] * (MOST + 7)))) == MOST
+    assert len(list(effects.from_line([["met", "x"]] * (MOST + 7)))) == MOST
 
 
 ANYTHING = st.recursive(
@@ -107,6 +107,6 @@ ANYTHING = st.recursive(
 @STEADY
 @given(ANYTHING)
 def test_whatever_a_line_says_is_read_as_effects_or_not_at_all(value: Any):
-    found = list(effects.read(value))
-    Standing("bob").after(found)
+    found = list(effects.from_line(value))
+    AgentState("bob").after(found)
     assert there_and_back(found) == found

@@ -100,17 +100,17 @@ SHOWN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_0_every_form_of_a_message_is_shown_with_all_its_fields(text: str):
-    assert exchange.shown(read(text)) == SHOWN[text]
+    assert exchange.message_json(read(text)) == SHOWN[text]
 
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_0_what_is_shown_is_json_as_it_is(text: str):
-    shown = exchange.shown(read(text))
+    shown = exchange.message_json(read(text))
 
     assert json.loads(json.dumps(shown)) == shown
 
 
 def test_0_a_number_is_text_because_no_float_could_hold_it():
-    shown = exchange.shown(read("(tell @b (0.1000000000000000055 123456789012345678901234567890))"))
+    shown = exchange.message_json(read("(tell @b (0.1000000000000000055 123456789012345678901234567890))"))
 
     assert shown["content"] == ["list", [["num", "0.1000000000000000055"], ["num", "123456789012345678901234567890"]]]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from bb.cbcl.judge.expansion import (
-    WIDEST,
+    MAXIMUM_ROOM,
     InvalidArguments,
+    Limits,
     ResourceLimit,
-    Room,
     UnknownDialect,
     UnknownPerformative,
     expand,
-    hinted,
+    limited_by_hints,
 )
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import Bounds
 from bb.cbcl.read.templates import ExpansionFailed
-from bb.cbcl.read.tree import same, text_of
+from bb.cbcl.read.tree import equal, text_of
 from tests.cbcl.trees import definition, dialect, expanded, expansion, read, steps, tree
 
 
@@ -33,7 +33,7 @@ def said(params: str, args: str) -> str:
     return filled(f"(tell @b ({names}))", params, args).removeprefix("(tell @b (").removesuffix("))")
 
 
-def refusal(kind: type[Exception], text: str, *dialects: str, room: Room = WIDEST) -> Exception:
+def refusal(kind: type[Exception], text: str, *dialects: str, room: Limits = MAXIMUM_ROOM) -> Exception:
     with pytest.raises(kind) as found:
         expanded(text, *dialects, room=room)
     return found.value
@@ -415,9 +415,9 @@ def test_5_what_reaches_a_limit_keeps_it_and_what_exceeds_it_is_not_said(templat
     assert size == sum(len(text_of(each.node)) for each in made.messages)
     assert expanded(call, limited(template, depth, size)) == expanded(call, limited(template, depth + 1, size + 1))
     assert refusal(ResourceLimit, call, limited(template, depth, size - 1)).code == "RESOURCE_LIMIT"
-    refusal(ResourceLimit, call, dialect(f"(extend p (a) {template})"), room=Room(depth, size - 1))
-    refusal(ResourceLimit, call, dialect(f"(extend p (a) {template})"), room=Room(depth - 1, size))
-    assert expansion(call, dialect(f"(extend p (a) {template})"), room=Room(depth, size)).size == size
+    refusal(ResourceLimit, call, dialect(f"(extend p (a) {template})"), room=Limits(depth, size - 1))
+    refusal(ResourceLimit, call, dialect(f"(extend p (a) {template})"), room=Limits(depth - 1, size))
+    assert expansion(call, dialect(f"(extend p (a) {template})"), room=Limits(depth, size)).size == size
 
 
 def test_5_depth_is_counted_with_what_is_filled_in():
@@ -465,23 +465,23 @@ def test_5_no_more_than_sixty_four_levels_are_ever_made():
 @pytest.mark.parametrize(
     ("hints", "room"),
     [
-        ("", Room(64, 65_536)),
-        (":max-depth 10", Room(10, 65_536)),
-        (":max-expansion-size 99", Room(64, 99)),
-        (":timeout 5", Room(64, 65_536)),
-        (":max-depth 100 :max-expansion-size 100000", Room(64, 65_536)),
-        (":max-depth 99999999999999999999", Room(64, 65_536)),
+        ("", Limits(64, 65_536)),
+        (":max-depth 10", Limits(10, 65_536)),
+        (":max-expansion-size 99", Limits(64, 99)),
+        (":timeout 5", Limits(64, 65_536)),
+        (":max-depth 100 :max-expansion-size 100000", Limits(64, 65_536)),
+        (":max-depth 99999999999999999999", Limits(64, 65_536)),
     ],
 )
-def test_5_a_hint_makes_the_room_smaller_and_never_larger(hints: str, room: Room):
-    assert hinted(read(f"(with-limits {hints} (ok @b))"), WIDEST) == room
+def test_5_a_hint_makes_the_room_smaller_and_never_larger(hints: str, room: Limits):
+    assert limited_by_hints(read(f"(with-limits {hints} (ok @b))"), MAXIMUM_ROOM) == room
 
 
 def test_5_of_several_hints_the_smallest_counts():
     text = "(with-limits :max-depth 9 (envelope (with-limits :max-depth 12 :max-expansion-size 50 (ok @b))))"
 
-    assert hinted(read(text), WIDEST) == Room(9, 50)
-    assert hinted(read(text), Room(5, 40)) == Room(5, 40)
+    assert limited_by_hints(read(text), MAXIMUM_ROOM) == Limits(9, 50)
+    assert limited_by_hints(read(text), Limits(5, 40)) == Limits(5, 40)
 
 
 @pytest.mark.parametrize("around", ["{}", "(signed abc {})", "(envelope {})", "(lang e {})"])
@@ -489,11 +489,13 @@ def test_5_a_depth_hint_is_of_what_is_wrapped(around: str):
     inner = around.format("(tell @b (x (y)))")
     depth = 3 + (around != "{}")
 
-    assert hinted(read(f"(with-limits :max-depth {depth} {inner})"), WIDEST).depth == depth
+    assert limited_by_hints(read(f"(with-limits :max-depth {depth} {inner})"), MAXIMUM_ROOM).depth == depth
     with pytest.raises(ResourceLimit):
-        hinted(read(f"(with-limits :max-depth {depth - 1} {inner})"), WIDEST)
+        limited_by_hints(read(f"(with-limits :max-depth {depth - 1} {inner})"), MAXIMUM_ROOM)
     with pytest.raises(ResourceLimit):
-        hinted(read(f"(with-limits :max-depth {depth - 1} (with-limits :max-depth 60 {inner}))"), WIDEST)
+        limited_by_hints(
+            read(f"(with-limits :max-depth {depth - 1} (with-limits :max-depth 60 {inner}))"), MAXIMUM_ROOM
+        )
 
 
 def test_5_hints_hold_for_what_a_call_comes_to():
@@ -512,7 +514,9 @@ def test_5_many_hints_cost_no_more_than_one():
 
     one, many = (read(text(each)) for each in (1, 28))
 
-    assert steps(lambda: hinted(many, WIDEST)) < steps(lambda: hinted(one, WIDEST)) + 500
+    assert (
+        steps(lambda: limited_by_hints(many, MAXIMUM_ROOM)) < steps(lambda: limited_by_hints(one, MAXIMUM_ROOM)) + 500
+    )
 
 
 # -- dialects
@@ -537,7 +541,7 @@ def test_6_the_limits_are_those_of_the_dialect_that_has_the_performative():
     child = dialect(more=":extends e")
 
     made = expansion('(lang d (q "1234567"))', parent, child)
-    assert (made.dialect.name, made.room) == ("e", Room(2, 20))
+    assert (made.dialect.name, made.room) == ("e", Limits(2, 20))
     refusal(ResourceLimit, '(lang d (q "123456789012"))', parent, child)
 
 
@@ -584,4 +588,4 @@ def test_an_expansion_says_how_it_came_about():
 
     assert (made.dialect.name, made.performative.name) == ("d", "p")
     assert {name: text_of(value) for name, value in made.bound.items()} == {"a": "1", "b": "()", "k": "(x)"}
-    assert same(made.messages[0].node, tree("(tell @b (y (x)))"))
+    assert equal(made.messages[0].node, tree("(tell @b (y (x)))"))

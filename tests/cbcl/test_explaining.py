@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl.judge.expansion import InvalidArguments, Room, UnknownDialect, UnknownPerformative
+from bb.cbcl.judge.expansion import InvalidArguments, Limits, UnknownDialect, UnknownPerformative
 from bb.cbcl.judge.explanation import Explanation, explain
 from bb.cbcl.read import grammar
-from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.read.tree import text_of
 from tests.cbcl.trees import steps
 
@@ -20,10 +20,10 @@ _, WORK = grammar.definition_in(
     (extend only (x) (cond ((= x 1) (ok @a))))
     (extend long (x) (tell @a (v x x x x))))"""
 )
-POLICY = Room(32, 8192)
+POLICY = Limits(32, 8192)
 
 
-def of(text: str, policy: Room = POLICY) -> Explanation:
+def of(text: str, policy: Limits = POLICY) -> Explanation:
     found = explain(grammar.message(text.encode()), {"work": WORK}, policy)
     assert found is not None
     return found
@@ -87,7 +87,7 @@ def test_what_comes_of_it_is_told_even_where_it_is_refused():
     ("text", "policy", "granted"),
     [
         ("(lang work (long a))", POLICY, {"max-depth": (8, "declared"), "max-expansion-size": (200, "declared")}),
-        ("(lang work (long a))", Room(4, 100), {"max-depth": (4, "policy"), "max-expansion-size": (100, "policy")}),
+        ("(lang work (long a))", Limits(4, 100), {"max-depth": (4, "policy"), "max-expansion-size": (100, "policy")}),
         (
             "(with-limits :max-depth 5 :max-expansion-size 60 (lang work (long a)))",
             POLICY,
@@ -100,12 +100,12 @@ def test_what_comes_of_it_is_told_even_where_it_is_refused():
         ),
     ],
 )
-def test_each_limit_says_who_has_set_it(text: str, policy: Room, granted: dict[str, tuple[int, str]]):
+def test_each_limit_says_who_has_set_it(text: str, policy: Limits, granted: dict[str, tuple[int, str]]):
     assert {each.name: (each.granted, each.source) for each in of(text, policy).limits} == granted
 
 
 def test_the_limits_told_are_those_that_were_kept():
-    found = of("(with-limits :max-depth 5 (lang work (long a)))", Room(32, 50))
+    found = of("(with-limits :max-depth 5 (lang work (long a)))", Limits(32, 50))
     assert found.expansion is not None
     assert [each.granted for each in found.limits] == [found.expansion.room.depth, found.expansion.room.size]
 
@@ -177,7 +177,7 @@ def test_what_it_costs_to_explain_grows_with_the_text_and_not_with_how_choices_s
         long = " ".join("y" for _ in range(2000))
         template = f'(tell @lab (x {"(or " * deep}(cond ((member a ({long})) "no") (else ())){" ())" * deep}))'
         text = f"(define work :author @lab (extend p (a) {template}))"
-        _, nested = grammar.definition_in(text.encode(), UTMOST)
+        _, nested = grammar.definition_in(text.encode(), MAXIMUM_BOUNDS)
         call = grammar.message(b"(lang work (p 1))")
         return steps(lambda: explain(call, {"work": nested}, POLICY))
 

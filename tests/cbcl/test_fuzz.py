@@ -16,7 +16,7 @@ from bb.cbcl.judge import verification
 from bb.cbcl.judge.expansion import expand
 from bb.cbcl.read import canonical, exchange, grammar, reader
 from bb.cbcl.read.reader import Bounds, Malformed, Text
-from bb.cbcl.read.tree import as_json, depth, same, text_of
+from bb.cbcl.read.tree import as_json, depth, equal, text_of
 from bb.kernel.errors import BbError
 from bb.kernel.show import has_control
 from tests.cbcl.test_draft import CONVERSATION, EXAMPLES, LOGISTICS, PLANNING, TEACHING
@@ -188,7 +188,7 @@ def test_fuzz_one_tree(seconds: float):
     def act(text: bytes) -> None:
         for bounds in BOUNDS[: 1 + len(text) % 4]:
             try:
-                found = reader.one(Text(text, bounds))
+                found = reader.single_tree(Text(text, bounds))
             except Malformed:
                 if bounds is BOUNDS[0]:
                     raise
@@ -209,8 +209,8 @@ def test_fuzz_message(seconds: float):
     def act(text: bytes) -> None:
         message = grammar.message(text)
         again = grammar.message(text_of(message.node).encode())
-        assert same(message.node, again.node)
-        assert exchange.shown(message) == exchange.shown(again)
+        assert equal(message.node, again.node)
+        assert exchange.message_json(message) == exchange.message_json(again)
 
     run("message", seconds, MESSAGES + corpus("valid", "invalid"), act)
 
@@ -224,7 +224,7 @@ def test_fuzz_messages(seconds: float):
 def test_fuzz_definition(seconds: float):
     seeds = [each.encode() for each in (*DIALECTS, TEACHING)] + corpus("dialects")
 
-    run("definition", seconds, seeds, lambda text: exchange.dialect(grammar.definition_in(text)[1]))
+    run("definition", seconds, seeds, lambda text: exchange.definition_json(grammar.definition_in(text)[1]))
 
 
 @SHORT_OR_LONG
@@ -248,7 +248,8 @@ def test_fuzz_expand(seconds: float):
             assert found.size <= found.room.size
             assert found.depth <= found.room.depth
             assert all(
-                same(grammar.message(text_of(each.node).encode(), BOUNDS[1]).node, each.node) for each in found.messages
+                equal(grammar.message(text_of(each.node).encode(), BOUNDS[1]).node, each.node)
+                for each in found.messages
             )
 
     run("expand", seconds, [each.encode() for each in CALLS], act)
@@ -273,7 +274,7 @@ def test_fuzz_dialect_that_is_verified_and_called(seconds: float):
 
 @SHORT_OR_LONG
 def test_fuzz_shown(seconds: float):
-    run("shown", seconds, MESSAGES + corpus("valid"), lambda text: exchange.shown(grammar.message(text)))
+    run("shown", seconds, MESSAGES + corpus("valid"), lambda text: exchange.message_json(grammar.message(text)))
 
 
 @SHORT_OR_LONG

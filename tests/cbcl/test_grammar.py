@@ -152,7 +152,7 @@ def test_9_a_thread_is_the_same_as_a_name_or_a_string():
 
 def test_2_meta_is_a_definition_a_query_or_a_lesson():
     shown = [
-        exchange.shown(read(text))
+        exchange.message_json(read(text))
         for text in (
             "(meta (define d))",
             "(meta (query (speak? d)))",
@@ -215,7 +215,7 @@ def test_2_in_a_dialect_stands_a_message_or_a_call():
     assert isinstance(call.inner, Call)
     assert isinstance(message, Lang)
     assert isinstance(message.inner, Simple)
-    assert exchange.shown(call.inner) == {
+    assert exchange.message_json(call.inner) == {
         "type": "call",
         "name": "p",
         "args": [["num", "1"], ["str", "x"], ["list", [["sym", "y"]]]],
@@ -226,7 +226,7 @@ def test_2_in_a_dialect_stands_a_message_or_a_call():
 def test_2_dialects_and_wrappers_stand_in_each_other_in_any_order():
     text = "(lang d (envelope (lang e (signed abc (lang d (meta (query (speak? f))))))))"
 
-    assert exchange.shown(read(text))["inner"]["inner"]["inner"]["inner"]["inner"]["op"] == "query"
+    assert exchange.message_json(read(text))["inner"]["inner"]["inner"]["inner"]["inner"]["op"] == "query"
 
 
 @pytest.mark.parametrize("name", ["define", "query", "teach", "or", "cond", "list", "Tell", "cbcl"])
@@ -286,7 +286,7 @@ def test_2_a_call_stands_directly_in_lang(wrapping: str):
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 @pytest.mark.parametrize("inner", ["(ok @b)", "(meta (define d))", "(lang d (p))", "(envelope (ok @b))"])
 def test_2_a_wrapper_holds_any_message(wrapping: str, inner: str):
-    assert exchange.shown(read(wrapping.format(inner)))["inner"] == exchange.shown(read(inner))
+    assert exchange.message_json(read(wrapping.format(inner)))["inner"] == exchange.message_json(read(inner))
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
@@ -317,7 +317,7 @@ def test_2_the_layers_of_a_message_are_its_wrappers_then_itself():
     ],
 )
 def test_2_an_envelope_has_its_fields_in_any_order(fields: str):
-    shown = exchange.shown(read(f"(envelope {fields} (ok @b))"))
+    shown = exchange.message_json(read(f"(envelope {fields} (ok @b))"))
 
     assert (shown["from"], shown["to"]) == ("@a" if "@a" in fields else None, "@b" if "@b" in fields else None)
     assert shown["timestamp"] == ("2025-01-15T14:30:00Z" if "2025" in fields else None)
@@ -364,7 +364,7 @@ def test_2_a_time_may_be_quoted_or_not_and_is_a_string_either_way(written: str):
 
     assert text_of(bare.node) == text_of(quoted.node) == f'(envelope :timestamp "{written}" (ok @b))'
     assert as_json(bare.node) == as_json(quoted.node)
-    assert exchange.shown(bare)["timestamp"] == written
+    assert exchange.message_json(bare)["timestamp"] == written
 
 
 @pytest.mark.parametrize("written", NO_TIMES)
@@ -385,11 +385,11 @@ def test_2_a_signature_may_be_quoted_or_not_and_is_a_string_either_way(written: 
     bare, quoted = (read(f"(signed {each} (ok @b))") for each in (written, f'"{written}"'))
 
     assert text_of(bare.node) == text_of(quoted.node) == f'(signed "{written}" (ok @b))'
-    assert exchange.shown(bare)["signature"] == written
+    assert exchange.message_json(bare)["signature"] == written
 
 
 def test_2_a_quoted_signature_is_looked_at_when_it_is_checked():
-    assert exchange.shown(read('(signed "not base64, é" (ok @b))'))["signature"] == "not base64, é"
+    assert exchange.message_json(read('(signed "not base64, é" (ok @b))'))["signature"] == "not base64, é"
 
 
 @pytest.mark.parametrize("written", ['""', "@a", ":k", "'q", "#t", "1.5", "-7", "a_b", "(x)", "a-b", "-7x", "="])
@@ -403,7 +403,7 @@ def test_2_a_signature_is_text(written: str):
 @pytest.mark.parametrize("name", ["timeout", "max-depth", "max-expansion-size"])
 def test_5_a_hint_is_a_whole_number_above_0(name: str):
     for good in ("1", "64", "999999999999999999999999", "007"):
-        assert exchange.shown(read(f"(with-limits :{name} {good} (ok @b))"))[name] == int(good)
+        assert exchange.message_json(read(f"(with-limits :{name} {good} (ok @b))"))[name] == int(good)
     for bad in ("0", "-1", "-0", "1.0", '"1"', "x", "(1)", "9" * 1001, "#t"):
         assert place(refused(f"(with-limits :{name} {bad} (ok @b))")) == (WRAPPER, 15 + len(name))
 
@@ -424,7 +424,7 @@ def test_5_there_are_three_hints(text: str, at: int):
 
 
 def test_5_hints_that_are_not_given_are_null():
-    shown = exchange.shown(read("(with-limits :max-depth 3 (ok @b))"))
+    shown = exchange.message_json(read("(with-limits :max-depth 3 (ok @b))"))
 
     assert (shown["timeout"], shown["max-depth"], shown["max-expansion-size"]) == (None, 3, None)
 

@@ -6,7 +6,7 @@ import pytest
 
 from bb.cbcl.facts import Installed
 from bb.cbcl.judge import signatures
-from bb.cbcl.judge.installation import DialectConflict, DialectRejected, Rules, install, must_be_sound
+from bb.cbcl.judge.installation import DialectConflict, DialectRejected, Rules, install, require_sound
 from bb.cbcl.judge.trust import InvalidSignature, UnsignedDialect, UntrustedAuthor
 from bb.cbcl.read import canonical
 from bb.kernel.errors import BbError
@@ -90,10 +90,10 @@ def test_verifying_may_take_as_many_steps_as_both_allow(steps: int, declared: in
     limits = f":max-depth 16 :max-expansion-size 16384 :max-verify-time {declared}"
     text = dialect(f"(extend note () (tell @bob ({'a ' * (steps // 3)})))", limits=limits)
     if is_sound:
-        must_be_sound(definition(text), {}, judged)
+        require_sound(definition(text), {}, judged)
     else:
         with pytest.raises(DialectRejected) as refusal:
-            must_be_sound(definition(text), {}, judged)
+            require_sound(definition(text), {}, judged)
         assert refusal.value.details["rules"] == ["R2"]
 
 

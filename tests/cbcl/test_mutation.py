@@ -458,7 +458,7 @@ def verifier(text: Source = "", rules: Source = "") -> Names:
     exec(compile(rules or source(templates), "templates", "exec"), judging)
     names: Names = {"__name__": "verifying"}
     exec(compile(text or source(verification), "verifying", "exec"), names)
-    names.update((key, judging[key]) for key in ("branches", "is_sequence", "problems_of_form", "smallest"))
+    names.update((key, judging[key]) for key in ("branches", "is_sequence", "problems_of_form", "smallest_extent"))
     return names
 
 

@@ -49,7 +49,7 @@ def test_a_thread_is_named_by_text():
 @STEADY
 @given(IDENTIFIERS, st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8), st.text(max_size=300))
 def test_every_answer_is_a_message_that_names_what_it_is_about(to: str, name: str, text: str):
-    said = core_of(read(names.error(to, "X", text, in_reply_to=name, thread=name, rules=["R1"])))
+    said = core_of(read(names.error_text(to, "X", text, in_reply_to=name, thread=name, rules=["R1"])))
 
     assert isinstance(said, Simple)
     assert (said.recipient, said.text("code")) == (to, "X")
@@ -63,15 +63,15 @@ def test_every_answer_is_a_message_that_names_what_it_is_about(to: str, name: st
     [("a", "a"), ("t-1", "t-1"), ("7", '"7"'), ("-7", '"-7"'), ("1.5", '"1.5"'), ("a b", '"a b"'), ("é", '"é"')],
 )
 def test_a_name_is_written_as_a_symbol_where_it_can_be_one(name: str, written: str):
-    assert names.answer("ok", "bob", thread=name) == f"(ok @bob :thread {written})"
+    assert names.answer_text("ok", "bob", thread=name) == f"(ok @bob :thread {written})"
 
 
 def test_an_error_says_what_it_is_about_in_a_fixed_order():
-    said = names.error("bob", "DIALECT_REJECTED", "no", in_reply_to="m-1", thread="t", rules=["R1", "R3"])
+    said = names.error_text("bob", "DIALECT_REJECTED", "no", in_reply_to="m-1", thread="t", rules=["R1", "R3"])
     assert said == '(error @bob "no" :code "DIALECT_REJECTED" :rule (R1 R3) :in-reply-to m-1 :thread t)'
 
 
 def test_a_long_text_is_cut_and_a_long_thread_left_out():
-    said = names.error("bob", "X", "y" * 10_000, in_reply_to="m-1", thread="t" * 201)
+    said = names.error_text("bob", "X", "y" * 10_000, in_reply_to="m-1", thread="t" * 201)
     assert len(said) < 500
     assert ":thread" not in said

@@ -6,7 +6,7 @@ import pytest
 
 from bb.cbcl.speak.effects import Believed, Discharged, Obliged, Parted, Settled
 from bb.cbcl.speak.processing import SenderMismatch
-from bb.cbcl.speak.state import MOST_OPEN
+from bb.cbcl.speak.state import MAX_OPEN_ANSWERS
 from tests.cbcl.speakers import (
     LAB,
     LOOSE,
@@ -171,7 +171,7 @@ def test_ok_acknowledges_and_settles_nothing():
 
 def test_one_agent_may_wait_for_so_many_answers_of_another_and_no_more():
     bob = agent()
-    for n in range(MOST_OPEN):
+    for n in range(MAX_OPEN_ANSWERS):
         assert hear(bob, f"(ask @bob (n {n}) :id q{n})").status == "ok"
 
     assert error(hear(bob, "(ask @bob (one more))"))[0] == "RESOURCE_LIMIT"

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.cbcl.judge import verification
-from bb.cbcl.judge.expansion import WIDEST, ResourceLimit, Room, expand
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Limits, ResourceLimit, expand
 from bb.cbcl.read import canonical, exchange, grammar, tree
 from bb.cbcl.read.reader import Malformed, Text
 from bb.cbcl.read.templates import ExpansionFailed
-from bb.cbcl.read.tree import LIST, STRING, Node, as_json, extent, listed, same, text_of
+from bb.cbcl.read.tree import LIST, STRING, Node, as_json, equal, extent, list_of, text_of
 from tests.cbcl.trees import ATOMS, LISTS, ROOM, STEADY, TREES, definition, dialect, expansion, octets, read
 
 # -- reading what is written
@@ -33,7 +33,7 @@ def again(text: str) -> Node:
 def test_0_what_is_written_is_read_as_it_was(root: Node):
     found = again(text_of(root))
 
-    assert same(found, root)
+    assert equal(found, root)
     assert text_of(found) == text_of(root)
 
 
@@ -57,7 +57,7 @@ def test_0_the_pairs_that_a_tree_is_exchanged_as_make_it_again(root: Node):
         tag, value = pair
         return Node(tag, [made(each) for each in value] if tag == LIST else value)
 
-    assert same(made(as_json(root)), root)
+    assert equal(made(as_json(root)), root)
 
 
 LAYOUT = st.lists(
@@ -83,7 +83,7 @@ def test_1_layout_and_comments_never_change_a_tree(root: Node, data: st.DataObje
         before = piece
     written += data.draw(st.sampled_from(["", "\n", ";", "; the end"]))
 
-    assert same(again(written), root)
+    assert equal(again(written), root)
     assert canonical.octets(again(written)) == canonical.octets(root)
 
 
@@ -105,7 +105,7 @@ def test_a_text_is_read_or_refused_in_its_own_terms(text: str):
     except Malformed as refused:
         told = refused.details
     else:
-        assert same(read(text_of(found.node)).node, found.node)
+        assert equal(read(text_of(found.node)).node, found.node)
         return
     before = text.encode()[: told["offset"]].decode(errors="replace")
     assert 0 <= told["offset"] <= len(text.encode())
@@ -167,8 +167,8 @@ def test_8_any_reader_of_rfc_9804_gets_back_every_atom(root: Node):
 @STEADY
 @given(TREES, TREES)
 def test_8_two_trees_have_the_same_octets_only_if_they_say_the_same(one: Node, other: Node):
-    assert (canonical.octets(one) == canonical.octets(other)) is same(one, other)
-    assert (text_of(one) == text_of(other)) is same(one, other)
+    assert (canonical.octets(one) == canonical.octets(other)) is equal(one, other)
+    assert (text_of(one) == text_of(other)) is equal(one, other)
 
 
 @STEADY
@@ -177,14 +177,14 @@ def test_8_one_atom_in_the_place_of_another_is_seen(atoms: list[Node], place: in
     changed = [*atoms]
     changed[place % len(atoms)] = other
 
-    one, two = listed(*atoms), listed(*changed)
-    assert (canonical.octets(one) == canonical.octets(two)) is same(one, two)
+    one, two = list_of(*atoms), list_of(*changed)
+    assert (canonical.octets(one) == canonical.octets(two)) is equal(one, two)
 
 
 @STEADY
 @given(LISTS)
 def test_8_a_message_is_canonically_its_own_tree(root: Node):
-    message = read(text_of(listed(tree.symbol("tell"), tree.agent("b"), root)))
+    message = read(text_of(list_of(tree.symbol("tell"), tree.agent("b"), root)))
 
     assert canonical.octets(message.node) == b"(4:tell2:@b" + canonical.octets(root) + b")"
 
@@ -209,12 +209,12 @@ def parts(root: Node) -> Iterator[Node]:
 @given(VALUES, VALUES)
 def test_7_an_argument_stands_in_the_result_as_it_is(one: Node, other: Node):
     call = f"(lang d (q {text_of(one)} {text_of(other)} {text_of(one)}))"
-    made = expansion(call, HYGIENIC, room=WIDEST)
+    made = expansion(call, HYGIENIC, room=MAXIMUM_ROOM)
 
     first, *_, last = made.messages
-    rest = listed(other, one)
-    assert same(first.node.value[2], listed(one, rest))
-    assert same(last.inner.node.value[2], listed(rest, one, rest))  # type: ignore[union-attr]
+    rest = list_of(other, one)
+    assert equal(first.node.value[2], list_of(one, rest))
+    assert equal(last.inner.node.value[2], list_of(rest, one, rest))  # type: ignore[union-attr]
 
 
 @STEADY
@@ -225,21 +225,21 @@ def test_7_what_an_argument_spells_is_never_looked_at(a: Node, b: Node, key: Nod
 
     x, first, second, third = made.node.value[2].value
     assert tree.lexeme(x) == "x"
-    assert same(first, a)
-    assert same(second, listed(tree.symbol("y"), listed(tree.symbol("z"), a) if tree.is_nil(b) else b))
-    assert same(third, a if tree.is_nil(key) else key)
+    assert equal(first, a)
+    assert equal(second, list_of(tree.symbol("y"), list_of(tree.symbol("z"), a) if tree.is_nil(b) else b))
+    assert equal(third, a if tree.is_nil(key) else key)
 
 
 @STEADY
 @given(VALUES, st.lists(VALUES, max_size=3), st.integers(1, 300), st.integers(1, 10))
 def test_5_what_comes_out_keeps_every_limit_or_nothing_does(a: Node, b: list[Node], size: int, depth: int):
-    message = read(text_of(listed(tree.symbol("lang"), tree.symbol("d"), listed(tree.symbol("q"), a, *b))))
+    message = read(text_of(list_of(tree.symbol("lang"), tree.symbol("d"), list_of(tree.symbol("q"), a, *b))))
     known = {"d": definition(HYGIENIC)}
     widest = expand(message, known)
     assert widest is not None
 
     try:
-        found = expand(message, known, Room(depth, size))
+        found = expand(message, known, Limits(depth, size))
     except ResourceLimit:
         assert widest.size > size or widest.depth > depth
     else:
@@ -263,7 +263,7 @@ def test_7_what_a_template_makes_is_a_message_or_nothing(a: Node):
     else:
         assert found is not None
         (message,) = found.messages
-        assert exchange.shown(read(text_of(message.node))) == exchange.shown(message)
+        assert exchange.message_json(read(text_of(message.node))) == exchange.message_json(message)
 
 
 # -- nothing calls itself
@@ -388,15 +388,15 @@ def test_no_function_of_the_room_is_run_while_it_is_running_however_deep_a_text_
     text = deep(levels)
 
     def everything() -> None:
-        bounds = Text(b"").bounds.but(depth=64)
+        bounds = Text(b"").bounds.replace(depth=64)
         known = {"d": grammar.definition_in(said, bounds)[1]}
         assert verification.verify(known["d"], {"e"}).is_sound
         message = grammar.message(octets(text), bounds)
         found = expand(message, known)
         assert found is not None
         for each in (message, *found.messages):
-            exchange.shown(each)
+            exchange.message_json(each)
             canonical.digest(each.node)
-            assert same(each.node, each.node)
+            assert equal(each.node, each.node)
 
     assert running_twice(everything) == set()

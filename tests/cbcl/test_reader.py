@@ -508,5 +508,5 @@ def _gone_through(octets: bytes) -> None:
 )
 def test_1_what_is_no_token_and_no_list_is_told_before_what_is_one_too_many(text: str, reason: str, offset: int):
     with pytest.raises(Malformed) as refusal:
-        reader.one(Text(text.encode()))
+        reader.single_tree(Text(text.encode()))
     assert (refusal.value.details["reason"], refusal.value.details["offset"]) == (reason, offset)

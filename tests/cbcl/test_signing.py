@@ -212,7 +212,7 @@ def test_a_key_in_hexadecimal_has_one_spelling_too(text: str):
 def test_a_key_has_32_octets(octets: int):
     refusal_of_key(base64(bytes(octets)))
     with pytest.raises(InvalidKey, match="32 octets"):
-        signatures.sound(bytes(octets))
+        signatures.checked_key(bytes(octets))
     with pytest.raises(InvalidKey, match="32 octets"):
         signatures.sign(bytes(octets), TEXT)
 

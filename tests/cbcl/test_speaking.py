@@ -9,7 +9,7 @@ from bb.cbcl.read import names
 from bb.cbcl.speak.effects import Believed, Discharged, Entered, Expected, Greeted, Obliged, Parted, Settled
 from bb.cbcl.speak.processing import SenderMismatch
 from bb.cbcl.speak.speaking import NoRecipient, OtherRecipient, speak
-from bb.cbcl.speak.state import MOST_OPEN, NONE, Answers, Standing
+from bb.cbcl.speak.state import MAX_OPEN_ANSWERS, NONE, AgentState, Answers
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, WORK, agent, everything, expected, hear, lesson, obliged, rules, signed
 from tests.cbcl.trees import definition, dialect, read
@@ -80,7 +80,7 @@ def test_greeting_and_parting():
 
 def test_who_waits_for_very_many_answers_of_one_agent_asks_it_nothing_more():
     bob = agent()
-    for n in range(MOST_OPEN):
+    for n in range(MAX_OPEN_ANSWERS):
         bob.say(f"(ask @alice (n {n}))".encode())
     with pytest.raises(ResourceLimit):
         bob.say(b"(ask @alice (one more))")
@@ -196,7 +196,7 @@ def test_an_envelope_names_who_sends_it_or_nobody():
 
 
 def test_saying_something_changes_no_standing_by_itself():
-    standing = Standing("bob", obliged=Answers({"alice": (Obliged("alice", "a"),)}))
+    standing = AgentState("bob", obliged=Answers({"alice": (Obliged("alice", "a"),)}))
     known = {"work": definition(WORK)}
     found = speak(standing, known, b"(reply @alice (x))", rules())
     assert standing.obliged

@@ -10,13 +10,13 @@ from bb.cbcl.read.tree import (
     NIL,
     Node,
     as_json,
+    equal,
     extent,
     head,
     is_list,
     is_nil,
     lexeme,
-    listed,
-    same,
+    list_of,
     text_of,
     walk,
 )
@@ -97,7 +97,7 @@ def test_0_a_string_is_written_with_the_five_escapes_only():
     ],
 )
 def test_7_trees_are_the_same_if_they_say_the_same(one: str, other: str, are_same: bool):
-    assert same(tree(one), tree(other)) is same(tree(other), tree(one)) is are_same
+    assert equal(tree(one), tree(other)) is equal(tree(other), tree(one)) is are_same
     assert (as_json(tree(one)) == as_json(tree(other))) is are_same
 
 
@@ -134,12 +134,12 @@ def test_a_walk_meets_every_list_when_it_begins_and_when_it_ends():
 def test_however_deep_a_tree_is_nothing_is_called_again_for_it():
     made = one = trees.symbol("a")
     for _ in range(100_000):
-        made, one = listed(made), listed(one)
+        made, one = list_of(made), list_of(one)
 
     assert extent(made) == (200_001, 100_000)
     assert trees.depth(made) == 100_000
     assert text_of(made) == "(" * 100_000 + "a" + ")" * 100_000
-    assert same(made, one)
+    assert equal(made, one)
     shown = as_json(made)
     while shown[0] == LIST:
         (shown,) = shown[1]

@@ -41,7 +41,7 @@ def judged(trust: Trust = HERE, **given: Any) -> str:
 
 
 def with_policy(**members: Any) -> Trust:
-    return HERE.but(policy=Policy(**members))
+    return HERE.replace(policy=Policy(**members))
 
 
 # -- signed
@@ -311,17 +311,17 @@ def test_nobody_has_so_many_keys_that_trying_them_takes_long():
 def test_trust_is_read_as_it_was_written():
     trust = HERE.with_author("eve", EVE).with_author("ada", EVE).with_policy({"define": "anyone"})
 
-    assert judge_trust.trust_of(trust.as_plain()) == trust
-    assert trust.as_plain()["authors"]["eve"] == [signatures.key_text(EVE)]
+    assert judge_trust.trust_of(trust.as_json()) == trust
+    assert trust.as_json()["authors"]["eve"] == [signatures.key_text(EVE)]
 
 
 def test_a_key_may_be_written_in_hexadecimal_and_twice():
-    written = HERE.as_plain() | {"authors": {"ada": [ADA.hex(), signatures.key_text(ADA)]}}
+    written = HERE.as_json() | {"authors": {"ada": [ADA.hex(), signatures.key_text(ADA)]}}
 
     assert judge_trust.trust_of(written) == HERE
 
 
-WHOLE = HERE.as_plain()
+WHOLE = HERE.as_json()
 
 
 @pytest.mark.parametrize(

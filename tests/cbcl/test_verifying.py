@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bb.cbcl.judge import verification
-from bb.cbcl.judge.verification import CEILINGS, MOST_TOLD, RECOMMENDED, Violation, verify
+from bb.cbcl.judge.verification import CEILINGS, MOST_REPORTED, RECOMMENDED, Violation, verify
 from bb.cbcl.read.reader import Bounds
 from tests.cbcl.trees import CORE, broken, definition, dialect, expanded, steps
 
@@ -293,7 +293,7 @@ def test_r1_a_layered_dialect_with_one_way_back_is_found_out():
 
     found = broken(text)
 
-    assert len(found) == MOST_TOLD
+    assert len(found) == MOST_REPORTED
     assert verify(definition(text)).count == 78  # all but the other two ends, from which nothing leads back
     assert {rule for rule, _ in found} == {"R1"}
 
@@ -540,7 +540,7 @@ def test_what_is_told_repeats_no_more_than_a_few_characters_of_a_name():
 def test_a_violation_is_exchanged_with_its_place():
     (found,) = verdict(dialect("(extend p (a) (q))"))
 
-    shown = verification.shown(found, lambda at: (1, at + 1))
+    shown = verification.violation_json(found, lambda at: (1, at + 1))
     assert shown["rule"] == "R1"
     assert shown["performative"] == "p"
     assert (shown["offset"], shown["line"], shown["column"]) == (found.at, 1, found.at + 1)

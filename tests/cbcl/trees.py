@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from bb.cbcl.judge import verification
-from bb.cbcl.judge.expansion import WIDEST, Expansion, Room, expand
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Expansion, Limits, expand
 from bb.cbcl.read import grammar, reader
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import Message
@@ -44,7 +44,7 @@ def read(text: str | bytes, bounds: Bounds = BOUNDS) -> Message:
 
 def tree(text: str | bytes, bounds: Bounds = BOUNDS) -> Node:
     """The one list that a text is, whatever it says."""
-    return reader.one(Text(octets(text), bounds))
+    return reader.single_tree(Text(octets(text), bounds))
 
 
 def refused(text: str | bytes, bounds: Bounds = BOUNDS) -> Malformed:
@@ -81,7 +81,7 @@ def broken(text: str, installed: tuple[str, ...] = ()) -> list[tuple[str, str | 
 # -- expansion
 
 
-def expansion(text: str, *dialects: str, room: Room = WIDEST, bounds: Bounds = BOUNDS) -> Expansion:
+def expansion(text: str, *dialects: str, room: Limits = MAXIMUM_ROOM, bounds: Bounds = BOUNDS) -> Expansion:
     """What a text comes to among dialects, all of them sound."""
     known = {each.name: each for each in map(definition, dialects)}
     for each in known.values():
@@ -91,7 +91,7 @@ def expansion(text: str, *dialects: str, room: Room = WIDEST, bounds: Bounds = B
     return found
 
 
-def expanded(text: str, *dialects: str, room: Room = WIDEST) -> list[str]:
+def expanded(text: str, *dialects: str, room: Limits = MAXIMUM_ROOM) -> list[str]:
     return [text_of(each.node) for each in expansion(text, *dialects, room=room).messages]
 
 

@@ -135,7 +135,7 @@ class Clone:
     def crash(self) -> None:
         """All that is not on the disk is forgotten; what is there is read again."""
         self.attempt = None
-        self.admitted = Admitted.from_dict(json.loads(json.dumps(self.admitted.as_plain())))
+        self.admitted = Admitted.from_dict(json.loads(json.dumps(self.admitted.as_json())))
 
     def give_up(self) -> None:
         """The attempt is refused or interrupted, and ends as it always does."""
@@ -182,11 +182,11 @@ class Clone:
         attempt = self.attempt
         assert attempt
         assert attempt.wanted
-        wanted = attempt.wanted.but(base=self.tip)
+        wanted = attempt.wanted.replace(base=self.tip)
         try:
             facts = self.decide(wanted)
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
-            asked = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
+            asked = [fact.replace(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             self._refuse_what_is_in_way(asked)
         except BbError:
             self.give_up()

@@ -274,7 +274,7 @@ def test_whoever_stops_and_goes_on_knows_what_is_known_to_who_reads_all_at_once(
     known = Admitted()
     for place, facts in enumerate(commits):
         if place in stops:
-            known = Admitted.from_dict(json.loads(json.dumps(known.as_plain())))
+            known = Admitted.from_dict(json.loads(json.dumps(known.as_json())))
         known = after(facts, known=known, begun=place)
 
     assert known == after(*commits)
@@ -288,7 +288,7 @@ def test_what_was_settled_stays_settled(commits: list[Facts], more: list[Facts])
 
     for name, grant in before.grants.items():
         kept = later.grants[name]
-        assert kept.but(ended=None) == grant.but(ended=None)
+        assert kept.replace(ended=None) == grant.replace(ended=None)
         assert grant.ended in (None, kept.ended)
     assert before.generations.items() <= later.generations.items()
 

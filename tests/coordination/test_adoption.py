@@ -64,14 +64,16 @@ def test_3_2_changes_are_evidence_whatever_bead_is_named():
 
 
 def test_3_2_a_person_may_vouch_and_the_evidence_says_that_nothing_else_does():
-    found = adoption.vouched_for("ada")
+    found = adoption.confirmed_by_person("ada")
     assert (found.reason, found.beads) == ("in_progress_ownership", ())
     assert "confirmed" in found.text
     assert "ada" in found.text
 
 
 @pytest.mark.parametrize(
-    "found", [weighed(FILES), weighed(in_progress=["bb-1"]), adoption.vouched_for("ada")], ids=lambda found: found.text
+    "found",
+    [weighed(FILES), weighed(in_progress=["bb-1"]), adoption.confirmed_by_person("ada")],
+    ids=lambda found: found.text,
 )
 def test_3_4_all_evidence_can_be_told_in_a_resume(found: Evidence):
     payload = events.resume(reason=found.reason, prior="ada", adopted="ada", evidence=found.text)

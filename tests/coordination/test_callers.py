@@ -12,7 +12,7 @@ from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Seen, Updated
 from bb.kernel import clock, ids
 
-ONE, TWO, THREE = (callers.key(name) for name in ("one", "two", "three"))
+ONE, TWO, THREE = (callers.session_digest(name) for name in ("one", "two", "three"))
 NOON, MINUTE = 1_767_614_400_000, clock.MINUTE
 
 
@@ -29,7 +29,7 @@ def agent(*sessions: str | None, at: int = NOON) -> Agent:
 
 def verdict(present: Agent, *sessions: str, is_evicted: bool = False, others: tuple[str, ...] = ()) -> str:
     try:
-        callers.judge(present, sessions, is_evicted=is_evicted, others=others)
+        callers.refuse_wrong_session(present, sessions, is_evicted=is_evicted, others=others)
     except (SessionSuperseded, NotYourName, AdoptionNeeded) as refusal:
         is_way_back = "bb init --adopt ada" in (refusal.hint or "")
         return refusal.code if is_way_back else "no way back is named"
@@ -78,7 +78,7 @@ def test_3_2_only_a_session_that_is_known_to_be_alive_and_another_one_keeps_a_na
     assert not alive(agent(ONE), ONE)
     assert not alive(agent(None), TWO)
     assert not alive(agent(ONE), TWO, after=2 * MINUTE)
-    assert not alive(agent(ONE).but(is_retired=True), TWO)
+    assert not alive(agent(ONE).replace(is_retired=True), TWO)
 
 
 def test_whichever_order_the_lines_come_in_the_last_session_in_ledger_order_is_the_current_one():
@@ -95,7 +95,7 @@ def test_whichever_order_the_lines_come_in_the_last_session_in_ledger_order_is_t
         found = roster.agent("ada", state)
         assert found
         assert (found.session, found.former) == (THREE, tuple(sorted([ONE, TWO])))
-        assert [term for term, _ in roster.terms("ada", state or {})] == [roster.of_session(THREE)]
+        assert [term for term, _ in roster.terms("ada", state or {})] == [roster.session_term(THREE)]
 
 
 # -- which session it is
@@ -116,7 +116,7 @@ def test_whichever_order_the_lines_come_in_the_last_session_in_ledger_order_is_t
 def test_what_the_host_says_comes_before_bb_session_and_any_of_them_is_the_caller(
     env: dict[str, str], said: str, expected: list[str]
 ):
-    assert callers.sessions(env, said) == tuple(map(callers.key, expected))
+    assert callers.sessions(env, said) == tuple(map(callers.session_digest, expected))
 
 
 @pytest.mark.parametrize("own", ["x" * 201, "a\nb", " ", "\x1b[31m"])
@@ -126,8 +126,8 @@ def test_a_bb_session_that_is_none_is_refused(own: str):
 
 
 def test_the_ledger_has_a_digest_and_never_the_id():
-    assert ids.is_session(callers.key("a-private-id"))
-    assert ids.is_session("?" + callers.key("a-private-id"))
+    assert ids.is_session(callers.session_digest("a-private-id"))
+    assert ids.is_session("?" + callers.session_digest("a-private-id"))
     for other in (None, 7, "", "?", "a-private-id", "0" * 15, "0" * 17, "G" * 16, "??" + "0" * 15):
         assert not ids.is_session(other)
 

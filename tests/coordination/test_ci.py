@@ -32,7 +32,7 @@ def reservation(agent: str = OTTER, scope: str = "src/parser", **changes: Any) -
         *("aaaaaaaaaaaa.1", agent, scope, "bb-1", 120, False, False, NOON, NOON),
         *(holdings.ACTIVE, None, None, "", None),
     )
-    return made.but(**changes)
+    return made.replace(**changes)
 
 
 def lease(
@@ -223,7 +223,7 @@ def test_an_owner_agrees_by_accepting_an_incursion_or_passing_its_place_on(
 
 def test_the_same_about_several_commits_is_said_once():
     found = ci.judge(
-        [commit("src/parser/lex.py"), commit("src/parser/lex.py", minutes=11).but(id="beef")],
+        [commit("src/parser/lex.py"), commit("src/parser/lex.py", minutes=11).replace(id="beef")],
         ci.Known([lease()]),
         ci.Wanted(now=at(600)),
     )

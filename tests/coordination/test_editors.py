@@ -16,8 +16,8 @@ PAYLOADS = {f"{file.parent.name}/{file.stem}": json.loads(file.read_text()) for 
 MOMENTS = {name: moment for moment, names in editors.MOMENTS.items() for name in names.values()}
 
 
-def heard(payload: Any, moment: str = editors.PRE_TOOL, host: str | None = None) -> editors.Heard:
-    return editors.heard(payload, moment, host)
+def heard(payload: Any, moment: str = editors.PRE_TOOL, host: str | None = None) -> editors.HookPayload:
+    return editors.parse_payload(payload, moment, host)
 
 
 @pytest.mark.parametrize("name", PAYLOADS)

@@ -115,7 +115,7 @@ NEEDED = [
 
 @EACH
 def test_a_fact_is_written_as_its_kind_with_its_members(fact: Any, kind: str, data: dict[str, Any]):
-    assert kinds.written(fact) == (kind, data)
+    assert kinds.kind_and_data(fact) == (kind, data)
 
 
 @EACH
@@ -167,7 +167,7 @@ def test_a_profile_is_read_as_it_was_written_and_what_it_means_is_the_rosters_bu
 @EACH
 @pytest.mark.parametrize("name", ["ab", "Ada", "ada_l", "x", "7", "a--b", "ada-", "x" * 48])
 def test_an_actor_of_cccc_may_have_a_name_that_no_agent_may_take(fact: Any, kind: str, data: dict[str, Any], name: str):
-    assert kinds.fact_of(kind, data | {"actor_id": name}) == fact.but(agent=name)
+    assert kinds.fact_of(kind, data | {"actor_id": name}) == fact.replace(agent=name)
 
 
 NOBODY = ["", "-a", "_a", "a b", "a.b", "../x", "ada\n", "user", "User", "system", "x" * 49, "ada\x1b[2J", "adä", "CON"]
@@ -200,15 +200,15 @@ def test_whatever_data_an_event_has_it_is_a_fact_of_texts_and_a_profile_or_none(
 
 def test_every_fact_has_a_form_and_a_fold():
     facts = [name for rows in kinds.WRITTEN.values() for name, _, _ in rows]
-    assert len(kinds.NAMED) == len(facts) == len(set(facts) - kinds.FORMED.keys())
+    assert len(kinds.NAMED) == len(facts) == len(set(facts) - kinds.WITH_OWN_FORMAT.keys())
     folded = {fact for _, its_facts in folds.FOLDED.values() for fact in its_facts}
-    assert {*facts, *kinds.FORMED} - folded == {"Overridden"}, "which is told and changes nothing"
-    assert folded <= {*facts, *kinds.FORMED}
+    assert {*facts, *kinds.WITH_OWN_FORMAT} - folded == {"Overridden"}, "which is told and changes nothing"
+    assert folded <= {*facts, *kinds.WITH_OWN_FORMAT}
 
 
 def test_each_fold_is_listed_with_the_facts_that_it_folds():
     for name, (_, its_facts) in folds.FOLDED.items():
-        fold = folds.named(name)
+        fold = folds.fold_module(name)
         assert (fold.NAME, {fact.__name__ for fact in fold.FACTS}) == (name, set(its_facts))
 
 
@@ -327,12 +327,12 @@ def test_every_kind_has_an_example_here():
 
 def recorded_by(fact: Any, by: str) -> Any:
     """The same, recorded by somebody else."""
-    return fact.but(**{fact.__match_args__[0]: by})
+    return fact.replace(**{fact.__match_args__[0]: by})
 
 
 @EACH_RECORDED
 def test_what_an_agent_recorded_is_written_without_its_name(fact: Any, kind: str, data: dict[str, Any]):
-    assert kinds.written(fact) == (kind, data)
+    assert kinds.kind_and_data(fact) == (kind, data)
 
 
 @EACH_RECORDED

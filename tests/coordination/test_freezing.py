@@ -21,9 +21,9 @@ USER = "user"
 def frozen(scope: str = "src/core", *, why: str | None = "release", ttl: int = FOREVER, n: int = 9) -> Held:
     """What the person has frozen, just now."""
     made = held(USER, scope, n=n)
-    reservation = made.reservation.but(why=why, ttl=ttl, renewed_at=NOW)
+    reservation = made.reservation.replace(why=why, ttl=ttl, renewed_at=NOW)
     expires_at = reservation.expiry(NOW, NOW)
-    return made.but(reservation=reservation, liveness="active", expires_at=expires_at, is_over=expires_at <= NOW)
+    return made.replace(reservation=reservation, liveness="active", expires_at=expires_at, is_over=expires_at <= NOW)
 
 
 @pytest.mark.parametrize("options", [{}, {"takeover": True}, {"allow_overlap": True}, {"shared": True}])
@@ -117,7 +117,7 @@ def test_exactly_what_was_frozen_is_lifted():
 
 def test_of_all_that_is_lifted_what_is_over_is_archived_as_that():
     over = frozen("docs", ttl=1, n=3)
-    facts = freezing.thaw_all([frozen(), over.but(is_over=True)])
+    facts = freezing.thaw_all([frozen(), over.replace(is_over=True)])
     assert [type(fact) for fact in facts] == [Released, Expired]
 
 
@@ -126,7 +126,7 @@ def test_who_holds_something_there_is_concerned_once_and_the_person_is_not():
     met = meetings(
         wanted, [held(BO, "src"), held(ADA, "src/lib", n=2), frozen(), held("cyd", "src", n=4, ttl=5, silent=60)]
     )
-    found = freezing.concerned(met)
+    found = freezing.holders_affected(met)
     assert {agent: [each.scope.text for each in mine] for agent, mine in found.items()} == {
         BO: ["src"],
         ADA: ["src/lib"],

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bb.coordination.holdings import globs
-from bb.coordination.holdings.globs import DEPTH, STAR, InvalidScope, part, written
+from bb.coordination.holdings.globs import DEPTH, STAR, InvalidScope, canonical_text, part
 
 LETTERS = "ab.]-!^["
 NAMES = [name for size in (1, 2, 3) for name in map("".join, product(LETTERS, repeat=size)) if name not in (".", "..")]
@@ -112,7 +112,7 @@ def test_a_class_has_at_most_4096_characters():
     ],
 )
 def test_there_is_one_way_to_write_a_pattern(text: str, canonical: str):
-    assert written(part(text)) == canonical
+    assert canonical_text(part(text)) == canonical
     assert part(canonical) == part(text)
 
 
@@ -122,7 +122,7 @@ def test_what_is_written_is_read_as_it_was_meant(text: str):
         found = part(text)
     except InvalidScope:
         return
-    assert part(written(found)) == found
+    assert part(canonical_text(found)) == found
 
 
 @given(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8), st.booleans())
@@ -274,10 +274,10 @@ def test_runs_are_laid_into_what_they_must_fill():
     def fits(wanted: str, there: str) -> bool:
         return wanted == there
 
-    assert globs.is_laid(["ab"], "ab", fits)
-    assert not globs.is_laid(["ab"], "abc", fits)
-    assert globs.is_laid(["a", "b", "c"], "axbxc", fits)
-    assert globs.is_laid(["a", "ab", "b"], "aaabb", fits)
-    assert not globs.is_laid(["ab", "bc"], "abc", fits)  # the b cannot serve twice
-    assert not globs.is_laid(["a", "bc", "c"], "abc", fits)
-    assert globs.is_laid(["", ""], "", fits)
+    assert globs.matches_runs(["ab"], "ab", fits)
+    assert not globs.matches_runs(["ab"], "abc", fits)
+    assert globs.matches_runs(["a", "b", "c"], "axbxc", fits)
+    assert globs.matches_runs(["a", "ab", "b"], "aaabb", fits)
+    assert not globs.matches_runs(["ab", "bc"], "abc", fits)  # the b cannot serve twice
+    assert not globs.matches_runs(["a", "bc", "c"], "abc", fits)
+    assert globs.matches_runs(["", ""], "", fits)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from bb.coordination.guards import hazards
-from bb.coordination.guards.hazards import Around, Change, Hazard
+from bb.coordination.guards.hazards import Change, Circumstances, Hazard
 
 ME, OTHER = "amber-otter", "cobalt-harbor"
 MINE, THEIRS, NOBODYS = Change("a.py", ME, True), Change("b.py", OTHER, True), Change("c.py", None, True)
 
 
 def only(text: str) -> Hazard:
-    (found,) = hazards.found(text)
+    (found,) = hazards.find_hazards(text)
     return found
 
 
 def kinds(text: str) -> list[str]:
-    return [hazard.kind for hazard in hazards.found(text)]
+    return [hazard.kind for hazard in hazards.find_hazards(text)]
 
 
 HAZARDS = {
@@ -110,7 +110,7 @@ def test_what_is_no_hazard_is_left_alone(text: str):
 
 
 def test_several_hazards_in_a_line_are_all_found_with_where_they_happen():
-    found = hazards.found("cd sub && git add -A && git commit -am x; git -C ../other push -f; (git stash)")
+    found = hazards.find_hazards("cd sub && git add -A && git commit -am x; git -C ../other push -f; (git stash)")
 
     assert [(each.kind, each.directory) for each in found] == [
         ("gather", "sub"),
@@ -118,7 +118,7 @@ def test_several_hazards_in_a_line_are_all_found_with_where_they_happen():
         ("push", "sub/../other"),
         ("stash", "sub"),
     ]
-    assert hazards.found("git --git-dir=/x stash")[0].directory is None
+    assert hazards.find_hazards("git --git-dir=/x stash")[0].directory is None
 
 
 def test_paths_are_those_that_stand_where_paths_do():
@@ -131,7 +131,7 @@ def test_paths_are_those_that_stand_where_paths_do():
 
 
 def why(text: str, *changes: Change, others: tuple[str, ...] = (OTHER,), **more: object) -> str | None:
-    return hazards.why_not(only(text), Around(ME, others, changes, **more))  # type: ignore[arg-type]
+    return hazards.refusal_reason(only(text), Circumstances(ME, others, changes, **more))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", [texts[0] for texts in HAZARDS.values()])

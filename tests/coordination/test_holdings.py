@@ -78,7 +78,7 @@ def test_what_was_reserved_is_held():
 @pytest.mark.parametrize("flag", ["shared", "is_file"])
 def test_what_was_reserved_keeps_its_flags(flag: str):
     fact, place, ts = MADE
-    assert getattr(told((fact.but(**{flag: True}), place, ts)), flag) is True
+    assert getattr(told((fact.replace(**{flag: True}), place, ts)), flag) is True
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_was_reserved_keeps_its_flags(flag: str):
         (Released("user", NAME), "released", "user"),
         (Expired("bo1", NAME), "expired", "bo1"),
         (TAKEN, "taken_over", "bo1"),
-        (TAKEN.but(archived="expired"), "expired", "bo1"),
+        (TAKEN.replace(archived="expired"), "expired", "bo1"),
     ],
 )
 def test_a_reservation_ends_in_the_state_that_was_recorded(end: Any, state: str, by: str):
@@ -207,7 +207,7 @@ def test_a_word_begins_a_new_day():
 
 def test_no_recorded_time_to_live_outlasts_the_day():
     fact, place, ts = MADE
-    assert told((fact.but(ttl=2**31 - 1), place, ts)).expiry(NOON, NOON) == NOON + 24 * HOUR
+    assert told((fact.replace(ttl=2**31 - 1), place, ts)).expiry(NOON, NOON) == NOON + 24 * HOUR
 
 
 def test_a_sign_of_life_by_a_clock_ahead_of_ours_counts_as_just_now():
@@ -222,7 +222,7 @@ def test_a_reservation_by_a_clock_ahead_of_ours_counts_as_made_just_now():
 @given(st.integers(0, 3000), st.integers(0, 3000), st.integers(0, 3000), st.integers(5, 1440))
 def test_a_later_sign_of_life_never_ends_a_reservation_sooner(one: int, other: int, now: int, ttl: int):
     fact, place, ts = MADE
-    made = told((fact.but(ttl=ttl), place, ts))
+    made = told((fact.replace(ttl=ttl), place, ts))
     earlier, later = (NOON + minute * MINUTE for minute in sorted([one, other]))
     ends = [made.expiry(seen_at, NOON + now * MINUTE) for seen_at in (earlier, later)]
     assert ends == sorted(ends)
@@ -240,7 +240,7 @@ def test_what_is_held_is_found_by_holder_bead_and_place():
 
 def test_a_file_is_found_as_one():
     fact, place, ts = MADE
-    assert words((fact.but(is_file=True), place, ts)) == EVER | {"live", "live of ada", "file"}
+    assert words((fact.replace(is_file=True), place, ts)) == EVER | {"live", "live of ada", "file"}
 
 
 def test_its_place_is_the_scopes_lead():
@@ -320,7 +320,7 @@ def test_a_time_that_was_changed_is_passed_on_too_and_counts_from_then():
 
 def test_what_is_held_in_every_clone_and_what_is_frozen_are_not_passed_on():
     fact, place, ts = MADE
-    everywhere, frozen = fact.but(base="f" * 40), fact.but(agent="user")
+    everywhere, frozen = fact.replace(base="f" * 40), fact.replace(agent="user")
     assert holder((everywhere, place, ts), said(GIVEN, 7)) == ("ada", "active")
     assert holder((frozen, place, ts), said(Transferred("user", NAME, "bo1"), 7)) == ("user", "active")
 
@@ -344,7 +344,7 @@ def test_a_freeze_lasts_until_it_is_lifted_whoever_is_at_work():
 
 def test_a_freeze_for_a_while_ends_then_and_does_not_slide():
     fact, place, ts = FROZEN
-    found = told((fact.but(ttl=3000), place, ts))
+    found = told((fact.replace(ttl=3000), place, ts))
     assert not found.has_no_end
     assert found.expiry(NOON + 40 * HOUR, NOON + 40 * HOUR) == NOON + 50 * HOUR
 

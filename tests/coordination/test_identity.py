@@ -17,7 +17,7 @@ from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Updated
 
 ADA = Agent(agent_id="ada", role="builder", title="Ada L.", created_at=0, heard_at=0, is_retired=False, changes=1)
-RETIRED = ADA.but(is_retired=True)
+RETIRED = ADA.replace(is_retired=True)
 
 
 # -- register
@@ -81,7 +81,7 @@ def test_3_3_2_who_comes_back_to_a_retired_identity_must_adopt_it():
 
 
 def test_an_agent_that_is_not_registered_is_not_found():
-    for rule in (identity.known, identity.in_service):
+    for rule in (identity.registered, identity.in_service):
         with pytest.raises(AgentNotFound, match="ada") as refusal:
             rule(None, "ada")
         assert (refusal.value.code, refusal.value.exit_status) == ("AGENT_NOT_FOUND", 3)
@@ -89,7 +89,7 @@ def test_an_agent_that_is_not_registered_is_not_found():
 
 
 def test_a_retired_agent_is_known_but_not_in_service():
-    assert identity.known(RETIRED, "ada") == RETIRED
+    assert identity.registered(RETIRED, "ada") == RETIRED
     with pytest.raises(AgentRetired, match="ada") as refusal:
         identity.in_service(RETIRED, "ada")
     assert (refusal.value.code, refusal.value.exit_status) == ("AGENT_RETIRED", 4)
@@ -97,7 +97,7 @@ def test_a_retired_agent_is_known_but_not_in_service():
 
 
 def test_a_registered_agent_is_known_and_in_service():
-    assert identity.known(ADA, "ada") == identity.in_service(ADA, "ada") == ADA
+    assert identity.registered(ADA, "ada") == identity.in_service(ADA, "ada") == ADA
 
 
 # -- roles and display names

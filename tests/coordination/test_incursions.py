@@ -51,7 +51,7 @@ class Ledger:
 
     def settle(self, fact: Incurred, state: str) -> None:
         before = self.known[fact.incident]
-        self.known[fact.incident] = before.but(resolution=Resolution(state, "bo1", MOMENT, None))
+        self.known[fact.incident] = before.replace(resolution=Resolution(state, "bo1", MOMENT, None))
 
 
 def incident(fact: Incurred, state: str | None = None, *, n: int = 10, is_open: bool = True) -> Incident:
@@ -190,11 +190,11 @@ def test_to_say_the_same_again_changes_nothing_and_another_word_is_refused():
 )
 def test_where_nothing_is_open_there_is_nothing_to_settle(outcome: str, why: str):
     with pytest.raises(IncursionClosed, match=why):
-        incursions.resolve(incident(FACT.but(outcome=outcome), is_open=False), "bo1", "accepted", None)
+        incursions.resolve(incident(FACT.replace(outcome=outcome), is_open=False), "bo1", "accepted", None)
 
 
 def test_where_two_work_beside_each_other_the_owner_may_accept_that():
-    assert incursions.resolve(incident(FACT.but(outcome="overlapping")), "bo1", "accepted", None) != []
+    assert incursions.resolve(incident(FACT.replace(outcome="overlapping")), "bo1", "accepted", None) != []
 
 
 @pytest.mark.parametrize("text", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
@@ -233,7 +233,7 @@ def test_who_works_beside_stays_and_is_told():
 
 
 def test_a_person_needs_no_reservation():
-    assert transfer(SRC, SRC, fact=FACT.but(incoming="user")) == [Released("bo1", f"{WRITER}.1")]
+    assert transfer(SRC, SRC, fact=FACT.replace(incoming="user")) == [Released("bo1", f"{WRITER}.1")]
 
 
 @pytest.mark.parametrize("given", [None, held(1, "bo1", "src", is_over=True)])

@@ -52,7 +52,7 @@ def test_an_incursion_is_found_among_all_by_its_type_and_by_its_bead():
 
 
 def test_where_two_may_be_in_each_others_way_still_is_found_by_itself():
-    beside = INCURRED.but(outcome="overlapping")
+    beside = INCURRED.replace(outcome="overlapping")
     assert words(beside).keys() == {"protocol", "INCURSION", "bead bb-1", beside.incident, "unsettled"}
 
 
@@ -67,7 +67,7 @@ def test_3_4_a_resume_is_found_among_all_by_its_type_and_by_each_of_its_beads():
     "change", [{"scope": "src/b"}, {"held": "x"}, {"liveness": "stale"}, {"bead": "bb-9"}, {"hint": "x"}]
 )
 def test_the_same_two_meeting_again_with_the_same_outcome_is_the_same_incident(change: dict[str, str]):
-    assert INCURRED.but(**change).incident == INCURRED.incident
+    assert INCURRED.replace(**change).incident == INCURRED.incident
 
 
 @pytest.mark.parametrize(
@@ -81,22 +81,22 @@ def test_the_same_two_meeting_again_with_the_same_outcome_is_the_same_incident(c
     ],
 )
 def test_another_reservation_agent_class_or_outcome_is_another_incident(change: dict[str, str]):
-    assert INCURRED.but(**change).incident != INCURRED.incident
+    assert INCURRED.replace(**change).incident != INCURRED.incident
 
 
 def test_to_work_in_another_part_of_a_reservation_is_another_incident():
-    beside = INCURRED.but(outcome="overlapping")
-    assert beside.but(scope="src/b").incident != beside.incident == beside.but(kind="exact").incident
+    beside = INCURRED.replace(outcome="overlapping")
+    assert beside.replace(scope="src/b").incident != beside.incident == beside.replace(kind="exact").incident
 
 
-TOUCHED = INCURRED.but(outcome="touched", paths=("src/a",), count=1, found_by="hook", mark="m")
+TOUCHED = INCURRED.replace(outcome="touched", paths=("src/a",), count=1, found_by="hook", mark="m")
 
 
 def test_what_was_touched_is_the_same_incident_for_the_same_commit_or_else_the_same_mark():
-    assert TOUCHED.but(scope="x", paths=("x",), found_by="ci", kind="exact").incident == TOUCHED.incident
-    assert TOUCHED.but(mark="n").incident != TOUCHED.incident
-    commit = TOUCHED.but(commit="c" * 40)
-    assert commit.but(mark="n").incident == commit.incident != TOUCHED.incident
+    assert TOUCHED.replace(scope="x", paths=("x",), found_by="ci", kind="exact").incident == TOUCHED.incident
+    assert TOUCHED.replace(mark="n").incident != TOUCHED.incident
+    commit = TOUCHED.replace(commit="c" * 40)
+    assert commit.replace(mark="n").incident == commit.incident != TOUCHED.incident
 
 
 # -- what becomes of an incursion
@@ -135,7 +135,7 @@ def test_the_first_who_may_say_so_counts_in_whatever_order_it_comes():
 
 @pytest.mark.parametrize("outcome", ["refused", "taken_over"])
 def test_what_never_was_open_is_not_settled(outcome: str):
-    assert settled(("bo1", "accepted", 8), fact=INCURRED.but(outcome=outcome)) is None
+    assert settled(("bo1", "accepted", 8), fact=INCURRED.replace(outcome=outcome)) is None
 
 
 def test_what_is_said_of_either_of_two_entries_is_said_of_both():
@@ -182,7 +182,7 @@ resolutions = st.tuples(
     st.randoms(use_true_random=False),
 )
 def test_an_incursion_and_all_that_is_said_of_it_make_the_same_in_any_order(said: list[Any], outcome: str, random: Any):
-    fact = TOUCHED.but(outcome=outcome)
+    fact = TOUCHED.replace(outcome=outcome)
     history = [(fact, AT), *said]
     shuffled = [*history, *random.sample(history, len(history) // 2)]
     random.shuffle(shuffled)

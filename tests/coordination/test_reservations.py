@@ -151,7 +151,7 @@ def test_4_4_a_stale_holders_scope_is_taken_over_and_ends_as_that(other: Held, s
     taken, incursion, mine = ask(wanting(scope, takeover=True), other)
     assert taken == TakenOver(ADA, id_of(1), BO, "stale", "taken_over")
     assert (incursion.outcome, incursion.liveness) == ("taken_over", "stale")
-    assert mine == MINE.but(scope=scope)
+    assert mine == MINE.replace(scope=scope)
 
 
 @each(GONE)
@@ -160,7 +160,7 @@ def test_4_4_an_evicted_holders_scope_and_what_is_over_is_taken_over_and_ends_as
     taken, incursion, mine = ask(wanting(scope, takeover=True), other)
     assert taken == TakenOver(ADA, id_of(1), BO, other.liveness, "expired")
     assert (incursion.outcome, incursion.owner, incursion.incoming) == ("taken_over", BO, ADA)
-    assert mine == MINE.but(scope=scope)
+    assert mine == MINE.replace(scope=scope)
 
 
 def test_4_4_a_takeover_of_what_nobody_holds_is_a_plain_reservation():
@@ -234,7 +234,7 @@ def test_one_active_holder_among_stale_ones_and_nobody_is_taken_over():
 
 
 def test_several_scopes_are_granted_together_in_the_order_they_were_asked_for():
-    assert ask(wanting("tests", "docs", "src")) == [MINE.but(scope=each) for each in ("tests", "docs", "src")]
+    assert ask(wanting("tests", "docs", "src")) == [MINE.replace(scope=each) for each in ("tests", "docs", "src")]
 
 
 def test_several_holders_are_taken_over_together_each_with_an_end_of_its_own():
@@ -271,8 +271,8 @@ def test_what_is_taken_ends_before_the_new_reservation_begins():
 
 def test_allow_overlap_goes_ahead_beside_a_partial_overlap_and_records_it():
     mine, incursion = ask(wanting("src/parser", allow_overlap=True), held())
-    assert mine == MINE.but(scope="src/parser")
-    assert incursion.but(hint="") == Incurred(
+    assert mine == MINE.replace(scope="src/parser")
+    assert incursion.replace(hint="") == Incurred(
         ADA, BO, id_of(1), "partial", "src/parser", "src", "active", "bb-9", "overlapping", ""
     )
     assert ADA in incursion.hint
@@ -305,7 +305,7 @@ def test_allow_overlap_with_takeover_leaves_no_silent_holder_in_place(scope: str
 
 def test_allow_overlap_with_takeover_goes_beside_what_is_held_in_every_clone():
     everywhere = held(silent=40)
-    everywhere = everywhere.but(reservation=everywhere.reservation.but(base="0" * 40))
+    everywhere = everywhere.replace(reservation=everywhere.reservation.replace(base="0" * 40))
     facts = ask(wanting("src/parser", allow_overlap=True, takeover=True), everywhere)
     assert of(TakenOver, facts) == []
 
@@ -346,7 +346,7 @@ def test_allow_overlap_with_takeover_takes_what_is_exact_and_works_beside_the_re
 @pytest.mark.parametrize("silent", [1, 20, 200])
 def test_shared_reservations_do_not_stand_in_each_others_way_and_nothing_is_noted(scope: str, silent: float):
     facts = ask(wanting(scope, shared=True, takeover=True), held(shared=True, silent=silent))
-    assert facts == [MINE.but(scope=scope, shared=True)]
+    assert facts == [MINE.replace(scope=scope, shared=True)]
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(True, False), (False, True), (False, False)])
@@ -372,7 +372,7 @@ def test_reserving_ones_own_scope_again_after_its_time_archives_the_old_one():
 
 @pytest.mark.parametrize("silent", [1, 20, 200])
 def test_what_one_holds_above_or_below_stays_and_is_in_nobodys_way(silent: float):
-    assert ask(wanting("src/a"), held(ADA, silent=silent)) == [MINE.but(scope="src/a")]
+    assert ask(wanting("src/a"), held(ADA, silent=silent)) == [MINE.replace(scope="src/a")]
 
 
 def test_one_of_ones_own_does_not_open_the_way_to_somebody_elses():
@@ -384,7 +384,9 @@ def test_one_of_ones_own_does_not_open_the_way_to_somebody_elses():
 
 def test_a_refusal_by_an_active_holder_leaves_an_incursion():
     (incursion,) = refusal(wanting(), held()).leaving
-    assert incursion.but(hint="") == Incurred(ADA, BO, id_of(1), "exact", "src", "src", "active", "bb-9", "refused", "")
+    assert incursion.replace(hint="") == Incurred(
+        ADA, BO, id_of(1), "exact", "src", "src", "active", "bb-9", "refused", ""
+    )
     assert BO in incursion.hint
 
 
@@ -412,7 +414,7 @@ def test_an_incident_with_another_outcome_is_another_incident():
 def test_to_keep_working_beside_the_same_holder_is_not_noted_again():
     there = held(), held(ADA, "src/a", n=2)
     facts = ask(wanting("src/a", allow_overlap=True), *there, recorded=[incident("overlapping", "src/a")])
-    assert facts == [Released(ADA, id_of(2)), MINE.but(scope="src/a")]
+    assert facts == [Released(ADA, id_of(2)), MINE.replace(scope="src/a")]
 
 
 @pytest.mark.parametrize("scope", ["src/a", "src/b"])

@@ -100,7 +100,7 @@ def test_a_retired_agent_that_registers_again_is_back_and_joined_when_it_first_d
 
 def test_an_agent_that_was_seen_again_has_been_heard_of_and_has_not_changed():
     found = agent(JOINED, said(Seen("ada", "stale"), 7))
-    assert found == agent(JOINED).but(heard_at=7 * MINUTE)  # type: ignore[union-attr]
+    assert found == agent(JOINED).replace(heard_at=7 * MINUTE)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

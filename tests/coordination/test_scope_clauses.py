@@ -144,7 +144,7 @@ def test_a_path_is_itself_whatever_wildcards_it_seems_to_hold():
 
 
 def test_a_file_has_nothing_beneath_it_for_a_pattern_to_meet():
-    file, unknown = scope("src/a.txt").but(is_file=True), scope("src/a.txt")
+    file, unknown = scope("src/a.txt").replace(is_file=True), scope("src/a.txt")
 
     assert scopes.compare(scope("src/**/*.py"), file, ignore_case=False) == "disjoint"
     assert scopes.compare(scope("src/**/*.py"), unknown, ignore_case=False) == "partial"
@@ -203,7 +203,7 @@ def test_overlap_equals_brute_force_on_all_paths_and_is_symmetric(one: str, othe
 @examples(300)
 @given(PATTERNS, st.sampled_from(PATHS), st.booleans())
 def test_covering_a_path_equals_matching_it(pattern: str, path: str, ignore_case: bool):
-    a, file = scope(pattern), scope(path, is_path=True).but(is_file=True)
+    a, file = scope(pattern), scope(path, is_path=True).replace(is_file=True)
     matches = bool(_matching(a.text, ignore_case).fullmatch(path))
 
     assert scopes.covers(a, file, ignore_case=ignore_case) is matches

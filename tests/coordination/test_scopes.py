@@ -582,7 +582,7 @@ def test_a_scope_covers_exactly_the_paths_that_match_it_and_what_lies_beneath(
         "(?:[^/]+/)*" if name == ("*", "*") else f"(?=[^/]){_expression(name, ignore_case)}/" for name in names
     )
     is_covered = re.match(whole, (path.lower() if ignore_case else path) + "/") is not None
-    claimed, file = scope(_text(names)), scope(path).but(is_file=True)
+    claimed, file = scope(_text(names)), scope(path).replace(is_file=True)
 
     assert scopes.covers(claimed, file, ignore_case=ignore_case) is is_covered
     if not claimed.is_literal:
@@ -690,7 +690,7 @@ def test_overlap_is_the_same_both_ways_round(one: str, other: str, ignore_case: 
     assume(ours is not None and theirs is not None)
     assert ours is not None
     assert theirs is not None
-    assert overlap(ours, theirs.but(is_file=is_file), ignore_case=ignore_case) in (EXACT, PARTIAL, DISJOINT)
+    assert overlap(ours, theirs.replace(is_file=is_file), ignore_case=ignore_case) in (EXACT, PARTIAL, DISJOINT)
 
 
 def test_parts_end_without_any_depth():

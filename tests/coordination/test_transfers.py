@@ -18,7 +18,7 @@ USER = "user"
 
 
 def given(who: str, *there: Held, whose: str | None = None) -> Held:
-    return transfers.given(who, SRC, meetings([SRC], there), whose)
+    return transfers.transferable(who, SRC, meetings([SRC], there), whose)
 
 
 @pytest.mark.parametrize("who", [ADA, USER])
@@ -56,7 +56,7 @@ def test_of_several_who_share_it_the_person_says_whose():
 def test_what_is_held_in_every_clone_is_not_passed_on():
     mine = held(ADA)
     with pytest.raises(GlobalTransfer):
-        given(USER, mine.but(reservation=mine.reservation.but(base="f" * 40)))
+        given(USER, mine.replace(reservation=mine.reservation.replace(base="f" * 40)))
 
 
 def test_who_holds_it_already_needs_nothing():

@@ -12,7 +12,7 @@ from tests.examples import examples
 
 
 def paths(text: str) -> list[str]:
-    return [write.path for write in writes.found(text)]
+    return [write.path for write in writes.find_writes(text)]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_what_reads_or_is_known_to_the_shell_alone_writes_nothing_that_is_judged
     ],
 )
 def test_what_is_written_and_where(text: str, found: list[Write]):
-    assert writes.found(text) == found
+    assert writes.find_writes(text) == found
 
 
 @examples(300)
 @given(st.text(alphabet="cp rm mv git sed -i tee'\"\\$(){}[]`;&|<>#\n=-t dd of cd EOF", max_size=60))
 def test_no_text_is_too_odd_to_be_read(text: str):
-    assert all(write.path for write in writes.found(text))
+    assert all(write.path for write in writes.find_writes(text))
 
 
 def test_a_device_is_no_file_and_what_is_kept_in_memory_is_one():

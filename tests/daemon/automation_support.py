@@ -41,7 +41,7 @@ class Time:
         heapq.heappush(self._timers, (timer.at, next(self._count), timer))
         return timer
 
-    def soon(self, do: Callable[[], None]) -> None:
+    def call_soon(self, do: Callable[[], None]) -> None:
         self._soon.append(do)
 
     def wait(self, seconds: float) -> None:
@@ -135,7 +135,7 @@ class World:
 
     @property
     def group(self) -> group_desk.GroupDesk:
-        return group_desk.of(self.desk, self.id)
+        return group_desk.open_group(self.desk, self.id)
 
     # -- what happens
 

@@ -415,8 +415,10 @@ def test_only_the_last_lines_are_read_again(make: Make, monkeypatch: pytest.Monk
     for _ in range(40):
         world.send()
     heard = []
-    plain = Recent.hear
-    monkeypatch.setattr(Recent, "hear", lambda self, told, *more: heard.append(told.seq) or plain(self, told, *more))
+    plain = Recent.add_event
+    monkeypatch.setattr(
+        Recent, "add_event", lambda self, told, *more: heard.append(told.seq) or plain(self, told, *more)
+    )
     monkeypatch.setattr(recents, "PAST", 7)
     world.come_back()
 

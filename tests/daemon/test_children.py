@@ -70,7 +70,7 @@ def test_one_that_has_ended_and_was_not_waited_for_does_not_run(tmp_path: Path, 
     kept = Children(str(tmp_path / "children.json"))
     child = kept.add("g1", "ada", ended.pid, "true")
     until(lambda: not children.is_running(child))
-    assert children.began(ended.pid) is None
+    assert children.start_time(ended.pid) is None
     ended.wait()
 
 
@@ -90,7 +90,7 @@ def test_a_child_is_written_down_at_once_and_forgotten_at_once(tmp_path: Path):
 def test_a_number_that_was_given_to_another_process_is_left_alone(tmp_path: Path, start: Start):
     path, other = tmp_path / "children.json", start()
     Children(str(path)).add("g1", "ada", other.pid, "sleep")
-    rewritten(path, began=children.began(other.pid) - 1)
+    rewritten(path, began=children.start_time(other.pid) - 1)
     check_left_alone(path, other)
 
 
@@ -129,7 +129,7 @@ def test_who_was_left_behind_is_stopped_with_what_it_started(tmp_path: Path, sta
     assert found == LeftOver(found.child, True)
     assert children.stop(found.child)
     assert leader.wait(PATIENCE) == -15
-    until(lambda: children.began(follower) is None)
+    until(lambda: children.start_time(follower) is None)
     assert not children.stop(found.child)
 
 
@@ -151,7 +151,7 @@ def test_a_name_with_parentheses_and_spaces_hides_nothing(tmp_path: Path, start:
     program.symlink_to("/bin/sleep")
     before, one, after = start(), start(str(program), "60"), start()
     until(lambda: Path(f"/proc/{one.pid}/comm").read_text() == "a) S 1 (b\n")
-    moments = [children.began(each.pid) or 0 for each in (before, one, after)]
+    moments = [children.start_time(each.pid) or 0 for each in (before, one, after)]
     assert moments == sorted(moments)
     assert moments[0] > 0
 
@@ -177,7 +177,7 @@ WRONG = [
 def test_what_does_not_fit_is_skipped(tmp_path: Path, wrong: Any):
     path = tmp_path / "children.json"
     path.write_text(json.dumps({"v": 1, "children": [wrong, GOOD, {**GOOD, "group": "g2", "new": 1}]}))
-    kept = [Child(**GOOD), Child(**GOOD).but(group="g2")]
+    kept = [Child(**GOOD), Child(**GOOD).replace(group="g2")]
     assert list(Children(str(path))) == kept
     assert fates(path) == {"ada": False}
 

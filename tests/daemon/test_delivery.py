@@ -18,8 +18,8 @@ from bb.daemon.actors.delivery import (
     QUIET,
     Delivery,
     Queue,
+    keystrokes,
     rendered,
-    typed,
 )
 from bb.kernel.clock import SECOND
 
@@ -158,7 +158,7 @@ hostile_text = st.text(st.characters() | st.sampled_from(f"{ESC}[]bb201~\r\n\t\x
     st.booleans(),
 )
 def test_whatever_stands_in_a_message_it_can_be_typed(event: dict[str, Any], submit: str, bracketed: bool):
-    check_keys(typed(rendered(event), submit, bracketed), submit, bracketed)
+    check_keys(keystrokes(rendered(event), submit, bracketed), submit, bracketed)
 
 
 # -- keys
@@ -179,7 +179,7 @@ def check_keys(steps: list[tuple[int, bytes]], submit: str, bracketed: bool) -> 
 
 @given(hostile_text, st.sampled_from(["enter", "newline", "none"]), st.booleans())
 def test_no_text_reaches_a_terminal_as_anything_but_text(text: str, submit: str, bracketed: bool):
-    check_keys(typed(text, submit, bracketed), submit, bracketed)
+    check_keys(keystrokes(text, submit, bracketed), submit, bracketed)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_no_text_reaches_a_terminal_as_anything_but_text(text: str, submit: str,
     ],
 )
 def test_the_key_comes_after_the_text_has_been_taken_in(submit: str, bracketed: bool, steps: list[tuple[int, bytes]]):
-    assert typed("a\n\tb", submit, bracketed) == steps
+    assert keystrokes("a\n\tb", submit, bracketed) == steps
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_the_key_comes_after_the_text_has_been_taken_in(submit: str, bracketed: 
     ],
 )
 def test_what_would_be_obeyed_is_written_out(text: str, shown: str):
-    assert delivery.clean(text) == shown
-    assert delivery.clean(shown) == shown
+    assert delivery.escape_controls(text) == shown
+    assert delivery.escape_controls(shown) == shown
 
 
 # -- whether a dialog is shown
@@ -264,7 +264,7 @@ SAID = """
     ],
 )
 def test_a_dialog_is_known_by_its_looks(shown: str):
-    assert delivery.asks(shown)
+    assert delivery.shows_dialog(shown)
 
 
 @pytest.mark.parametrize(
@@ -285,12 +285,12 @@ def test_a_dialog_is_known_by_its_looks(shown: str):
     ],
 )
 def test_what_is_no_dialog_holds_nothing_up(shown: str):
-    assert not delivery.asks(shown)
+    assert not delivery.shows_dialog(shown)
 
 
 @given(st.text(st.sampled_from("❯>1. 2)│\n(y/n)password:x"), max_size=200) | st.text())
 def test_any_screen_can_be_judged(shown: str):
-    assert delivery.asks(shown) in (True, False)
+    assert delivery.shows_dialog(shown) in (True, False)
 
 
 # -- when

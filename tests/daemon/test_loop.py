@@ -29,7 +29,7 @@ def test_what_is_due_is_done_in_the_order_in_which_it_is_due(loop: Loop):
     loop.later(0, lambda: done.append("second"))
     cancelled = loop.later(0.01, lambda: done.append("cancelled"))
     cancelled.cancel()
-    loop.soon(lambda: done.append("soon"))
+    loop.call_soon(lambda: done.append("soon"))
     loop.later(0.03, loop.end)
     ended(loop)
 
@@ -45,7 +45,7 @@ def test_who_is_ready_is_called_until_it_is_forgotten(loop: Loop):
         heard.append(os.read(there, 1))
         if len(heard) == 2:
             loop.forget(there)
-            loop.soon(loop.end)
+            loop.call_soon(loop.end)
 
     os.write(here, b"abc")
     loop.watch(there, READ, ready)
@@ -57,7 +57,7 @@ def test_who_is_ready_is_called_until_it_is_forgotten(loop: Loop):
 
 
 def test_another_thread_wakes_it(loop: Loop):
-    threading.Timer(0.02, lambda: loop.call(loop.end)).start()
+    threading.Timer(0.02, lambda: loop.call_from_thread(loop.end)).start()
     before = loop.now()
     ended(loop)
 
@@ -66,16 +66,16 @@ def test_another_thread_wakes_it(loop: Loop):
 
 def test_a_bug_in_one_stops_nobody_else_and_is_said(loop: Loop):
     told: list[str] = []
-    loop.complain = lambda error: told.append(type(error).__name__)
+    loop.on_error = lambda error: told.append(type(error).__name__)
     there, here = os.pipe()
     os.write(here, b"abc")
     done: list[str] = []
     loop.watch(there, READ, lambda _: 1 // 0)
-    loop.soon(lambda: 1 // 0)
-    loop.soon(lambda: done.append("soon"))
+    loop.call_soon(lambda: 1 // 0)
+    loop.call_soon(lambda: done.append("soon"))
     loop.later(0, lambda: 1 // 0)
     loop.later(0, lambda: done.append("due"))
-    loop.call(lambda: 1 // 0)
+    loop.call_from_thread(lambda: 1 // 0)
     loop.later(0.05, loop.end)
     ended(loop)
 
@@ -87,7 +87,7 @@ def test_a_bug_in_one_stops_nobody_else_and_is_said(loop: Loop):
 
 def test_a_bug_at_the_end_of_a_turn_ends_nothing(loop: Loop):
     told: list[Exception] = []
-    loop.complain = told.append
+    loop.on_error = told.append
     loop.at_end_of_turn.append(lambda: 1 // 0)
     loop.later(0, loop.end)
     ended(loop)
@@ -96,7 +96,7 @@ def test_a_bug_at_the_end_of_a_turn_ends_nothing(loop: Loop):
 
 
 def test_where_nobody_is_told_a_bug_ends_it(loop: Loop):
-    loop.soon(lambda: 1 // 0)
+    loop.call_soon(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         loop.run()
     loop.close()

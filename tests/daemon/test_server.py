@@ -30,7 +30,7 @@ class Stand:
     def __init__(self, folder: Path) -> None:
         self.bugs: list[str] = []
         self.loop = Loop()
-        self.loop.complain = lambda error: self.bugs.append(str(error))
+        self.loop.on_error = lambda error: self.bugs.append(str(error))
         self.path = str(folder / "s")
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(self.path)

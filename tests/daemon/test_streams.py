@@ -84,7 +84,7 @@ def test_parts_of_the_daemon_hear_on_where_a_group_has_moved(world: World, tmp_p
         if told.event is not None and told.event.kind == "chat.message":
             heard.append(told.event.data["text"])
 
-    world.streams.channel(world.group).overhear(hear)
+    world.streams.channel(world.group).add_callback(hear)
     world.send("before")
     repo = scratch(tmp_path / "site")
     directories.attach(world.desk, str(repo.path), world.id, None)
@@ -97,7 +97,7 @@ def test_parts_of_the_daemon_hear_on_where_a_group_has_moved(world: World, tmp_p
 
 def test_nobody_waits_for_a_group_that_is_gone(world: World):
     heard: list[Any] = []
-    world.streams.channel(world.group).overhear(heard.append)
+    world.streams.channel(world.group).add_callback(heard.append)
     client = Client()
     listening(world, client)
     world.wait(1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bb.daemon.actors.delivery import Queue, typed
+from bb.daemon.actors.delivery import Queue, keystrokes
 from bb.daemon.terminal import terminal
 from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
 from bb.kernel.errors import Busy, Refused
@@ -439,7 +439,7 @@ def test_a_message_is_pasted_into_a_program_that_asked_for_that(loop: Loop, tmp_
     queue.heard(100)
     given = queue.take(queue.next_at(100) or 0, one.shown)
     assert given
-    for _, octets in typed(given.text, "enter", one.wants_paste):
+    for _, octets in keystrokes(given.text, "enter", one.wants_paste):
         assert one.write(octets)
     loop.said(one, "taken")
     assert (tmp_path / "got").read_bytes() == pasted + b"\r"

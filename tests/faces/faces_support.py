@@ -22,7 +22,7 @@ def statuses() -> dict[str, int]:
 
     assert app.answer
     assert bug.Bug
-    catalogue.everything()
+    catalogue.all_ops()
     found: dict[str, int] = {}
     waiting = [BbError]
     while waiting:
@@ -73,4 +73,4 @@ def everything_in(folder: Path, *, but: Path | None = None) -> dict[str, bytes |
 
 def screen_of(words: str) -> str:
     """The module of `cli/screens` that prints what the command of these WORDS answers."""
-    return next((op.screen for op in catalogue.everything() if op.words == words), "")
+    return next((op.screen for op in catalogue.all_ops() if op.words == words), "")

@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable
 
-from bb.ops.catalogue import Op, everything, find
+from bb.ops.catalogue import Op, all_ops, find
 from tests.support import Scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -188,7 +188,7 @@ def publish(repo: Scratch) -> None:
 
 def commands() -> dict[str, Op]:
     """The ops that have a command of their own, by name."""
-    return {op.name: op for op in everything() if op.group != "call"}
+    return {op.name: op for op in all_ops() if op.group != "call"}
 
 
 def status_of(op: Op) -> int:

@@ -21,7 +21,7 @@ from tests.near import Near, near
 from tests.support import NOON, Scratch, environment, scratch
 from tests.waiting import PATIENCE
 
-OPS = {op.name: op for op in catalogue.everything()}
+OPS = {op.name: op for op in catalogue.all_ops()}
 
 
 @pytest.fixture
@@ -317,7 +317,7 @@ import sys
 from bb.ops import catalogue
 op = catalogue.find("agent.list")
 def broken(desk, **given): raise RuntimeError("token " + "gh" + "p_" + "aB3d" * 9 + " in " + {home!r})
-catalogue._declared["agent.list"] = op.but(call=broken)
+catalogue._declared["agent.list"] = op.replace(call=broken)
 sys.argv = ["bb", "agent", "list", *sys.argv[1:]]
 from bb.__main__ import main
 main()

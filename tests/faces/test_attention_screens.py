@@ -522,7 +522,7 @@ def hostile(data: Any, member: str = "") -> Any:
 def shown(name: str, data: Any, monkeypatch: pytest.MonkeyPatch, columns: int | None) -> list[str]:
     monkeypatch.setattr(paint, "width", lambda: columns)
     words = f"chat {name.split()[0]}"
-    return list(text.of(words, data, screen_of(words)))
+    return list(text.format_answer(words, data, screen_of(words)))
 
 
 @pytest.mark.parametrize("columns", [None, 40, 80])
@@ -613,13 +613,13 @@ def test_every_command_of_c2a_has_a_form_of_its_own():
 
     names = {
         op.words
-        for op in catalogue.in_group("chat")
+        for op in catalogue.ops_in_group("chat")
         if op.call.__module__ in ("bb.ops.attention.attention", "bb.ops.attention.surfaces")
     }
 
     elsewhere = {"refused", "chat send", "chat react"}
     for face in (screens, acting, hosting):
-        printed = {op.words for op in catalogue.in_group("chat") if face.__name__ == f"bb.cli.screens.{op.screen}"}
+        printed = {op.words for op in catalogue.ops_in_group("chat") if face.__name__ == f"bb.cli.screens.{op.screen}"}
         assert face.FORMS.keys() - printed <= elsewhere
     assert names - screens.FORMS.keys() - acting.FORMS.keys() - hosting.FORMS.keys() == set()
 

@@ -23,7 +23,7 @@ from bb.ops import catalogue
 def broken(desk, **given):
     {bug}
 for name in ("agent.list", "agent.heartbeat", "ledger.log"):
-    catalogue._declared[name] = catalogue.find(name).but(call=broken)
+    catalogue._declared[name] = catalogue.find(name).replace(call=broken)
 sys.argv = ["bb", *sys.argv[1:]]
 from bb.__main__ import main
 main()

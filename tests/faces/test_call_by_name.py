@@ -16,7 +16,7 @@ from tests.grids import some
 from tests.near import near, run_all
 from tests.support import NOON, Ran, Scratch
 
-OPS = {op.name: op for op in catalogue.everything()}
+OPS = {op.name: op for op in catalogue.all_ops()}
 
 
 def mistaken(op: str) -> int:

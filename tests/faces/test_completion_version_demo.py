@@ -18,7 +18,7 @@ from tests.faces.good_calls import commands
 from tests.forks import quick
 from tests.support import Ran, Scratch, environment, scratch
 
-OPS = {op.name: op for op in catalogue.everything()}
+OPS = {op.name: op for op in catalogue.all_ops()}
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,7 @@ def test_a_demo_that_went_wrong_is_no_success_in_either_form(tmp_path: Path, use
     code = """
 import sys
 from bb.cli.programs import demo
-demo.STEPS = tuple(step.but(status=5) for step in demo.STEPS[:1])
+demo.STEPS = tuple(step.replace(status=5) for step in demo.STEPS[:1])
 sys.argv = ["bb", "demo", *sys.argv[1:]]
 from bb.__main__ import main
 main()

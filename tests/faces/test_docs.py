@@ -52,7 +52,7 @@ def test_every_heading_that_a_link_names_is_there():
 def test_the_page_about_sync_names_only_codes_and_options_that_exist():
     page = (ROOT / "docs" / "sync.md").read_text()
     codes = (ROOT / "docs" / "errors.md").read_text()
-    known = {parameter.option for op in catalogue.everything() for parameter in op.parameters} | {"--json"}
+    known = {parameter.option for op in catalogue.all_ops() for parameter in op.parameters} | {"--json"}
     commands = " ".join(re.findall(r"^(?:\$ )?bb .+$", page, re.MULTILINE) + re.findall(r"`bb [^`]+`", page))
 
     named = set(re.findall(r"`([A-Z]+_[A-Z_]+|OFFLINE|CONTENDED)`", page)) - {"FETCH_HEAD"}

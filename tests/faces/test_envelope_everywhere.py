@@ -58,7 +58,7 @@ def mistakes(op: Op, repo: Scratch) -> Iterator[list[str]]:
             yield [*good, parameter.option, parameter.option]
 
 
-EDITORS = {op.words for op in catalogue.everything() if op.output == catalogue.EDITOR}
+EDITORS = {op.words for op in catalogue.all_ops() if op.output == catalogue.EDITOR}
 
 
 def assert_refused_in_both_forms(asked: Ran, told: Ran, call: Call) -> None:
@@ -220,7 +220,7 @@ from bb.kernel.errors import {family}
 from bb.ops import catalogue
 def refuse(desk, **_):
     raise {family}("it is not to be", holder="ada")
-catalogue._declared["agent.list"] = catalogue.find("agent.list").but(call=refuse)
+catalogue._declared["agent.list"] = catalogue.find("agent.list").replace(call=refuse)
 sys.argv = ["bb", "agent", "list", *sys.argv[1:]]
 from bb.__main__ import main
 main()

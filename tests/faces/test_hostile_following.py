@@ -12,11 +12,11 @@ from bb.cli.watch import filters
 from bb.cli.watch.layout import Framed, Layout
 from bb.cli.watch.lines import line
 from bb.cli.watch.model import VIEWS, Chosen
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.kernel.show import has_control
 from bb.ops.desk.desk import Desk
-from bb.ops.overview.happening import Happenings
-from bb.ops.overview.screen_view import Viewing
+from bb.ops.overview.happening import News
+from bb.ops.overview.screen_view import ScreenData
 from tests.faces.following import Following
 from tests.hostile import has_raw, haunted_scene
 from tests.near import Near
@@ -45,18 +45,18 @@ def is_harmless(said: str) -> bool:
 
 
 def test_bb_watch_in_a_pipe_says_harmless_lines(haunted: Near, desk: Desk):
-    there = list(Happenings(desk, None, None).before(0))
+    there = list(News(desk, None, None).before(0))
 
     with Following(haunted, "watch", "--since", "2020-01-01T00:00:00Z") as watching:
         said = [watching.line() for _ in there]
 
     assert len(said) > 40
     assert all(map(is_harmless, said))
-    assert said == [line(Outside(each)) for each in there]
+    assert said == [line(Foreign(each)) for each in there]
 
 
 def test_bb_watch_says_ascii_in_json(haunted: Near, desk: Desk):
-    there = list(Happenings(desk, None, None).before(0))
+    there = list(News(desk, None, None).before(0))
 
     with Following(haunted, "watch", "--since", "2020-01-01T00:00:00Z", "--json") as watching:
         said = [watching.line() for _ in there]
@@ -68,7 +68,7 @@ def test_bb_watch_says_ascii_in_json(haunted: Near, desk: Desk):
 @pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_of_bb_watch_is_drawn_harmless(desk: Desk, view: str, columns: int):
-    picture = Viewing(desk, None, None, 0).picture()
+    picture = ScreenData(desk, None, None, 0).picture()
     shown = filters.applied(picture, filters.of(None, None, ""))
     status = picture.status
     frame = Framed(status["repository"], status["sync"], status["is_damaged"], False, None)

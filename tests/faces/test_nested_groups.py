@@ -9,7 +9,7 @@ import pytest
 from bb.ops import catalogue
 from tests.near import Near, near
 
-NESTED = [op for op in catalogue.everything() if len(op.words.split()) == 3]
+NESTED = [op for op in catalogue.all_ops() if len(op.words.split()) == 3]
 
 
 @pytest.fixture(scope="module")

@@ -218,7 +218,7 @@ def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, m
     what = notify.wanted("true", None, is_shell=False, is_existing=False, is_once=False, is_test=False)
     due: notify.Due | None = notify.Due({"id": "a", "text": "It is so."}, 0.0, 0)
     moments = []
-    while due := notify._tell(desk.here(), what, due, as_json=False):
+    while due := notify._tell(desk.desk_here(), what, due, as_json=False):
         moments.append(due.at - 1000)
 
     assert moments == [10, 60, 300]

@@ -116,5 +116,8 @@ def test_a_problem_keeps_its_id_for_as_long_as_it_is_the_same(here: Near):
 def test_what_has_come_and_what_is_settled_is_told_by_the_ids():
     one, two, three = ({"id": name} for name in ("a", "b", "c"))
 
-    assert problems.compared({"a": one, "b": two}, {"b": {"id": "b", "text": "other"}, "c": three}) == ([three], [one])
-    assert problems.compared({}, {}) == ([], [])
+    assert problems.new_and_settled({"a": one, "b": two}, {"b": {"id": "b", "text": "other"}, "c": three}) == (
+        [three],
+        [one],
+    )
+    assert problems.new_and_settled({}, {}) == ([], [])

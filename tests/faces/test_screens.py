@@ -122,7 +122,7 @@ def shown(
     """The lines of a screen, on a terminal of that size or in a pipe."""
     monkeypatch.setattr(paint, "width", lambda: columns)
     monkeypatch.setattr(paint, "height", lambda: lines)
-    return list(text.of(command, data, screen_of(command)))
+    return list(text.format_answer(command, data, screen_of(command)))
 
 
 def names_in(data: Any) -> set[str]:

@@ -120,8 +120,8 @@ def test_the_section_for_agents_md_is_short():
 
 @EVERY_PAGE
 def test_every_page_names_only_commands_options_and_codes_that_exist(page: str):
-    known = {op.words for op in catalogue.everything()} | set(local.COMMANDS)
-    options = {parameter.option for op in catalogue.everything() for parameter in op.parameters} | {"--json", "--help"}
+    known = {op.words for op in catalogue.all_ops()} | set(local.COMMANDS)
+    options = {parameter.option for op in catalogue.all_ops() for parameter in op.parameters} | {"--json", "--help"}
     spoken = re.findall(r"`bb ([a-z][a-z -]*?)(?: --?[a-z-]+.*?| [A-Z].*?)?`", prose(PAGES[page]))
     codes = (ROOT / "docs" / "errors.md").read_text()
     shouted = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+|OFFLINE|CONTENDED)`", PAGES[page]))
@@ -145,7 +145,7 @@ def test_who_cannot_export_a_name_can_say_it_each_time():
     """`--agent`, and `--from` with what is sent; the others look, or ask for nobody in particular."""
     anybodys = {"agent name", "init", "sync", "status", "timeline", "protocol incursions"}
     sent = {"agent send", "protocol handoff", "protocol blocked"}
-    ops = {op.words: {parameter.option for parameter in op.parameters} for op in catalogue.everything()}
+    ops = {op.words: {parameter.option for parameter in op.parameters} for op in catalogue.all_ops()}
     used = {
         next(words for words in (" ".join(step.words[1:3]), step.words[1]) if words in ops)
         for step in documents.steps(TEXT)

@@ -278,9 +278,9 @@ def test_nothing_that_somebody_wrote_reaches_the_terminal_raw(here: Near):
             Sent(name, ("user",), "BLOCKED", text, text, text, "bead:x", True),
             Sent(name, (COBALT,), "HANDOFF", text, text, text, "bead:x", True),
         ):
-            kind, data = kinds.written(fact)
+            kind, data = kinds.kind_and_data(fact)
             forger.add(kind, name, data, ts=clock.text(time.time_ns() // 1_000_000))
-    kind, data = kinds.written(Reserved(COBALT, "src/abc\u202edef", "bb-1", 120))  # which a file may be called
+    kind, data = kinds.kind_and_data(Reserved(COBALT, "src/abc\u202edef", "bb-1", 120))  # which a file may be called
     forger.add(kind, COBALT, data, ts=clock.text(time.time_ns() // 1_000_000))
     with watching(here, columns=100, lines=50) as terminal:
         for key in "12345":

@@ -12,7 +12,7 @@ from bb.cli.watch import rows as watch_rows
 from bb.cli.watch.layout import Drawn, Framed, Layout
 from bb.cli.watch.model import VIEWS, Chosen
 from bb.kernel import clock
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ops.overview.screen_view import Picture
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.grids import grid
@@ -109,8 +109,8 @@ def drawn(shown: Picture, columns: int = 80, height: int = 24, chosen: Chosen | 
     chosen = chosen or Chosen()
     status = shown.status
     framed = Framed(
-        Outside(status["repository"]),
-        Outside(status["sync"]),
+        Foreign(status["repository"]),
+        Foreign(status["sync"]),
         status["is_damaged"],
         frame.pop("is_narrowed", False),
         **frame,
@@ -145,7 +145,7 @@ def test_whatever_somebody_wrote_is_harmless_and_columns_hold(columns: int, heig
             screen = drawn(crowd(text), columns, height, Chosen(view=view, **more), trouble=text if more else None)
 
             assert len(screen.lines) == height
-            assert max(map(paint.occupied, screen.lines)) <= columns
+            assert max(map(paint.display_width, screen.lines)) <= columns
             assert not RAW & set("".join(screen.lines))
 
 
@@ -158,7 +158,7 @@ def test_colours_change_no_line_and_are_all_switched_off(monkeypatch: pytest.Mon
 
     assert any("\x1b[" in line for line in coloured)
     for line, bare in zip(coloured, plain, strict=True):
-        assert paint.occupied(line) == paint.occupied(bare)
+        assert paint.display_width(line) == paint.display_width(bare)
         assert line.rfind(paint.PLAIN) >= line.rfind("\x1b") or "\x1b" not in line
 
 
@@ -308,11 +308,11 @@ def test_lines_are_folded_at_spaces_and_within_words_only_where_they_must():
 def test_what_the_person_has_frozen_stands_first_and_has_no_end():
     frozen = held("user", "src/core") | FROZEN
 
-    assert watch_rows.held(Outside(frozen), NOW, 80).split() == ["src/core", "frozen", "by", "user", '"the', 'release"']
+    assert watch_rows.held(Foreign(frozen), NOW, 80).split() == ["src/core", "frozen", "by", "user", '"the', 'release"']
 
 
 def test_who_is_paused_is_told_so_and_why():
     paused = agent(AMBER) | {"paused": {"why": "wait for the review"}, "holds": [held(AMBER, "src")]}
 
-    assert "PAUSED src" in watch_rows.agent(Outside(paused), NOW, 12, 80)
-    assert 'PAUSED "wait for the review"' in watch_rows.whole_agent(Outside(paused), NOW, 12, 80)[1]
+    assert "PAUSED src" in watch_rows.agent(Foreign(paused), NOW, 12, 80)
+    assert 'PAUSED "wait for the review"' in watch_rows.whole_agent(Foreign(paused), NOW, 12, 80)[1]

@@ -167,7 +167,7 @@ def test_an_index_that_is_thrown_away_meanwhile_loses_nothing(here: Near):
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_what_somebody_wrote_is_one_harmless_line(here: Near, text: str):
-    kind, data = kinds.written(Reserved("evil", f"src/{text}", text, 120))
+    kind, data = kinds.kind_and_data(Reserved("evil", f"src/{text}", text, 120))
     with Following(here, "watch", "--since", "1h") as watch:
         watch.line(), watch.line()
         Forger(here).add(kind, "evil", data)

@@ -16,7 +16,7 @@ from tests.forks import quick
 from tests.grids import grid
 from tests.support import NOON, ROOT, Scratch, environment, scratch
 
-OPS = {op.name: op for op in catalogue.everything()}
+OPS = {op.name: op for op in catalogue.all_ops()}
 # Prints, in the place of ending, what had been imported by then.
 CHILD = """
 import os, sys

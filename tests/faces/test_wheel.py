@@ -222,7 +222,7 @@ FACES = {
 NEED = """
 import sys
 from bb.cli.programs import extras; from bb.cli.calls import run
-sys.exit(run.guarded({0!r}, lambda: extras.need({0!r}, {1!r}) or 0, as_json="--json" in sys.argv))
+sys.exit(run.guarded({0!r}, lambda: extras.require_extra({0!r}, {1!r}) or 0, as_json="--json" in sys.argv))
 """
 
 
@@ -254,7 +254,9 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
 
 
 def test_a_command_that_needs_an_extra_says_so_in_its_help():
-    needy = {words for words, (call, _, _) in local.COMMANDS.items() if "extras.need(" in inspect.getsource(call)}
+    needy = {
+        words for words, (call, _, _) in local.COMMANDS.items() if "extras.require_extra(" in inspect.getsource(call)
+    }
 
     assert needy == {words for words, (call, _, _) in local.COMMANDS.items() if "It needs the extra `" in call.__doc__}
     assert needy

@@ -203,10 +203,10 @@ def test_whatever_is_asked_for_is_granted_or_refused(asked: dict[str, Any]):
     ("other", "env", "is_clone"),
     [
         (CLAUDE, {"A": "1"}, True),
-        (CLAUDE.but(submit="none", default_scope_key="s_2"), {"A": "1"}, True),
-        (CLAUDE.but(runtime="codex"), {"A": "1"}, False),
-        (CLAUDE.but(runner="headless"), {"A": "1"}, False),
-        (CLAUDE.but(command=("claude", "--more")), {"A": "1"}, False),
+        (CLAUDE.replace(submit="none", default_scope_key="s_2"), {"A": "1"}, True),
+        (CLAUDE.replace(runtime="codex"), {"A": "1"}, False),
+        (CLAUDE.replace(runner="headless"), {"A": "1"}, False),
+        (CLAUDE.replace(command=("claude", "--more")), {"A": "1"}, False),
         (CLAUDE, {"A": "2"}, False),
         (CLAUDE, {}, False),
         (CLAUDE, {"A": "1", "B": "2"}, False),
@@ -275,14 +275,14 @@ def test_ipc_8_4_a_patch_that_is_wrong_anywhere_is_refused_there(patch: object, 
 
 def test_a_runtimes_own_command_goes_with_it():
     assert patched_actor({"runtime": "codex"}, CLAUDE) == {"runtime": "codex", "command": ["codex"]}
-    own = CLAUDE.but(command=("wrapper", "claude"))
+    own = CLAUDE.replace(command=("wrapper", "claude"))
     assert patched_actor({"runtime": "codex"}, own) == {"runtime": "codex"}
     assert patched_actor({"runtime": "claude"}, CLAUDE) == {"runtime": "claude"}
     assert patched_actor({"runtime": "custom", "runner": "headless"}, CLAUDE)["command"] == []
 
 
 def test_an_emptied_command_is_the_runtimes_own_again():
-    own = CLAUDE.but(command=("wrapper", "claude"))
+    own = CLAUDE.replace(command=("wrapper", "claude"))
     assert patched_actor({"command": []}, own) == {"command": ["claude"]}
 
 

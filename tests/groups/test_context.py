@@ -64,8 +64,8 @@ class Clone:
         """Change the context; what was changed, in words. What is recorded is what can be read again."""
         self.minutes += 1
         outcome = self.ask(*ops, by=by, if_version=if_version)
-        data = json.loads(json.dumps(context.written(ContextChanged(by, outcome.ops))))
-        fact = context.read(data, by)
+        data = json.loads(json.dumps(context.line_data(ContextChanged(by, outcome.ops))))
+        fact = context.fact_of(data, by)
         assert fact == ContextChanged(by, outcome.ops)
         self.history.append((fact, self._place(), clock.text(self.now)))
         return [change["detail"] for change in outcome.changes]
@@ -106,8 +106,8 @@ def test_a_change_is_written_as_its_ops_and_read_again():
     ops = Clone().ask(create(), {"op": "vision.update", "vision": "calm"}).ops
     fact = ContextChanged("ada", ops)
 
-    assert context.written(fact) == {"ops": list(ops)}
-    assert context.read(context.written(fact), "ada") == fact
+    assert context.line_data(fact) == {"ops": list(ops)}
+    assert context.fact_of(context.line_data(fact), "ada") == fact
 
 
 def test_a_later_op_names_the_birth_it_was_resolved_to_beside_the_id():
@@ -168,9 +168,9 @@ OLD = {"op": "task.update", "id": "T001", "birth": f"{A}.1#0", "set": {"title": 
     ],
 )
 def test_an_op_in_history_that_does_not_fit_is_passed_over_and_the_others_keep_their_births(strange: Any):
-    assert context.read({"ops": [strange]}, "ada") is None
+    assert context.fact_of({"ops": [strange]}, "ada") is None
 
-    fact = context.read({"ops": [strange, NEW]}, "ada")
+    fact = context.fact_of({"ops": [strange, NEW]}, "ada")
 
     assert fact is not None
     assert [key for key, _ in context.parts(fact, [1, A, 1])] == [f"task {A}.1#1", "version"]
@@ -180,7 +180,7 @@ def test_an_op_in_history_that_does_not_fit_is_passed_over_and_the_others_keep_t
     "data", [None, 7, [], {}, {"ops": {}}, {"ops": []}, {"version": "v", "changes": [{"index": 0}]}]
 )
 def test_a_line_of_another_daemon_is_no_change_that_is_known_here(data: Any):
-    assert context.read(data, "ada") is None
+    assert context.fact_of(data, "ada") is None
 
 
 def test_what_a_later_version_adds_to_an_op_is_passed_over():
@@ -192,7 +192,7 @@ def test_what_a_later_version_adds_to_an_op_is_passed_over():
     op = NEW | {"more": deep, "set": {"title": "Build", "more": deep, "items": [step | {"more": deep}]}}
     op["set"]["parent"] = parent | {"more": deep}
 
-    fact = context.read({"ops": [op]}, "ada")
+    fact = context.fact_of({"ops": [op]}, "ada")
 
     assert fact is not None
     assert fact.ops == (NEW | {"set": {"title": "Build", "parent": parent, "items": [step]}},)
@@ -258,7 +258,7 @@ def test_things_are_found_by_their_kind_in_the_order_of_birth_and_actors_by_thei
 
 
 def test_a_change_to_what_is_not_known_to_be_created_yet_is_found_nowhere_and_shown_nowhere():
-    fact = context.read({"ops": [OLD]}, "ada")
+    fact = context.fact_of({"ops": [OLD]}, "ada")
     assert fact is not None
     entries = fold((fact, [5, B, 1], "2026-01-05T12:00:00.000Z"))
 
@@ -572,7 +572,7 @@ WRITTEN = st.fixed_dictionaries(
 @examples(200)
 @given(st.lists(WRITTEN | JSON, max_size=5))
 def test_whatever_stands_on_a_line_can_be_read_folded_and_shown(ops: list[Any]):
-    fact = context.read({"ops": ops}, "ada")
+    fact = context.fact_of({"ops": ops}, "ada")
     if fact is None:
         return
     view = ContextView.of(fold((fact, [1, A, 1], "long ago"), (fact, [2, B, 1], "")).items())

@@ -367,7 +367,7 @@ def test_when_the_numbers_are_used_up_the_lowest_free_one_is_taken():
     clone = Clone()
     clone.sync(create())
     fact, at, ts = clone.history[0]
-    clone.history[0] = (fact.but(ops=({**fact.ops[0], "id": "T999999"},)), at, ts)
+    clone.history[0] = (fact.replace(ops=({**fact.ops[0], "id": "T999999"},)), at, ts)
     assert clone.sync(create("Build")) == ["created T001: Build"]
 
 

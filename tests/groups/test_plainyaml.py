@@ -12,7 +12,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bb.groups.templates.plain_yaml import DEPTH, NODES, NotPlain, read, written
+from bb.groups.templates.plain_yaml import DEPTH, NODES, NotPlain, dump, read
 
 texts = st.text(st.characters(exclude_categories=("Cs",)))
 values = st.recursive(
@@ -24,12 +24,12 @@ values = st.recursive(
 
 @given(values)
 def test_what_is_written_is_read_as_it_was(value: Any):
-    assert read(written(value)) == value
+    assert read(dump(value)) == value
 
 
 @given(values)
 def test_other_readers_take_it_for_the_same(value: Any):
-    assert yaml.safe_load(written(value)) == value
+    assert yaml.safe_load(dump(value)) == value
 
 
 @given(texts)
@@ -65,17 +65,17 @@ def test_other_readers_take_it_for_the_same(value: Any):
 @example("x" * 500 + "\n" + "y " * 500)
 def test_a_text_is_read_as_it_was_written_to_the_letter(text: str):
     for value in (text, [text], {"prompt": text}, {text: 1}):
-        assert read(written(value)) == value
+        assert read(dump(value)) == value
 
 
 def test_lines_are_written_as_lines():
-    assert written({"help": "Be kind.\nAsk.\n"}) == "help: |\n  Be kind.\n  Ask.\n"
+    assert dump({"help": "Be kind.\nAsk.\n"}) == "help: |\n  Be kind.\n  Ask.\n"
 
 
 def test_what_is_there_twice_is_written_twice():
     word = ["claude"]
-    assert "&" not in written([word, word, {"a": word}])
-    assert read(written([word, word])) == [word, word]
+    assert "&" not in dump([word, word, {"a": word}])
+    assert read(dump([word, word])) == [word, word]
 
 
 # -- words mean themselves
@@ -208,4 +208,4 @@ def test_whatever_a_text_holds_it_is_read_or_refused(text: str):
         value = read(text)
     except NotPlain:
         return
-    assert read(written(value)) == value
+    assert read(dump(value)) == value

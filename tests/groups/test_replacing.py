@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bb.groups.actors.actors import changed, patched_actor
 from bb.groups.actors.profiles import Profile
-from bb.groups.settings import complete, patched
-from bb.groups.templates.replacement import Plan, diff, moved, plan
+from bb.groups.settings import checked_patch, with_defaults
+from bb.groups.templates.replacement import Plan, actors_to_rejoin, diff, plan
 from bb.groups.templates.templates import Template, TemplateActor
 
 USUAL = Profile("claude", "pty", ("claude",), "enter", "", True)
@@ -20,12 +20,12 @@ NOTHING = Plan((), (), {}, (), {}, {})
 
 
 def group(*actors: TemplateActor, prompts: dict[str, str] | None = None, **settings: int) -> Template:
-    return Template("t", "", actors, complete(settings), prompts or {})
+    return Template("t", "", actors, with_defaults(settings), prompts or {})
 
 
 def test_a_group_that_is_as_the_template_says_is_left_alone():
     same = group(ADA, BO, prompts={"help": "x"}, nudge_after_seconds=60)
-    assert plan(same, same) == NOTHING.but(order=("ada", "bo"))
+    assert plan(same, same) == NOTHING.replace(order=("ada", "bo"))
     shown = diff(same, same)
     assert (shown["actors_add"], shown["actors_update"], shown["actors_remove"]) == ([], [], [])
     assert shown["settings_changed"] == {}
@@ -41,19 +41,22 @@ def test_ipc_8_12_actors_come_stay_and_leave():
 
 
 def test_who_is_written_differently_is_another():
-    planned = plan(group(ADA.but(id="Ada")), group(ADA))
+    planned = plan(group(ADA.replace(id="Ada")), group(ADA))
     assert (planned.remove, [actor.id for actor in planned.add]) == (("ada",), ["Ada"])
 
 
 @pytest.mark.parametrize(
     ("other", "changes"),
     [
-        (ADA.but(title="Countess"), {"title": "Countess"}),
-        (ADA.but(profile=USUAL.but(enabled=False)), {"enabled": False}),
-        (ADA.but(profile=USUAL.but(runner="headless", submit="none")), {"runner": "headless", "submit": "none"}),
-        (ADA.but(profile=USUAL.but(command=("claude", "x"))), {"command": ["claude", "x"]}),
+        (ADA.replace(title="Countess"), {"title": "Countess"}),
+        (ADA.replace(profile=USUAL.replace(enabled=False)), {"enabled": False}),
         (
-            ADA.but(profile=Profile("codex", "pty", ("codex",), "enter", "", True)),
+            ADA.replace(profile=USUAL.replace(runner="headless", submit="none")),
+            {"runner": "headless", "submit": "none"},
+        ),
+        (ADA.replace(profile=USUAL.replace(command=("claude", "x"))), {"command": ["claude", "x"]}),
+        (
+            ADA.replace(profile=Profile("codex", "pty", ("codex",), "enter", "", True)),
             {"runtime": "codex", "command": ["codex"]},
         ),
     ],
@@ -70,7 +73,7 @@ def test_settings_that_differ_are_set_and_those_not_named_are_as_usual_again():
     template, current = group(nudge_after_seconds=60), group(standup_interval_seconds=0)
     planned = plan(template, current)
     assert planned.settings_patch == {"nudge_after_seconds": 60, "standup_interval_seconds": 900}
-    assert current.settings | patched(planned.settings_patch) == template.settings
+    assert current.settings | checked_patch(planned.settings_patch) == template.settings
     assert diff(template, current)["settings_changed"] == {
         "nudge_after_seconds": {"from": 300, "to": 60},
         "standup_interval_seconds": {"from": 0, "to": 900},
@@ -118,7 +121,7 @@ names = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
 
 @given(order=names, present=names)
 def test_when_those_join_who_have_to_all_stand_in_order(order: list[str], present: list[str]):
-    joining = moved(order, present)
+    joining = actors_to_rejoin(order, present)
     there = [name for name in present if name in order and name not in joining]
     assert [*there, *joining] == order
 
@@ -135,4 +138,4 @@ def test_when_those_join_who_have_to_all_stand_in_order(order: list[str], presen
     ],
 )
 def test_nobody_joins_again_who_stands_right(order: str, present: str, joining: str):
-    assert "".join(moved(order, present)) == joining
+    assert "".join(actors_to_rejoin(order, present)) == joining

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.groups import settings
-from bb.groups.settings import InvalidPatch, complete, patched
+from bb.groups.settings import InvalidPatch, checked_patch, with_defaults
 
 DEFAULTS = {
     "default_send_to": "foreman",
@@ -43,32 +43,32 @@ anything = st.recursive(
 
 def refused(patch: Any) -> InvalidPatch:
     with pytest.raises(InvalidPatch) as refusal:
-        patched(patch)
+        checked_patch(patch)
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_PATCH", 2)
     assert len(refusal.value.message) < 200
     return refusal.value
 
 
 def test_ipc_8_3_every_setting_has_its_default():
-    assert complete({}) == DEFAULTS
+    assert with_defaults({}) == DEFAULTS
 
 
 @pytest.mark.parametrize("key", DEFAULTS)
 def test_ipc_8_3_every_setting_may_be_set_to_its_default(key: str):
-    assert patched({key: DEFAULTS[key]}) == {key: DEFAULTS[key]}
+    assert checked_patch({key: DEFAULTS[key]}) == {key: DEFAULTS[key]}
 
 
 def test_a_patch_changes_what_it_names_and_nothing_else():
     patch = {"nudge_after_seconds": 60, "terminal_transcript_notify_tail": False}
-    assert patched(patch) == patch
-    assert complete(patched(patch)) == DEFAULTS | patch
+    assert checked_patch(patch) == patch
+    assert with_defaults(checked_patch(patch)) == DEFAULTS | patch
 
 
 @pytest.mark.parametrize("key", LEAST_AND_MOST)
 def test_a_number_lies_between_its_bounds(key: str):
     least, most = LEAST_AND_MOST[key]
     for within in (least, most):
-        assert patched({key: within}) == {key: within}
+        assert checked_patch({key: within}) == {key: within}
     for beyond in (least - 1, most + 1, -(10**30), 10**30, float("inf"), float("-inf"), float("nan")):
         error = refused({key: beyond})
         assert error.details["path"] == f"$.patch.{key}"
@@ -83,12 +83,12 @@ def test_what_is_no_number_is_refused_where_one_belongs(key: str, value: object)
 
 @pytest.mark.parametrize(("given", "kept"), [(300.0, 300), (0.0, 0), (0.25, 1), (299.5, 300), (5e-324, 1)])
 def test_seconds_are_kept_whole_and_a_fraction_never_becomes_the_zero_that_means_never(given: float, kept: int):
-    taken = patched({"nudge_after_seconds": given})["nudge_after_seconds"]
+    taken = checked_patch({"nudge_after_seconds": given})["nudge_after_seconds"]
     assert (taken, type(taken)) == (kept, int)
 
 
 def test_a_count_has_no_fraction():
-    assert patched({"help_nudge_min_messages": 4.0}) == {"help_nudge_min_messages": 4}
+    assert checked_patch({"help_nudge_min_messages": 4.0}) == {"help_nudge_min_messages": 4}
     assert "whole number" in refused({"help_nudge_min_messages": 4.5}).message
 
 
@@ -100,7 +100,7 @@ def test_a_flag_is_true_or_false(value: object):
 @pytest.mark.parametrize("visibility", ["off", "foreman", "all"])
 def test_terminals_are_visible_to_nobody_the_foreman_or_all(visibility: str):
     patch = {"terminal_transcript_visibility": visibility}
-    assert patched(patch) == patch
+    assert checked_patch(patch) == patch
 
 
 @pytest.mark.parametrize(
@@ -144,18 +144,18 @@ def test_one_bad_value_spoils_the_whole_patch():
 @given(st.dictionaries(st.sampled_from(sorted(DEFAULTS)) | st.text(), anything))
 def test_whatever_stands_in_a_patch_is_taken_as_it_is_or_refused(patch: dict[str, Any]):
     try:
-        taken = patched(patch)
+        taken = checked_patch(patch)
     except InvalidPatch:
         return
     assert taken.keys() == patch.keys()
-    assert complete(taken) == DEFAULTS | taken
+    assert with_defaults(taken) == DEFAULTS | taken
 
 
 @given(st.dictionaries(st.sampled_from(sorted(DEFAULTS)) | st.text(), anything))
 def test_whatever_history_holds_every_setting_has_a_value_that_could_be_set(stored: dict[str, Any]):
-    values = complete(stored)
+    values = with_defaults(stored)
     assert values.keys() == DEFAULTS.keys()
-    assert patched(values) == values
+    assert checked_patch(values) == values
 
 
 def test_the_table_has_no_key_twice_and_none_too_many():

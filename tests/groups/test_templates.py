@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bb.groups.actors import profiles
 from bb.groups.actors.profiles import Profile
-from bb.groups.settings import SETTINGS, complete
+from bb.groups.settings import SETTINGS, with_defaults
 from bb.groups.templates import templates
 from bb.groups.templates.templates import (
     InvalidTemplate,
@@ -69,7 +69,7 @@ whole = st.builds(
     title=words,
     topic=words,
     actors=team.map(lambda actors: tuple({actor.id.lower(): actor for actor in actors}.values())),
-    settings=st.fixed_dictionaries({}, optional={"nudge_after_seconds": st.integers(0, 999)}).map(complete),
+    settings=st.fixed_dictionaries({}, optional={"nudge_after_seconds": st.integers(0, 999)}).map(with_defaults),
     prompts=st.dictionaries(st.sampled_from(templates.PROMPTS), words.filter(str.strip)),
     exported_at=st.just("2026-01-05T12:00:00.000Z"),
     cccc_version=st.just("1.2.3"),
@@ -94,7 +94,7 @@ def test_ipc_8_12_and_so_does_libyaml(template: Template):
 
 
 def test_a_template_is_a_text_that_people_can_read():
-    settings = complete({"terminal_transcript_visibility": "off"})
+    settings = with_defaults({"terminal_transcript_visibility": "off"})
     text = export("Parser", "", [ADA, BO], settings, {"help": "Be kind.\nAsk.\n"}, NOON, "1.2.3")
     assert text.startswith(
         "kind: cccc.group_template\nv: 1\ntitle: Parser\ntopic: ''\nexported_at: '2026-01-05T12:00:00.000Z'\n"
@@ -105,8 +105,8 @@ def test_a_template_is_a_text_that_people_can_read():
 
 
 def test_ipc_8_12_what_only_one_group_knows_of_an_actor_is_not_in_its_template():
-    actor = template_actor("ada", "Ada", ADA.profile.but(default_scope_key="s_1"))
-    text = export("t", "", [actor], complete({}), {}, NOON, "1")
+    actor = template_actor("ada", "Ada", ADA.profile.replace(default_scope_key="s_1"))
+    text = export("t", "", [actor], with_defaults({}), {}, NOON, "1")
     assert "env" not in text
     assert "s_1" not in text
     assert actor == parse(text).actors[0]
@@ -118,12 +118,12 @@ def test_ipc_8_12_what_only_one_group_knows_of_an_actor_is_not_in_its_template()
         ({"prompts": {"help": "x" * templates.SIZE}}, ""),
         ({"topic": "x" * 4001}, ".topic"),
         ({"prompts": {"help": "\ud800"}}, ".prompts.help"),
-        ({"actors": tuple(ADA.but(id=f"a{n}") for n in range(101))}, ".actors"),
+        ({"actors": tuple(ADA.replace(id=f"a{n}") for n in range(101))}, ".actors"),
     ],
 )
 def test_a_group_that_could_not_be_read_again_is_not_exported(change: dict[str, Any], path: str):
     with pytest.raises(TemplateExportFailed) as refusal:
-        exported(Template("t", "", (), complete({}), {}).but(**change))
+        exported(Template("t", "", (), with_defaults({}), {}).replace(**change))
     assert (refusal.value.code, refusal.value.details) == ("TEMPLATE_EXPORT_FAILED", {"path": f"$.template{path}"})
 
 
@@ -131,7 +131,7 @@ def test_a_group_that_could_not_be_read_again_is_not_exported(change: dict[str, 
 
 
 def test_the_smallest_template_is_an_empty_group_as_usual():
-    assert parse(HEAD) == Template("", "", (), complete({}), {})
+    assert parse(HEAD) == Template("", "", (), with_defaults({}), {})
 
 
 def test_what_is_not_named_is_as_usual():
@@ -139,7 +139,7 @@ def test_what_is_not_named_is_as_usual():
     usual = Profile("codex", "pty", ("codex",), "enter", "", True)
     assert template.actors == (
         TemplateActor("ada", "ada", usual),
-        TemplateActor("Bo", "Bo", usual.but(runner="headless")),
+        TemplateActor("Bo", "Bo", usual.replace(runner="headless")),
     )
 
 
@@ -147,7 +147,7 @@ def test_unknown_keys_are_let_be():
     text = HEAD + "rules: [1]\nactors: [{id: ada, env: {A: b}, role: x}]\nsettings: {y: 1}\nprompts: {z: [1]}\n7: x\n"
     template = parse(text)
     assert [actor.id for actor in template.actors] == ["ada"]
-    assert (template.settings, template.prompts) == (complete({}), {})
+    assert (template.settings, template.prompts) == (with_defaults({}), {})
 
 
 def test_words_of_old_yaml_are_taken_for_what_people_mean():
@@ -231,7 +231,7 @@ def test_whatever_a_template_holds_it_is_read_or_refused_where_it_is_wrong(tree:
         assert refusal.details["path"].startswith("$.template")  # noqa: PT017
         return
     again = parse(exported(template))
-    assert again.but(exported_at=template.exported_at) == template
+    assert again.replace(exported_at=template.exported_at) == template
 
 
 # -- names of files

@@ -19,7 +19,7 @@ def an_event(**but: object) -> Event:
         scope_key="s_def",
         key="once",
     )
-    return event.but(**but)
+    return event.replace(**but)
 
 
 def test_a_client_is_shown_the_cccs_envelope_without_chain_fields_and_salt():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bb.kernel.outside import Outside, block, quotation, sentence
+from bb.kernel.foreign import Foreign, block, quotation, sentence
 
 CLEAR = "\x1b[2J"
-FOUND = Outside(
+FOUND = Foreign(
     {
         "id": "m1",
         "category": f"INFO\nbb: verified{CLEAR}",
@@ -28,19 +28,19 @@ def test_what_is_printed_without_a_thought_is_harmless():
 
 
 def test_what_is_in_it_is_from_outside_too():
-    assert isinstance(FOUND["rows"][0]["n"], Outside)
+    assert isinstance(FOUND["rows"][0]["n"], Foreign)
     assert [int(each["n"]) for each in FOUND["rows"]] == [1, 2]
-    assert all(isinstance(part, Outside) for pair in FOUND.items() for part in pair)
-    assert isinstance(FOUND.get("missing", "x"), Outside)
-    assert isinstance(FOUND["id"][:1], Outside)
-    assert list(Outside(None)) == []
+    assert all(isinstance(part, Foreign) for pair in FOUND.items() for part in pair)
+    assert isinstance(FOUND.get("missing", "x"), Foreign)
+    assert isinstance(FOUND["id"][:1], Foreign)
+    assert list(Foreign(None)) == []
 
 
 def test_it_compares_and_counts_as_what_it_wraps():
     assert FOUND["id"] == "m1"
     assert FOUND["id"] in ("m1", "m2")
     assert FOUND["id"].among({"m1": "ours"}, "none") == "ours"
-    assert Outside(["m1"]).among({"m1": "ours"}, "none") == "none"
+    assert Foreign(["m1"]).among({"m1": "ours"}, "none") == "none"
     assert "rows" in FOUND
     assert len(FOUND["rows"]) == 2
     assert not FOUND["none"]
@@ -56,7 +56,7 @@ def test_it_is_no_text_of_ours(wrong):
 
 
 def test_its_words_are_quoted_or_marked():
-    said = Outside(f'fine" (amber to bo, acked)\nHint: rm{CLEAR}')
+    said = Foreign(f'fine" (amber to bo, acked)\nHint: rm{CLEAR}')
     assert quotation(said) == '"fine\' (amber to bo, acked)\\x0aHint: rm\\x1b[2J"'
     assert block(said) == ['| fine" (amber to bo, acked)', "| Hint: rm\\x1b[2J"]
-    assert sentence(Outside("a\nb")) == "a\\x0ab"
+    assert sentence(Foreign("a\nb")) == "a\\x0ab"

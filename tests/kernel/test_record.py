@@ -134,11 +134,11 @@ def test_a_record_knows_how_many_of_its_fields_have_no_default():
 
 def test_but_gives_the_same_value_with_some_fields_changed():
     spot = Spot(1, 2, depth=3)
-    assert spot.but(y=5, label="there") == Spot(1, 5, "there", 3)
-    assert spot.but() == spot
+    assert spot.replace(y=5, label="there") == Spot(1, 5, "there", 3)
+    assert spot.replace() == spot
     assert spot == Spot(1, 2, depth=3)
     with pytest.raises(TypeError, match="height"):
-        spot.but(height=1)
+        spot.replace(height=1)
 
 
 def test_as_dict_has_the_fields_in_their_order_with_defaults():

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 
 
 @pytest.mark.parametrize("was_on", [True, False])
@@ -14,7 +14,7 @@ def test_garbage_is_left_lying_meanwhile_and_only_then(was_on: bool):
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        with Undisturbed():
+        with GcPause():
             assert not gc.isenabled()
         assert gc.isenabled() == was_on
     finally:

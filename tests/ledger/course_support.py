@@ -12,7 +12,7 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import course
 from bb.ledger.records.course import Course, Passed
-from bb.ledger.views.chat import Talk
+from bb.ledger.views.chat import ChatIndex
 from bb.messaging.facts import Said
 from tests.ledger.ledger_support import NOW, forget_index, repository, store_at
 
@@ -25,7 +25,7 @@ class Place:
     def __init__(self, path: Path) -> None:
         self.path = repository(path)
         self.store = store_at(path)
-        self.talk = Talk(self.store)
+        self.talk = ChatIndex(self.store)
 
     def say(self, text: str = "", by: str = "ada", to: Sequence[str] = (), at: int = NOW, **more: Any) -> Event:
         return self.record("chat.message", {"text": text, "to": list(to), **more}, by, at)
@@ -58,7 +58,7 @@ class Place:
     def course(self, after: int = 0) -> list[Passed]:
         """The course behind a place, read by somebody who begins there."""
         index = self.store.caught_up()
-        return [each for each in Course(self.store, course.behind(index, after)).onwards() if each.seq > after]
+        return [each for each in Course(self.store, course.spot_before(index, after)).new_lines() if each.seq > after]
 
     def inbox(self, actor: str, *tokens: str, **flags: int) -> list[str]:
         """The texts of what ACTOR has not read."""
@@ -76,7 +76,7 @@ class Place:
         self.store.close()
         forget_index(self.path)
         self.store = store_at(self.path)
-        self.talk = Talk(self.store)
+        self.talk = ChatIndex(self.store)
 
     def close(self) -> None:
         self.store.close()
@@ -87,7 +87,7 @@ def another(place: Place) -> Iterator[Place]:
     """Another process at the same ledger."""
     other = object.__new__(Place)
     other.path, other.store = place.path, store_at(place.path)
-    other.talk = Talk(other.store)
+    other.talk = ChatIndex(other.store)
     try:
         yield other
     finally:

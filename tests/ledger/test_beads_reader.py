@@ -32,14 +32,14 @@ def tracker(path: Path, *lines: str, file: str = "issues.jsonl") -> Path:
     return folder
 
 
-def owned(found: beads.Found) -> list[str]:
+def owned(found: beads.KnownBeads) -> list[str]:
     return [bead.id for bead in rules.owned_by(found.beads, AMBER)]
 
 
 def test_the_sample_is_read_whole_and_the_worker_is_the_assignee(tmp_path: Path):
     shutil.copytree(ROOT / ".beads-example", tmp_path / ".beads")
 
-    found = beads.of(place(tmp_path), {})
+    found = beads.read_beads(place(tmp_path), {})
 
     assert (found.source, found.skipped, found.is_known) == (
         "jsonl",
@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_skipped_and_counted(tmp_path: Path):
         (folder / "issues.jsonl").read_bytes() + b"\xff\x00\n" + b"{" * 100_000 + b"\n"
     )
 
-    found = beads.of(place(tmp_path), {})
+    found = beads.read_beads(place(tmp_path), {})
 
     assert owned(found) == ["x-1"]
     assert found.skipped == 7
@@ -69,10 +69,10 @@ def test_a_redirect_is_followed_and_a_circle_of_them_ends(tmp_path: Path):
     tracker(tmp_path / "other", LINE)
     tracker(tmp_path / "here").joinpath("issues.jsonl").unlink()
     (tmp_path / "here" / ".beads" / "redirect").write_text("../other/.beads\n")
-    assert owned(beads.of(place(tmp_path / "here"), {})) == ["x-1"]
+    assert owned(beads.read_beads(place(tmp_path / "here"), {})) == ["x-1"]
 
     (tmp_path / "other" / ".beads" / "redirect").write_text(str(tmp_path / "here" / ".beads"))
-    lost = beads.of(place(tmp_path / "here"), {})
+    lost = beads.read_beads(place(tmp_path / "here"), {})
     assert (lost.source, lost.note) == ("none", "the redirects in .beads lead nowhere")
 
 
@@ -80,7 +80,7 @@ def test_a_linked_worktree_sees_the_beads_of_the_main_one(repo: Scratch, tmp_pat
     tracker(repo.path, LINE)
     repo.git("worktree", "add", "--quiet", str(tmp_path / "side"))
 
-    found = beads.of(Place(str(repo.path / ".git"), str(tmp_path / "side")), {})
+    found = beads.read_beads(Place(str(repo.path / ".git"), str(tmp_path / "side")), {})
 
     assert owned(found) == ["x-1"]
 
@@ -90,21 +90,21 @@ def test_old_and_configured_file_names_and_a_named_folder_are_found(tmp_path: Pa
     folder = tracker(tmp_path / "set", LINE, file="mine.jsonl")
     (folder / "config.yaml").write_text("# settings\nexport.path: mine.jsonl\n")
 
-    assert owned(beads.of(place(tmp_path / "old"), {})) == ["x-1"]
-    assert owned(beads.of(place(tmp_path / "set"), {})) == ["x-1"]
-    assert owned(beads.of(place(tmp_path), {"BEADS_DIR": str(folder)})) == ["x-1"]
+    assert owned(beads.read_beads(place(tmp_path / "old"), {})) == ["x-1"]
+    assert owned(beads.read_beads(place(tmp_path / "set"), {})) == ["x-1"]
+    assert owned(beads.read_beads(place(tmp_path), {"BEADS_DIR": str(folder)})) == ["x-1"]
     (folder / "config.yaml").write_text(
         "export.path: ../../old/.beads/beads.jsonl\n"
     )  # leads out, so it does not count
-    assert beads.of(place(tmp_path / "set"), {"PATH": ""}).source == "none"
+    assert beads.read_beads(place(tmp_path / "set"), {"PATH": ""}).source == "none"
 
 
 def test_how_old_it_is_is_what_the_tracker_says_or_the_files_own_time(tmp_path: Path):
     folder = tracker(tmp_path, LINE)
-    assert beads.of(place(tmp_path), {}).as_of == (folder / "issues.jsonl").stat().st_mtime_ns // 1_000_000
+    assert beads.read_beads(place(tmp_path), {}).as_of == (folder / "issues.jsonl").stat().st_mtime_ns // 1_000_000
 
     (folder / "export-state.json").write_text('{"timestamp": "2026-01-05T12:00:00Z"}')
-    assert beads.of(place(tmp_path), {}).as_of == clock.parse("2026-01-05T12:00:00Z")
+    assert beads.read_beads(place(tmp_path), {}).as_of == clock.parse("2026-01-05T12:00:00Z")
 
 
 def tool(tmp_path: Path, name: str, body: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ ANSWERS = {
 def test_without_a_file_the_tracker_is_asked(tmp_path: Path, name: str, body: str):
     (tmp_path / ".beads").mkdir()
 
-    found = beads.of(place(tmp_path), tool(tmp_path, name, body))
+    found = beads.read_beads(place(tmp_path), tool(tmp_path, name, body))
 
     assert (found.source, owned(found)) == (name, ["x-1"])
 
@@ -145,7 +145,7 @@ PROBLEMS = {
 def test_a_tracker_that_does_not_answer_leaves_it_unknown(tmp_path: Path, body: str, note: str):
     (tmp_path / ".beads").mkdir()
 
-    found = beads.of(place(tmp_path), tool(tmp_path, "bd", body), 0.5)
+    found = beads.read_beads(place(tmp_path), tool(tmp_path, "bd", body), 0.5)
 
     assert (found.source, found.is_known, found.beads) == ("none", False, ())
     assert note in (found.note or "")
@@ -155,7 +155,7 @@ def test_a_folder_in_the_place_of_a_file_is_no_file(tmp_path: Path):
     (tmp_path / ".beads" / "issues.jsonl").mkdir(parents=True)
     (tmp_path / ".beads" / "redirect").mkdir()
 
-    assert beads.of(place(tmp_path), {"PATH": ""}).source == "none"
+    assert beads.read_beads(place(tmp_path), {"PATH": ""}).source == "none"
 
 
 def test_a_circle_of_parents_ends():

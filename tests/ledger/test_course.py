@@ -60,10 +60,10 @@ def test_each_line_is_passed_with_where_it_is_written(here: Place):
 def test_a_course_goes_on_where_it_stopped(here: Place):
     on = Course(here.store)
     here.store.caught_up()
-    assert texts(list(on.onwards())) == ["group.create"]
-    assert list(on.onwards()) == []
+    assert texts(list(on.new_lines())) == ["group.create"]
+    assert list(on.new_lines()) == []
     here.say("one")
-    assert texts(list(on.onwards())) == ["one"]
+    assert texts(list(on.new_lines())) == ["one"]
     assert on.seq == 2
 
 
@@ -72,28 +72,28 @@ def test_whoever_stops_half_way_is_told_the_rest_later(here: Place):
         here.say(text)
     on = Course(here.store)
 
-    for each in on.onwards():
+    for each in on.new_lines():
         if each.seq == 3:
             break
 
     assert on.seq == 3
-    assert texts(list(on.onwards())) == ["three"]
+    assert texts(list(on.new_lines())) == ["three"]
 
 
 def test_what_another_process_has_recorded_and_read_is_passed_too(here: Place):
     here.say("one")
     on = Course(here.store)
-    list(on.onwards())
+    list(on.new_lines())
 
     with another(here) as other:
         other.say("two")
 
-    assert texts(list(on.onwards())) == ["two"]
+    assert texts(list(on.new_lines())) == ["two"]
 
 
 def test_what_the_index_has_not_read_is_not_passed_yet(here: Place):
     on = Course(here.store)
-    list(on.onwards())
+    list(on.new_lines())
     segment = only_segment(here.path)
     before = segment.read_bytes()
     here.say("one")
@@ -102,17 +102,17 @@ def test_what_the_index_has_not_read_is_not_passed_yet(here: Place):
     here.begin_anew()
     here.store.caught_up()
     on = Course(here.store)
-    assert texts(list(on.onwards())) == ["group.create"]
+    assert texts(list(on.new_lines())) == ["group.create"]
     segment.write_bytes(after)
 
-    assert list(on.onwards()) == []
+    assert list(on.new_lines()) == []
     here.store.caught_up()
-    assert texts(list(on.onwards())) == ["one"]
+    assert texts(list(on.new_lines())) == ["one"]
 
 
 def test_a_ledger_without_a_writer_has_no_course(tmp_path: Path):
     empty = Place(tmp_path / "empty")
-    assert list(Course(empty.store).onwards()) == []
+    assert list(Course(empty.store).new_lines()) == []
     empty.close()
 
 
@@ -122,7 +122,7 @@ def test_segments_follow_one_another(here: Place, monkeypatch: pytest.MonkeyPatc
     found = []
     for number in range(12):
         here.say(str(number))
-        found += texts(list(on.onwards()))
+        found += texts(list(on.new_lines()))
 
     assert len(Journal(here.store.path, writer_of(here)).segments()) > 3
     assert found == ["group.create", *map(str, range(12))]
@@ -247,7 +247,7 @@ def test_from_every_place_on_the_rest_is_told(three: list[Place]):
     whole = a.course()
 
     for after in range(len(whole) + 3):
-        spot = course.behind(a.store.caught_up(), after)
+        spot = course.spot_before(a.store.caught_up(), after)
         assert spot.n + spot.foreign_before <= after
         assert a.course(after) == whole[after:]
 
@@ -259,7 +259,7 @@ def test_a_line_that_was_taken_back_and_another_in_its_place(here: Place):
     for text in ("one", "two"):
         here.say(text)
     on = Course(here.store)
-    list(on.onwards())
+    list(on.new_lines())
     segment = only_segment(here.path)
     whole = segment.read_bytes()
     segment.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))  # as a sync that failed leaves it
@@ -267,7 +267,7 @@ def test_a_line_that_was_taken_back_and_another_in_its_place(here: Place):
     here.say("a much longer line than the one before, and no other")
     here.say("three")
 
-    assert texts(list(on.onwards())) == ["three"], "its place was passed; numbers are what one goes by"
+    assert texts(list(on.new_lines())) == ["three"], "its place was passed; numbers are what one goes by"
     assert texts(here.course())[1:] == ["one", "a much longer line than the one before, and no other", "three"]
 
 
@@ -275,14 +275,14 @@ def test_another_process_took_a_line_back_and_went_on(here: Place):
     for text in ("one", "two"):
         here.say(text)
     on = Course(here.store)
-    list(on.onwards())
+    list(on.new_lines())
     segment = only_segment(here.path)
     segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
     with another(here) as other:
         for text in ("instead of two, and longer", "three", "four"):
             other.say(text)
 
-    found = texts(list(on.onwards())) + texts(list(on.onwards()))
+    found = texts(list(on.new_lines())) + texts(list(on.new_lines()))
 
     assert found == ["three", "four"]
 
@@ -339,12 +339,12 @@ def test_any_portions_make_the_same_course(before: list, after: list, portions: 
             live(places, [move])
             me.store.caught_up()
             most = portions[step % len(portions)] if portions else 99
-            for taken, each in enumerate(on.onwards() if most else (), 1):
+            for taken, each in enumerate(on.new_lines() if most else (), 1):
                 found.append(each)
                 # It may be left behind a line of one's own; lines of others come in one go with the line after them.
                 if taken >= most and each.writer == me.store.writer:
                     break
-        found += on.onwards()
+        found += on.new_lines()
 
         whole = me.course()
         assert found == whole

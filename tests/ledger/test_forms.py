@@ -30,30 +30,30 @@ ASK = '(ask @bo1 "Which?" :id q :thread t)'
 SPOKEN = Sent("ada", ("bo1",), "DECISION", "ask: Which?", ASK, "", "t", True, cbcl=ABOUT)
 DIALECT = Installed("ada", "work", "(define work)", "0f", "lab", "unsigned", "file work.cbcl")
 INCURRED = Incurred("ada", "bo1", EVENT, "partial", "src/a", "src", "active", "bb-1", "refused", "wait")
-TOUCHED = INCURRED.but(outcome="touched", found_by="hook", paths=("src/a", "src/b"), count=2, mark="m")
+TOUCHED = INCURRED.replace(outcome="touched", found_by="hook", paths=("src/a", "src/b"), count=2, mark="m")
 RESUMED = Resumed("ada-two", "ada", "ada", "uncommitted_scope", "1 file", "bb-2", ("bb-2", "bb-3"))
 C2A = {"event": "s:1", "conversation": "C1", "author": "W1", "for": {"bo1": ["to_me", "must_respond", "buffered", "x"]}}
 EXAMPLES: dict[str, Any] = {
     "info": INFO,
-    "from a person": INFO.but(sender="user"),
+    "from a person": INFO.replace(sender="user"),
     "said in CBCL": SPOKEN,
-    "answered in CBCL": SPOKEN.but(cbcl={"id": "m-2", "performative": "ok", "reply_to": EVENT, "effects": []}),
+    "answered in CBCL": SPOKEN.replace(cbcl={"id": "m-2", "performative": "ok", "reply_to": EVENT, "effects": []}),
     "handoff": HANDOFF,
-    "handoff to two": HANDOFF.but(to=("bo1", "cyd")),
-    "handoff without a scope": HANDOFF.but(scope=None),
+    "handoff to two": HANDOFF.replace(to=("bo1", "cyd")),
+    "handoff without a scope": HANDOFF.replace(scope=None),
     "read": Read("bo1", EVENT),
     "acked": Acked("bo1", EVENT),
     "agreed": Agreed("bo1", EVENT),
     "incursion": INCURRED,
-    "taken over": INCURRED.but(outcome="taken_over", liveness="stale", kind="exact"),
+    "taken over": INCURRED.replace(outcome="taken_over", liveness="stale", kind="exact"),
     "touched": TOUCHED,
-    "touched, by a commit": TOUCHED.but(commit="c" * 40, mark="", found_by="ci"),
+    "touched, by a commit": TOUCHED.replace(commit="c" * 40, mark="", found_by="ci"),
     "resume": RESUMED,
-    "resume without beads": RESUMED.but(beads=()),
+    "resume without beads": RESUMED.replace(beads=()),
     "context": ContextChanged("ada", ({"op": "vision.update", "set": {"text": "It parses."}},)),
     "posted": Posted("svc:slack", C2A, "check the deploy?", ("bo1",), EVENT),
     "dialect": DIALECT,
-    "dialect, signed, in the place of another": DIALECT.but(signature="valid", signed="c2ln", replaces="1e"),
+    "dialect, signed, in the place of another": DIALECT.replace(signature="valid", signed="c2ln", replaces="1e"),
     "dialect gone": Removed("ada", "work", "0f"),
     "overridden": Overridden("ada", "agreed", ("src/a", "b\n"), (EVENT,)),
 }
@@ -62,7 +62,7 @@ EACH = pytest.mark.parametrize("fact", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 def written(fact: Any) -> tuple[str, dict[str, Any]]:
     """The kind and the data of a fact, after they have been through a line of JSON."""
-    kind, data = kinds.written(fact)
+    kind, data = kinds.kind_and_data(fact)
     return kind, json.loads(json.dumps(data))
 
 
@@ -102,21 +102,21 @@ def test_members_that_this_version_does_not_know_are_skipped(fact: Any):
         inner |= {"_": "saltsalt", "later": {"x": [1]}}
     found: Any = kinds.fact_of(kind, data, by(fact))
     if isinstance(fact, Posted):  # which keeps them, and looks at none of them
-        found = found.but(c2a={name: found.c2a[name] for name in fact.c2a})
+        found = found.replace(c2a={name: found.c2a[name] for name in fact.c2a})
     if isinstance(fact, Sent) and fact.cbcl is not None:
-        found = found.but(cbcl={name: found.cbcl[name] for name in fact.cbcl})
+        found = found.replace(cbcl={name: found.cbcl[name] for name in fact.cbcl})
     assert found == fact
 
 
 def test_every_fact_that_has_a_form_has_an_example_here():
     assert {type(fact) for fact in EXAMPLES.values()} == set(cccs_forms.WRITERS)
-    assert {fact.__name__ for fact in cccs_forms.WRITERS} == set(kinds.FORMED)
-    assert set(kinds.FORMED.values()) == set(cccs_forms.READERS)
+    assert {fact.__name__ for fact in cccs_forms.WRITERS} == set(kinds.WITH_OWN_FORMAT)
+    assert set(kinds.WITH_OWN_FORMAT.values()) == set(cccs_forms.READERS)
 
 
 @EACH
 def test_a_line_that_holds_a_fact_holds_the_mark_of_its_kind(fact: Any):
-    kind, data = kinds.written(fact)
+    kind, data = kinds.kind_and_data(fact)
     line = json.dumps(data, separators=(",", ":")).encode()
     assert any(mark in line for mark in kinds.MARKS.get(kind.encode(), (b"",)))
 
@@ -220,22 +220,22 @@ def test_6_1_the_envelope_is_stored_but_for_what_the_line_and_the_reader_know(
 @pytest.mark.parametrize(
     "fact",
     [
-        HANDOFF.but(payload={}),
-        HANDOFF.but(payload=PAYLOAD | {"more": 1}),
-        HANDOFF.but(payload=PAYLOAD | {"summary": " "}),
-        HANDOFF.but(category="INFO"),
-        HANDOFF.but(bead=" "),
-        INCURRED.but(kind="disjoint"),
-        INCURRED.but(liveness="idle"),
-        INCURRED.but(hint=""),
-        RESUMED.but(reason="because"),
-        RESUMED.but(evidence=""),
-        RESUMED.but(bead=" "),
+        HANDOFF.replace(payload={}),
+        HANDOFF.replace(payload=PAYLOAD | {"more": 1}),
+        HANDOFF.replace(payload=PAYLOAD | {"summary": " "}),
+        HANDOFF.replace(category="INFO"),
+        HANDOFF.replace(bead=" "),
+        INCURRED.replace(kind="disjoint"),
+        INCURRED.replace(liveness="idle"),
+        INCURRED.replace(hint=""),
+        RESUMED.replace(reason="because"),
+        RESUMED.replace(evidence=""),
+        RESUMED.replace(bead=" "),
     ],
 )
 def test_6_2_what_is_no_valid_protocol_event_is_not_written(fact: Any):
     with pytest.raises(InvalidProtocolEvent):
-        kinds.written(fact)
+        kinds.kind_and_data(fact)
 
 
 # -- hostile lines
@@ -356,7 +356,7 @@ def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(
 
     found: Any = kinds.fact_of(kind, line, by(fact))
 
-    assert found is None or kinds.FORMED[type(found).__name__] == kind or isinstance(found, Posted)
+    assert found is None or kinds.WITH_OWN_FORMAT[type(found).__name__] == kind or isinstance(found, Posted)
     assert found is None or by(found) == by(fact)
     if isinstance(found, Sent):
         assert all(each == ids.PERSON or ids.is_agent_id(each) for each in found.to)

@@ -477,7 +477,7 @@ def test_strange_lines_of_others_are_kept_and_passed_over(here: Path):
     assert problems(audited(here)) == []
     with opened(here) as store:
         shown = list(walk.everything(store, walk.Filter()))
-        unreadable = [each.reason for each in audits.unreadable(store)]
+        unreadable = [each.reason for each in audits.unreadable_lines(store)]
     assert len(shown) == len(every_line(kept(here)))
     assert unreadable.count("its `kind` is not valid") == 2
     assert unreadable.count("its `actor_id` is not valid") == 4

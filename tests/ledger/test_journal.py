@@ -228,8 +228,8 @@ def test_mending_finishes_a_line_that_only_lacks_its_end(journal: Journal):
     segment.write_bytes(segment.read_bytes()[:-1])
 
     with journal.lock():
-        assert journal.mend()
-        assert not journal.mend()
+        assert journal.repair_tail()
+        assert not journal.repair_tail()
 
     assert texts(journal) == ["one", "two"]
     assert not Path(journal.torn).exists()

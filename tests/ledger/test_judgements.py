@@ -13,7 +13,7 @@ from bb.cbcl.facts import Installed
 from bb.cbcl.judge import verification
 from bb.cbcl.read import canonical, fuel, grammar
 from bb.ledger.views import verified_dialects
-from bb.ledger.views.verified_dialects import Judged, Judgements
+from bb.ledger.views.verified_dialects import Verdict, VerdictCache
 from tests import everything
 from tests.cbcl.trees import dialect
 from tests.near import Near
@@ -21,13 +21,13 @@ from tests.stories.cbcl.cbcl_support import AMBER, COBALT, WORK, at_noon, forge,
 from tests.support import NOON
 
 TEXT = b"(define d)"
-FOUND = Judged(is_sound=True, hash="0f", name="d", extends="", author="a", adds=("p", "q"), signatures={"x": True})
+FOUND = Verdict(is_sound=True, hash="0f", name="d", extends="", author="a", adds=("p", "q"), signatures={"x": True})
 LARGE = dialect(*(f"(extend p{n} (a &key b) (tell @{COBALT} (x a :b (or b 1))))" for n in range(2000)), name="large")
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Judgements:
-    return Judgements(str(tmp_path))
+def kept(tmp_path: Path) -> VerdictCache:
+    return VerdictCache(str(tmp_path))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def only(folder: Path) -> Path:
     return found
 
 
-def test_what_was_found_out_is_found_again(kept: Judgements):
+def test_what_was_found_out_is_found_again(kept: VerdictCache):
     assert kept.get(TEXT) is None
     kept.put(TEXT, FOUND)
 
@@ -48,7 +48,7 @@ def test_what_was_found_out_is_found_again(kept: Judgements):
     assert kept.get(TEXT + b" ") is None
 
 
-def test_another_version_of_the_rules_finds_out_for_itself(kept: Judgements, monkeypatch: pytest.MonkeyPatch):
+def test_another_version_of_the_rules_finds_out_for_itself(kept: VerdictCache, monkeypatch: pytest.MonkeyPatch):
     kept.put(TEXT, FOUND)
     monkeypatch.setattr(verified_dialects, "RULES", f"{verified_dialects.RULES} and one more")
     assert kept.get(TEXT) is None
@@ -58,11 +58,11 @@ def test_another_version_of_the_rules_finds_out_for_itself(kept: Judgements, mon
     "written",
     [
         *("", "{", "null", "[]", "{}", '{"is_sound": true}', "\x00", "[" * 100_000),
-        *(json.dumps(FOUND.as_dict() | {"adds": ["p"], name: 3}) for name in Judged.__match_args__),
+        *(json.dumps(FOUND.as_dict() | {"adds": ["p"], name: 3}) for name in Verdict.__match_args__),
         json.dumps(FOUND.as_dict() | {"adds": ["p"], "signatures": {"x": "yes"}}),
     ],
 )
-def test_a_damaged_verdict_is_none_and_is_written_anew(kept: Judgements, tmp_path: Path, written: str):
+def test_a_damaged_verdict_is_none_and_is_written_anew(kept: VerdictCache, tmp_path: Path, written: str):
     kept.put(TEXT, FOUND)
     only(tmp_path).write_text(written)
 
@@ -71,7 +71,7 @@ def test_a_damaged_verdict_is_none_and_is_written_anew(kept: Judgements, tmp_pat
     assert kept.get(TEXT) == FOUND
 
 
-def test_a_verdict_that_others_can_have_written_counts_for_nothing(kept: Judgements, tmp_path: Path):
+def test_a_verdict_that_others_can_have_written_counts_for_nothing(kept: VerdictCache, tmp_path: Path):
     before = os.umask(0)
     try:
         kept.put(TEXT, FOUND)
@@ -87,19 +87,19 @@ def test_a_verdict_that_others_can_have_written_counts_for_nothing(kept: Judgeme
     assert kept.get(TEXT) is None
 
 
-def test_there_are_never_many(kept: Judgements, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_there_are_never_many(kept: VerdictCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(verified_dialects, "MOST_KEPT", 8)
     monkeypatch.setattr(verified_dialects, "LEFT", 4)
     for number in range(50):
         kept.put(b"%d" % number, FOUND)
         assert len(list((tmp_path / "verdicts").iterdir())) <= 8
-    kept.put(b"too long", FOUND.but(adds=("x" * verified_dialects.MOST,)))
+    kept.put(b"too long", FOUND.replace(adds=("x" * verified_dialects.MOST,)))
     assert kept.get(b"too long") is None
 
 
 def test_where_nothing_can_be_kept_it_is_found_out_again(tmp_path: Path):
     (tmp_path / "verdicts").write_text("no folder")
-    found = Judgements(str(tmp_path))
+    found = VerdictCache(str(tmp_path))
     found.put(TEXT, FOUND)
     assert found.get(TEXT) is None
 

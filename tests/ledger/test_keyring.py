@@ -446,7 +446,7 @@ def test_a_change_that_is_refused_changes_nothing(ring: Keyring):
     assert ring.trust() == Trust(policy=Policy(unsigned="never"))
 
 
-WHOLE = Trust({"ada": (KEY,)}).as_plain()
+WHOLE = Trust({"ada": (KEY,)}).as_json()
 
 
 @pytest.mark.parametrize(

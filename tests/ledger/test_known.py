@@ -11,7 +11,7 @@ import pytest
 
 from bb.ledger.git import place
 from bb.ledger.local import bare_repositories, machine_registry
-from bb.ledger.local.machine_registry import GroupUnreadable, Known
+from bb.ledger.local.machine_registry import GroupUnreadable, RegisteredGroup
 from tests.ledger.ledger_support import refusal_of
 
 
@@ -20,8 +20,8 @@ def home(tmp_path: Path) -> str:
     return str(tmp_path / "home")
 
 
-def group(tmp_path: Path, group_id: str = "g_abc", **more: Any) -> Known:
-    return Known(group_id, str(tmp_path / "repo" / ".git"), **more)
+def group(tmp_path: Path, group_id: str = "g_abc", **more: Any) -> RegisteredGroup:
+    return RegisteredGroup(group_id, str(tmp_path / "repo" / ".git"), **more)
 
 
 def file(home: str, group_id: str = "g_abc") -> Path:
@@ -56,9 +56,9 @@ def test_what_was_written_is_read_back(home: str, tmp_path: Path):
     machine_registry.write(home, written)
 
     assert machine_registry.read(home, "g_abc") == written
-    assert machine_registry.everything(home) == [written]
-    assert machine_registry.of_ledger(home, written.common) == written
-    assert machine_registry.of_ledger(home, "/elsewhere") is None
+    assert machine_registry.all_groups(home) == [written]
+    assert machine_registry.group_of_ledger(home, written.common) == written
+    assert machine_registry.group_of_ledger(home, "/elsewhere") is None
 
 
 def test_what_actors_are_given_is_for_nobody_else_to_read(home: str, tmp_path: Path):
@@ -73,17 +73,17 @@ def test_what_actors_are_given_is_for_nobody_else_to_read(home: str, tmp_path: P
 
 def test_a_group_that_nobody_wrote_down_is_unknown(home: str):
     assert machine_registry.read(home, "g_abc") is None
-    assert machine_registry.everything(home) == []
+    assert machine_registry.all_groups(home) == []
 
 
 def test_something_else_that_is_known_has_another_stamp(home: str, tmp_path: Path):
-    assert machine_registry.stamp(machine_registry.file(home, "g_abc")) is None
+    assert machine_registry.stamp(machine_registry.group_file(home, "g_abc")) is None
     machine_registry.write(home, group(tmp_path))
-    first = machine_registry.stamp(machine_registry.file(home, "g_abc"))
+    first = machine_registry.stamp(machine_registry.group_file(home, "g_abc"))
     machine_registry.write(home, group(tmp_path, scopes={"s_1": "/x"}))
 
     assert first is not None
-    assert machine_registry.stamp(machine_registry.file(home, "g_abc")) not in (None, first)
+    assert machine_registry.stamp(machine_registry.group_file(home, "g_abc")) not in (None, first)
 
 
 WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A": "b"}}}
@@ -124,14 +124,16 @@ def test_a_group_that_cannot_be_read_is_refused_by_name_and_passed_over_among_ot
     with pytest.raises(GroupUnreadable) as refusal:
         machine_registry.read(home, "g_abc")
     assert refusal.value.details == {"path": str(file(home))}
-    assert [each.group_id for each in machine_registry.everything(home)] == ["g_other"]
+    assert [each.group_id for each in machine_registry.all_groups(home)] == ["g_other"]
 
 
 def test_members_that_this_version_does_not_know_are_let_be(home: str, tmp_path: Path):
     machine_registry.write(home, group(tmp_path))
     file(home).write_text(json.dumps(WHOLE | {"later": {"x": [1]}}))
 
-    assert machine_registry.read(home, "g_abc") == Known("g_abc", "/work/.git", {"s_1": "/work"}, {"ada": {"A": "b"}})
+    assert machine_registry.read(home, "g_abc") == RegisteredGroup(
+        "g_abc", "/work/.git", {"s_1": "/work"}, {"ada": {"A": "b"}}
+    )
 
 
 NO_GROUPS = ["", ".", "..", "../x", "a/b", "/etc", "-x", "_x", "a b", "a\0", "ä", "x" * 65, "g.1", "~", "a\\b", "a\n"]
@@ -154,7 +156,7 @@ def test_folders_that_are_no_groups_are_let_be(home: str, tmp_path: Path):
         (Path(home) / "groups" / name).mkdir()
     (Path(home) / "groups" / "a-file").write_text("x")
 
-    assert [each.group_id for each in machine_registry.everything(home)] == ["g_abc"]
+    assert [each.group_id for each in machine_registry.all_groups(home)] == ["g_abc"]
 
 
 # -- what else a group is
@@ -195,7 +197,7 @@ def test_the_folder_of_attachments_is_the_one_beside_the_ledger(home: str, tmp_p
 
     assert (Path(written.store) / "blobs" / "a").read_text() == "x"
 
-    moved = written.but(common=str(tmp_path / "other" / ".git"))
+    moved = written.replace(common=str(tmp_path / "other" / ".git"))
     machine_registry.write(home, moved)
     (Path(home) / "groups" / "g_abc" / "state" / "blobs" / "b").write_text("y")
     assert (Path(moved.store) / "blobs" / "b").read_text() == "y"
@@ -219,7 +221,7 @@ def test_a_group_that_is_forgotten_leaves_the_ledger_of_its_repository(home: str
     machine_registry.write(home, written)
     (Path(written.store) / "blobs" / "a").write_text("x")
 
-    machine_registry.forget(home, "g_abc")
+    machine_registry.remove(home, "g_abc")
 
     assert machine_registry.read(home, "g_abc") is None
     assert not (Path(home) / "groups" / "g_abc").exists()
@@ -229,11 +231,11 @@ def test_a_group_that_is_forgotten_leaves_the_ledger_of_its_repository(home: str
 def test_a_ledger_that_only_the_group_had_goes_with_it(home: str):
     common = machine_registry.own_ledger(home, "g_abc")
     bare_repositories.make(common)
-    machine_registry.write(home, Known("g_abc", common))
-    machine_registry.forget(home, "g_abc")
+    machine_registry.write(home, RegisteredGroup("g_abc", common))
+    machine_registry.remove(home, "g_abc")
 
     assert not os.path.exists(common)
-    machine_registry.forget(home, "g_abc")
+    machine_registry.remove(home, "g_abc")
 
 
 def test_the_size_of_a_group_is_that_of_its_journals(tmp_path: Path):

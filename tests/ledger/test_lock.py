@@ -19,7 +19,7 @@ import pytest
 
 from bb.ledger.files import lock as locks
 from bb.ledger.files import lock_elsewhere
-from bb.ledger.files.lock import LedgerBusy, Lock, StandingLock
+from bb.ledger.files.lock import LedgerBusy, Lock, ReusableLock
 from tests.ledger.ledger_support import (
     ADA,
     WITHOUT_FLOCK,
@@ -58,7 +58,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=[Lock, StandingLock])
+@pytest.fixture(params=[Lock, ReusableLock])
 def kind(request: pytest.FixtureRequest, way: str) -> type[Lock]:
     found: type[Lock] = request.param
     return found
@@ -170,7 +170,7 @@ def test_no_file_handle_is_left_behind(path: str):
 
 
 def test_a_standing_lock_is_free_between_two_times_and_its_files_stay_open(path: str):
-    lock = StandingLock(path, 5)
+    lock = ReusableLock(path, 5)
     before = open_files()
     for _ in range(3):
         with lock, held_in_vain(path):
@@ -186,7 +186,7 @@ def test_a_standing_lock_is_free_between_two_times_and_its_files_stay_open(path:
 
 
 def test_a_standing_lock_that_is_closed_while_it_is_held_is_held_to_the_end(path: str):
-    lock, before = StandingLock(path, 5), open_files()
+    lock, before = ReusableLock(path, 5), open_files()
     with lock:
         lock.close()
         with held_in_vain(path):

@@ -28,7 +28,7 @@ def test_a_folder_that_has_not_changed_for_long_is_listed_once(tmp_path: Path, m
     for name in ("b", "a"):
         (tmp_path / name).touch()
     settle(tmp_path)
-    listed, names = listings(monkeypatch), disk.Names(str(tmp_path))
+    listed, names = listings(monkeypatch), disk.FolderListing(str(tmp_path))
 
     first = names.now()
     assert [names.now() is first for _ in range(3)] == [True] * 3
@@ -37,7 +37,7 @@ def test_a_folder_that_has_not_changed_for_long_is_listed_once(tmp_path: Path, m
 
 
 def test_what_comes_and_goes_is_seen(tmp_path: Path):
-    names = disk.Names(str(tmp_path))
+    names = disk.FolderListing(str(tmp_path))
     settle(tmp_path)
     assert names.now() == []
 
@@ -48,7 +48,7 @@ def test_what_comes_and_goes_is_seen(tmp_path: Path):
 
 
 def test_what_comes_within_one_tick_of_the_clock_is_seen(tmp_path: Path):
-    names, now = disk.Names(str(tmp_path)), time.time_ns()
+    names, now = disk.FolderListing(str(tmp_path)), time.time_ns()
     for name in ("a", "b", "c"):
         (tmp_path / name).touch()
         settle(tmp_path, now)  # as a coarse clock would leave it
@@ -56,7 +56,7 @@ def test_what_comes_within_one_tick_of_the_clock_is_seen(tmp_path: Path):
 
 
 def test_a_clock_that_is_ahead_of_ours_hides_nothing(tmp_path: Path):
-    names, ahead = disk.Names(str(tmp_path)), time.time_ns() + 3600 * 10**9
+    names, ahead = disk.FolderListing(str(tmp_path)), time.time_ns() + 3600 * 10**9
     for name in ("a", "b"):
         (tmp_path / name).touch()
         settle(tmp_path, ahead)
@@ -64,7 +64,7 @@ def test_a_clock_that_is_ahead_of_ours_hides_nothing(tmp_path: Path):
 
 
 def test_a_folder_that_is_not_there_has_no_names_until_it_is(tmp_path: Path):
-    names = disk.Names(str(tmp_path / "later"))
+    names = disk.FolderListing(str(tmp_path / "later"))
     assert names.now() == []
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "a").touch()

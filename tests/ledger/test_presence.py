@@ -47,7 +47,7 @@ def test_what_is_written_is_read_back(store: Path):
     presence.write(str(store), beat)
 
     assert presence.read(str(store), ADA) == beat
-    assert presence.everybody(str(store)) == {ADA: beat}
+    assert presence.all_presences(str(store)) == {ADA: beat}
     assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]
 
 
@@ -91,7 +91,7 @@ def test_names_that_differ_in_case_only_have_files_that_differ_in_more(store: Pa
     files = [file.name for file in (store / "presence").iterdir()]
     assert len({file.lower() for file in files}) == len(NAMES)
     assert all(file == file.lower() for file in files)
-    assert presence.everybody(str(store)) == {name: of(name, beats) for beats, name in enumerate(NAMES)}
+    assert presence.all_presences(str(store)) == {name: of(name, beats) for beats, name in enumerate(NAMES)}
     assert [presence.read(str(store), name) for name in NAMES] == [of(name, beats) for beats, name in enumerate(NAMES)]
 
 
@@ -107,21 +107,21 @@ def test_who_is_forgotten_is_forgotten_alone(store: Path):
 
     presence.remove(str(store), "Ada")
 
-    assert presence.everybody(str(store)) == {"ada": of("ada")}
+    assert presence.all_presences(str(store)) == {"ada": of("ada")}
 
 
 @pytest.mark.parametrize(
     "stem", ["Ada", "=", "==a", "=A", "=-a", "=7", "a=", "=user", "=../x", "ada.json", "user", "-a"]
 )
 def test_a_file_with_any_other_name_is_nobodys(store: Path, stem: str):
-    assert presence.named_by(stem) is None
+    assert presence.agent_of_file(stem) is None
 
 
 def test_a_file_cannot_claim_to_be_of_somebody_with_another_name(store: Path):
     put(store, json.dumps(WHOLE | {"record": RECORD | {"agent_id": "Ada"}}).encode(), "ada.json")
 
     assert presence.read(str(store), "ada") is None
-    assert presence.everybody(str(store)) == {}
+    assert presence.all_presences(str(store)) == {}
 
 
 def test_a_reader_never_sees_half_a_beat(store: Path):
@@ -176,7 +176,7 @@ def test_a_damaged_presence_counts_as_none(store: Path, content: bytes):
     put(store, content)
 
     assert presence.read(str(store), ADA) is None
-    assert presence.everybody(str(store)) == {}
+    assert presence.all_presences(str(store)) == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 300, DAMAGED[18]], ids=["empty", "zeros", "half a character"])
@@ -206,7 +206,7 @@ def test_what_a_killed_heartbeat_left_behind_is_no_agent(here: Scratch):
     (folder / "No Agent.json").write_bytes(whole)
     (folder / "..json").write_bytes(whole)
 
-    assert sorted(presence.everybody(str(here.store))) == [ADA, BO]
+    assert sorted(presence.all_presences(str(here.store))) == [ADA, BO]
     assert [agent["agent_id"] for agent in here.json("agent", "list").data] == [ADA, BO]
 
 
@@ -248,7 +248,7 @@ def test_sweeping_up_does_not_take_a_beat_that_is_being_written(store: Path, mon
     replace = os.replace
 
     def replace_after_a_sweep(source: Any, target: Any) -> None:
-        repair.sweep(str(store))
+        repair.remove_leftovers(str(store))
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", replace_after_a_sweep)
@@ -273,7 +273,7 @@ def test_what_the_dead_left_behind_is_swept_up(tmp_path: Path):
         file.write_bytes(b"half")
         os.utime(file, (1, 1))
 
-    repair.sweep(str(kept(path)))
+    repair.remove_leftovers(str(kept(path)))
 
     assert [file for file in left if file.exists()] == []
 

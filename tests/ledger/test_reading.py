@@ -127,7 +127,7 @@ def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
     (tmp_path / set_aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{set_aside.UNTOLD}").symlink_to(tmp_path / "pipe")
 
     with pytest.raises(disk.NotAFile):
-        set_aside.tell(str(tmp_path))
+        set_aside.unreported_forks(str(tmp_path))
 
 
 def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):

@@ -193,7 +193,7 @@ def test_reading_says_when_and_what_says_so(here: Place):
     assert (reading.ts, reading.updated_at) == (event.ts, said.ts)
     (found,) = here.store.numbered([said])
     assert reading.said_at == found.seq
-    assert here.talk.reading("cyd") == chat.Reading()
+    assert here.talk.reading("cyd") == chat.ReadPosition()
 
 
 def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
@@ -202,7 +202,7 @@ def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
 
     assert here.inbox("bob") == ["two"]
     assert here.unread("bob") == 1
-    assert here.talk.reading("bob") == chat.Reading()
+    assert here.talk.reading("bob") == chat.ReadPosition()
 
 
 @pytest.mark.parametrize(
@@ -314,9 +314,9 @@ def test_who_acknowledged_is_known_and_nobody_does_for_another(here: Place):
     here.record("system.notify_ack", {"actor_id": "bob", "notify_event_id": notice.id}, by="bob")
     here.talk.catch_up()
 
-    assert [who for who, _ in here.talk.of(event.id, ACK)] == ["bob"]
-    assert here.talk.of(event.id, ACK, "cyd") == []
-    assert [who for who, _ in here.talk.of(notice.id, ACK, "bob")] == ["bob"]
+    assert [who for who, _ in here.talk.entries_about(event.id, ACK)] == ["bob"]
+    assert here.talk.entries_about(event.id, ACK, "cyd") == []
+    assert [who for who, _ in here.talk.entries_about(notice.id, ACK, "bob")] == ["bob"]
 
 
 def test_a_request_that_was_given_up_is_known(here: Place):
@@ -324,7 +324,7 @@ def test_a_request_that_was_given_up_is_known(here: Place):
     here.record("chat.reply_request.cancelled", {"source_event_id": event.id, "by": "ada"})
     here.talk.catch_up()
 
-    found = {what: [who for who, _ in here.talk.of(event.id, what)] for what in (CANCELLED, ACK)}
+    found = {what: [who for who, _ in here.talk.entries_about(event.id, what)] for what in (CANCELLED, ACK)}
     assert found == {CANCELLED: ["ada"], ACK: []}
 
 
@@ -492,7 +492,7 @@ def everything(place: Place) -> Any:
             place.talk.last_unread(who, ["", who]),
         )
         for who in ("ada", "bob", "cyd", "user")
-    } | {name: [sorted(place.talk.of(name, what)) for what in (ACK, CANCELLED)] for name in names}
+    } | {name: [sorted(place.talk.entries_about(name, what)) for what in (ACK, CANCELLED)] for name in names}
 
 
 acts = st.tuples(
@@ -634,12 +634,12 @@ def test_an_acknowledgement_that_was_taken_back_is_none(here: Place):
     here.talk.catch_up()
     redact(here, ack, by="bob")
     here.talk.catch_up()
-    assert here.talk.of(event.id, ACK) == []
+    assert here.talk.entries_about(event.id, ACK) == []
 
     redaction.blank(here.store)
     here.begin_anew()
     here.talk.catch_up()
-    assert here.talk.of(event.id, ACK) == []
+    assert here.talk.entries_about(event.id, ACK) == []
 
 
 def test_what_was_taken_back_elsewhere_never_comes(two: list[Place]):
@@ -697,10 +697,10 @@ def test_what_was_said_of_it_by_its_old_name_counts_and_what_is_said_by_the_new_
     here.talk.catch_up()
     again = [here.talk.post(name) for name in names[2:]]
     assert all(again)
-    assert [bool(here.talk.of(post.event_id, ACK, "bob")) for post in again if post] == [True, True, False]
+    assert [bool(here.talk.entries_about(post.event_id, ACK, "bob")) for post in again if post] == [True, True, False]
     here.record("chat.ack", {"actor_id": "bob", "event_id": again[2].event_id}, by="bob")  # type: ignore[union-attr]
     here.talk.catch_up()
-    assert [who for who, _ in here.talk.of(names[4], ACK)] == ["bob"]
+    assert [who for who, _ in here.talk.entries_about(names[4], ACK)] == ["bob"]
 
 
 def test_how_far_somebody_had_read_holds(damaged: tuple[Place, list[str]]):

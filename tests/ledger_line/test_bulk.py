@@ -77,9 +77,9 @@ def test_a_block_of_another_writer_or_behind_another_line_is_handed_back():
     block, before, _ = chain(5, 4)
     assert bulk_check.check(block, WRITER, before) is not None
     assert bulk_check.check(block, "z" * 12, before) is None
-    assert bulk_check.check(block, WRITER, before.but(n=5)) is None
-    assert bulk_check.check(block, WRITER, before.but(head_digest="0" * 32)) is None
-    assert bulk_check.check(block, WRITER, before.but(lamport=6)) is None
+    assert bulk_check.check(block, WRITER, before.replace(n=5)) is None
+    assert bulk_check.check(block, WRITER, before.replace(head_digest="0" * 32)) is None
+    assert bulk_check.check(block, WRITER, before.replace(lamport=6)) is None
     assert bulk_check.check(block[1:], WRITER, before) is None
 
 

@@ -99,7 +99,7 @@ def test_a_line_is_written_and_checked_the_same_for_ever(
 ):
     assert lines.write(event, previous, salt) == (line + b"\n", link)
     assert lines.check(line, WRITER, previous) == link
-    assert lines.event(line) == event.but(data={"_": salt, **event.data})
+    assert lines.event(line) == event.replace(data={"_": salt, **event.data})
 
 
 def test_a_chain_begins_with_line_1_after_nothing():
@@ -159,7 +159,7 @@ def test_whatever_an_event_says_its_line_says_too(event: Event):
         read = lines.event(written[:-1])
     except lines.Unreadable:  # a head that no bb could have written says nothing
         return
-    assert read == event.but(data={"_": SALT, **event.data})
+    assert read == event.replace(data={"_": SALT, **event.data})
     assert repr(read.data) == repr({"_": SALT, **event.data})
     assert read.envelope() == event.envelope()
     assert json.loads(written)["data"] == read.data
@@ -174,19 +174,19 @@ def test_different_salts_make_different_digests_of_the_same_payload():
 def test_half_a_surrogate_pair_is_no_text_to_record(field: str):
     half = {"title": "\ud83e"} if field == "data" else "\ud83e"
     with pytest.raises(BbError) as refusal:
-        lines.write(ADD.but(**{field: half}), lines.START, SALT)
+        lines.write(ADD.replace(**{field: half}), lines.START, SALT)
     assert refusal.value.code == "INVALID_TEXT"
 
 
 def test_a_line_of_one_mebibyte_is_the_longest():
-    empty = len(lines.write(ADD.but(data={"text": ""}), lines.START, SALT)[0])
-    longest = ADD.but(data={"text": "x" * ((1 << 20) - empty)})
+    empty = len(lines.write(ADD.replace(data={"text": ""}), lines.START, SALT)[0])
+    longest = ADD.replace(data={"text": "x" * ((1 << 20) - empty)})
     written, link = lines.write(longest, lines.START, SALT)
     assert len(written) == 1 << 20
     assert lines.check(written[:-1], WRITER, lines.START) == link
 
     with pytest.raises(LineTooLong) as refusal:
-        lines.write(longest.but(data={"text": longest.data["text"] + "x"}), lines.START, SALT)
+        lines.write(longest.replace(data={"text": longest.data["text"] + "x"}), lines.START, SALT)
     assert (refusal.value.code, refusal.value.exit_status) == ("EVENT_TOO_LARGE", 4)
     assert refusal.value.details == {"bytes": (1 << 20) + 1}
 
@@ -332,16 +332,16 @@ def test_the_clock_and_the_kind_are_found_without_reading_all_of_a_line():
 def test_a_line_found_without_its_predecessor_makes_the_same_link(event: Event):
     previous = Link(7, 7, "f" * 32)
     written, link = lines.write(event, previous, SALT)
-    assert lines.link_alone(written[:-1], WRITER) == link
+    assert lines.link_without_previous(written[:-1], WRITER) == link
 
 
 def test_a_line_found_without_its_predecessor_must_be_sound_in_itself():
     numbers = [forged(n=n) for n in (b"x", b"01", b"", b"9" * 5_000)]
     for bad in (b"", b"{}", GOLDEN_ADD[:-1], GOLDEN_ADD.replace(b"builder", b"builded"), *numbers):
         with pytest.raises(BadLine):
-            lines.link_alone(bad, WRITER)
+            lines.link_without_previous(bad, WRITER)
     with pytest.raises(BadLine):
-        lines.link_alone(GOLDEN_ADD, OTHER)
+        lines.link_without_previous(GOLDEN_ADD, OTHER)
 
 
 # -- blanking
@@ -352,9 +352,9 @@ def test_a_blanked_payload_keeps_its_line_in_the_chain_and_reads_as_an_empty_one
 
     assert len(line) == len(GOLDEN_ADD)
     assert lines.check(line, WRITER, lines.START) == AFTER_ADD
-    assert lines.link_alone(line, WRITER) == AFTER_ADD
+    assert lines.link_without_previous(line, WRITER) == AFTER_ADD
     assert not is_refused(GOLDEN_REMOVE, lines.check(line, WRITER, lines.START))
-    assert lines.event(line) == ADD.but(data={})
+    assert lines.event(line) == ADD.replace(data={})
 
 
 @pytest.mark.parametrize(
@@ -465,6 +465,6 @@ def test_a_line_that_says_a_member_twice_cannot_pass_for_another_line(line: byte
 
 
 def test_a_payload_may_have_members_called_like_those_of_its_line():
-    event = ADD.but(data={"id": "another", "l": 99, "by": [{"id": 1, "l": 2}], "data": None})
+    event = ADD.replace(data={"id": "another", "l": 99, "by": [{"id": 1, "l": 2}], "data": None})
     written, _ = lines.write(event, lines.START, SALT)
-    assert lines.event(written[:-1]) == event.but(data={"_": SALT, **event.data})
+    assert lines.event(written[:-1]) == event.replace(data={"_": SALT, **event.data})

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.mcp.fitting import MOST, AnswerTooLarge, as_text, fitted, without_halves
+from bb.mcp.fitting import MOST, AnswerTooLarge, as_text, shortened, without_lone_surrogates
 from tests.mcp.mcp_support import AMBER, COBALT, Here, got
 
 
 def test_what_fits_is_left_alone():
     answer = {"items": [{"body": "x" * 3_000}] * 5}
 
-    assert fitted(answer) is answer
+    assert shortened(answer) is answer
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_what_fits_is_left_alone():
     ids=["many", "long", "deep", "wide", "text"],
 )
 def test_what_is_too_much_is_cut_and_counted(answer: dict[str, Any]):
-    cut = fitted(answer)
+    cut = shortened(answer)
 
     assert len(json.dumps(cut, ensure_ascii=False, separators=(",", ":"))) <= MOST
     assert sum(cut["left_out"].values()) > 0
@@ -44,7 +44,7 @@ def test_what_cannot_be_cut_is_refused():
         answer = {"a name of which nothing can be left out " * 8: answer}
 
     with pytest.raises(AnswerTooLarge):
-        fitted({"answer": answer})
+        shortened({"answer": answer})
 
 
 def test_a_cut_inbox_says_so_and_can_be_asked_for_less(both: Here):
@@ -76,5 +76,5 @@ def test_the_text_of_an_answer_is_its_json_and_a_terminal_only_shows_it(value: A
 def test_halves_of_surrogate_pairs_are_no_text():
     whole = {"a": "é👀"}
 
-    assert without_halves(whole) is whole
-    assert without_halves({"a": "x\ud800y", "\udfff": 1}) == {"a": "x?y", "?": 1}
+    assert without_lone_surrogates(whole) is whole
+    assert without_lone_surrogates({"a": "x\ud800y", "\udfff": 1}) == {"a": "x?y", "?": 1}

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from bb.attention.acts import tools
 from bb.mcp import menu, schema
-from bb.mcp.menu import ANY, MENU
+from bb.mcp.menu import MENU, ONLY_OP
 from bb.ops import catalogue
 from bb.ops.params import Flag, Number, Text
 from tests.mcp.mcp_support import AMBER, ERAS, Here, over_mcp
@@ -22,7 +22,7 @@ OPS = [(shown, catalogue.find(name)) for shown in MENU for name in shown.ops.val
 
 
 def listed(*, names_caller: bool = True) -> dict[str, dict[str, Any]]:
-    return {shown.name: schema.listed(shown, names_caller=names_caller) for shown in MENU}
+    return {shown.name: schema.tool_listing(shown, names_caller=names_caller) for shown in MENU}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -49,18 +49,18 @@ def test_names_are_such_as_every_model_takes():
 
 
 @pytest.mark.parametrize(("shown", "op"), OPS, ids=lambda each: each.name)
-def test_what_an_op_takes_is_listed_unless_the_table_hides_it(shown: menu.Shown, op: catalogue.Op):
+def test_what_an_op_takes_is_listed_unless_the_table_hides_it(shown: menu.MenuTool, op: catalogue.Op):
     properties = listed()[shown.name]["inputSchema"]["properties"]
 
     assert {each.name for each in op.parameters} - shown.hidden <= set(properties)
 
 
 @pytest.mark.parametrize(("shown", "op"), OPS, ids=lambda each: each.name)
-def test_what_the_table_says_of_an_op_is_true(shown: menu.Shown, op: catalogue.Op):
+def test_what_the_table_says_of_an_op_is_true(shown: menu.MenuTool, op: catalogue.Op):
     """A name that no op has any more would hide, or want, nothing."""
     takes = {name for each in shown.ops.values() for name in catalogue.find(each).by_name}
 
-    assert shown.hidden - menu.RARE <= takes
+    assert shown.hidden - menu.UNLISTED_ARGUMENTS <= takes
     assert set(shown.needs) <= takes
     assert shown.chooses not in op.by_name
 
@@ -76,7 +76,7 @@ def test_an_op_that_gains_a_parameter_shows_it_here(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(
         catalogue._declared,
         "agent.release",
-        op.but(parameters=(*op.parameters, more), by_name={**op.by_name, more.name: more}),
+        op.replace(parameters=(*op.parameters, more), by_name={**op.by_name, more.name: more}),
     )
 
     assert listed()["release"]["inputSchema"]["properties"]["colour"] == {
@@ -147,7 +147,7 @@ def test_hints_are_true():
 
 def test_every_op_behind_the_menu_is_one_that_answers_at_once_or_when_told_to_wait():
     for shown in MENU:
-        assert ANY in shown.ops or shown.chooses or shown is menu.CHAT
+        assert ONLY_OP in shown.ops or shown.chooses or shown is menu.CHAT
         for name in shown.ops.values():
             op = catalogue.find(name)
             assert not op.streams
@@ -157,7 +157,7 @@ def test_every_op_behind_the_menu_is_one_that_answers_at_once_or_when_told_to_wa
 def test_flags_are_no_text():
     assert all(
         tool["inputSchema"]["properties"][parameter.name]
-        == {"type": "boolean", "description": schema.said(parameter.about)}
+        == {"type": "boolean", "description": schema.without_options(parameter.about)}
         for name, tool in listed().items()
         for op_name in menu.BY_NAME[name].ops.values()
         for parameter in catalogue.find(op_name).parameters

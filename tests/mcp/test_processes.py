@@ -297,7 +297,7 @@ def test_it_becomes_a_program_of_its_own_that_is_told_what_was_typed(here: Here,
         told.append([face, *words])
         raise SystemExit(0)
 
-    monkeypatch.setattr(extras, "become", become)
+    monkeypatch.setattr(extras, "exec_face", become)
     here.repo.bb("mcp", "--agent", AMBER, "--directory", "-x y")
     here.repo.bb("mcp", "--http", "--port", "0", "--json")
 

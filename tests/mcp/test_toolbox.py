@@ -311,7 +311,7 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
     ],
 )
 def test_a_quoted_command_becomes_the_tool_that_stands_for_it_if_there_is_one(typed: str, told: str):
-    assert hints.told(typed) == told
+    assert hints.for_tools(typed) == told
 
 
 def test_every_op_that_a_tool_covers_is_one():

@@ -230,7 +230,7 @@ def test_an_inbox_is_seen_by_those_who_may_move_its_mark():
 
 
 def test_cccs_6_2_and_7_what_the_gestures_say():
-    assert acks.gesture("bo", "e1") == {"actor_id": "bo", "event_id": "e1"}
+    assert acks.ack_data("bo", "e1") == {"actor_id": "bo", "event_id": "e1"}
     assert acks.notice_gesture("bo", "e1") == {"notify_event_id": "e1", "actor_id": "bo"}
 
 

@@ -224,7 +224,7 @@ INCURRED = Incurred("ada", "bo1", EVENT, "partial", "src/a", "src", "stale", "bb
 
 @pytest.mark.parametrize("outcome", ["taken_over", "overlapping", "touched"])
 def test_a_holder_is_told_what_became_of_its_reservation_and_by_whom(outcome: str):
-    (sent,) = mail.about([INCURRED.but(outcome=outcome)])
+    (sent,) = mail.incursion_notifications([INCURRED.replace(outcome=outcome)])
     assert (sent.sender, sent.to, sent.category, sent.requires_ack) == ("ada", ("bo1",), "INFO", False)
     assert (sent.bead, sent.thread, sent.payload) == ("bb-1", "bead:bb-1", None)
     for word in ("ada", "src"):
@@ -234,7 +234,7 @@ def test_a_holder_is_told_what_became_of_its_reservation_and_by_whom(outcome: st
 
 
 def test_a_holder_whose_scope_was_only_asked_for_is_not_bothered():
-    assert mail.about([INCURRED.but(outcome="refused")]) == []
+    assert mail.incursion_notifications([INCURRED.replace(outcome="refused")]) == []
 
 
 def test_everybody_who_lost_something_is_told_once_and_nobody_else():
@@ -242,22 +242,22 @@ def test_everybody_who_lost_something_is_told_once_and_nobody_else():
         TakenOver("ada", EVENT, "bo1", "stale", "taken_over"),
         INCURRED,
         Reserved("ada", "src", "bb-1", 60),
-        INCURRED.but(owner="cyd"),
+        INCURRED.replace(owner="cyd"),
     ]
-    assert [sent.to for sent in mail.about(facts)] == [("bo1",), ("cyd",)]
+    assert [sent.to for sent in mail.incursion_notifications(facts)] == [("bo1",), ("cyd",)]
 
 
 def test_a_scope_of_any_length_fits_into_what_a_holder_is_told():
-    (sent,) = mail.about([INCURRED.but(held="s" * 4096)])
+    (sent,) = mail.incursion_notifications([INCURRED.replace(held="s" * 4096)])
     assert len(sent.subject) <= mail.SUBJECT_LENGTH
     assert "s" * 4096 in sent.body
 
 
-TOUCHED = INCURRED.but(outcome="touched", paths=("src/a", "src/b"), count=9, commit="c" * 40)
+TOUCHED = INCURRED.replace(outcome="touched", paths=("src/a", "src/b"), count=9, commit="c" * 40)
 
 
 def test_a_holder_is_told_which_paths_were_touched_and_in_which_commit():
-    (sent,) = mail.about([TOUCHED])
+    (sent,) = mail.incursion_notifications([TOUCHED])
     assert sent.subject == "ada changed src/a and 8 more; you hold src"
     assert sent.body.splitlines()[1:] == ["", "src/a", "src/b", "… and 7 more", f"Commit: {'c' * 40}"]
 
@@ -272,14 +272,19 @@ def test_a_holder_is_told_which_paths_were_touched_and_in_which_commit():
     ],
 )
 def test_the_others_are_told_what_became_of_it(who: str, state: str, to: tuple[str, ...], text: str):
-    (sent,) = mail.settled(TOUCHED, Resolved(who, EVENT, state, "so"))
+    (sent,) = mail.resolution_notifications(TOUCHED, Resolved(who, EVENT, state, "so"))
     assert (sent.sender, sent.to, sent.category, sent.body) == (who, to, "INFO", text)
     assert sent.subject == text.removesuffix(". so")
-    assert mail.settled(TOUCHED, Resolved(who, EVENT, state))[0].body == text.removesuffix(" so")
+    assert mail.resolution_notifications(TOUCHED, Resolved(who, EVENT, state))[0].body == text.removesuffix(" so")
 
 
 def test_nobody_tells_itself_what_became_of_it():
-    assert mail.settled(TOUCHED.but(incoming="user", owner="user"), Resolved("user", EVENT, "accepted")) == []
+    assert (
+        mail.resolution_notifications(
+            TOUCHED.replace(incoming="user", owner="user"), Resolved("user", EVENT, "accepted")
+        )
+        == []
+    )
 
 
 # -- the names of messages

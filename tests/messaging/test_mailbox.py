@@ -104,7 +104,7 @@ def test_everybody_it_goes_to_has_a_copy():
 @pytest.mark.parametrize("gesture", [READ, ACKED, AGREED])
 def test_a_gesture_is_about_the_copy_of_whoever_makes_it(gesture: Any):
     assert mailbox.keys(gesture, [9, B, 9]) == [NAME]
-    assert mailbox.keys(gesture.but(agent="cyd"), [9, B, 9]) == [f"{MESSAGE} cyd"]
+    assert mailbox.keys(gesture.replace(agent="cyd"), [9, B, 9]) == [f"{MESSAGE} cyd"]
 
 
 def test_every_fact_about_messages_is_folded():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bb.cbcl.facts import Heard, Installed
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Discharged, Effect, Expected, Greeted, Met, Obliged, Parted, Settled
-from bb.cbcl.speak.state import Answers, Standing
+from bb.cbcl.speak.state import AgentState, Answers
 from bb.ledger.care import audit
 from bb.ledger.index.index import Index
 from bb.ledger.journal import folds, kinds
@@ -54,7 +54,7 @@ def sent(text: str, to: str = BO, sender: str = ADA, happened: tuple[Effect, ...
 
 
 def heard(event: str = EVENT, by: str = BO, *happened: Effect, **about: Any) -> Heard:
-    return Heard(by, event, "ok", {"effects": effects.written(happened)} | about)
+    return Heard(by, event, "ok", {"effects": effects.to_line(happened)} | about)
 
 
 # -- what a message opens and closes
@@ -108,7 +108,7 @@ def test_whom_one_has_met_since_the_session_ended():
 
 
 def test_mail_that_is_not_in_cbcl_says_nothing_here():
-    assert list(conversation_state.keys(sent("(tell @cobalt-harbor)").but(cbcl=None), at(1))) == []
+    assert list(conversation_state.keys(sent("(tell @cobalt-harbor)").replace(cbcl=None), at(1))) == []
 
 
 # -- any order
@@ -126,11 +126,11 @@ HAPPENED = st.one_of(
     st.builds(effects.Believed, OTHERS, NAMES),
     st.builds(effects.Entered, NAMES, OTHERS, st.just("tell"), NAMES, NAMES),
 )
-WRITTEN = st.lists(HAPPENED, max_size=4).map(effects.written)
+WRITTEN = st.lists(HAPPENED, max_size=4).map(effects.to_line)
 ABOUT = st.fixed_dictionaries(
     {"id": NAMES, "performative": st.sampled_from(["tell", "ask"]), "effects": WRITTEN}, optional={"thread": NAMES}
 )
-SENT = st.builds(lambda who, to, about: sent("(tell @x)", to, who).but(cbcl=about), OTHERS, OTHERS, ABOUT)
+SENT = st.builds(lambda who, to, about: sent("(tell @x)", to, who).replace(cbcl=about), OTHERS, OTHERS, ABOUT)
 HEARD = st.builds(
     lambda by, event, happened: Heard(by, f"{WRITER}.{event}", "ok", {"effects": happened}),
     OTHERS,
@@ -168,7 +168,7 @@ MEETING = st.sampled_from([Met(BO), Greeted(BO), Parted(BO)])
 def test_the_ledger_says_where_an_agent_stands_as_its_own_life_does(happened: list[Effect]):
     """Lines that come one after the other, folded, come to what living through them comes to."""
     states = folded([(at(place), heard(f"{WRITER}.{place}", ADA, each)) for place, each in enumerate(happened, 1)])
-    standing = Standing(ADA).after(happened)
+    standing = AgentState(ADA).after(happened)
 
     for what, kind, answers in (
         ("expected", Expected, standing.expected),
@@ -198,7 +198,7 @@ def indexed(tmp_path: Path, *drafts: tuple[str, dict[str, Any]], by: str = ADA) 
 
 
 def line(fact: Any, **changes: Any) -> tuple[str, dict[str, Any]]:
-    kind, data = kinds.written(fact)
+    kind, data = kinds.kind_and_data(fact)
     return kind, data | changes
 
 
@@ -214,14 +214,16 @@ ABOUTS: list[Any] = [
 @pytest.mark.parametrize("about", ABOUTS, ids=range(len(ABOUTS)))
 def test_a_message_whose_cbcl_is_unsound_is_mail_and_no_more(tmp_path: Path, about: Any):
     index = indexed(tmp_path, line(GOOD, cbcl=about), line(GOOD))
-    assert [key for key, _ in index.found(conversation_state.NAME, f"unheard {BO}")] == [f"message {BO} {WRITER}.2"]
-    assert len(index.found("copy", f"to {BO}")) == 2
+    assert [key for key, _ in index.entries_by_term(conversation_state.NAME, f"unheard {BO}")] == [
+        f"message {BO} {WRITER}.2"
+    ]
+    assert len(index.entries_by_term("copy", f"to {BO}")) == 2
 
 
 @pytest.mark.parametrize("content_type", [None, "", "text/plain", 7, ["application/cbcl"]])
 def test_a_message_that_is_not_said_to_be_in_cbcl_is_mail_and_no_more(tmp_path: Path, content_type: Any):
     index = indexed(tmp_path, line(GOOD, content_type=content_type))
-    assert index.found(conversation_state.NAME, f"unheard {BO}") == []
+    assert index.entries_by_term(conversation_state.NAME, f"unheard {BO}") == []
 
 
 HUGE = [["met", "x" * 1000]] * 500
@@ -240,12 +242,14 @@ def test_effects_that_are_none_are_skipped_and_kill_nothing(tmp_path: Path, writ
         ("x.bb.cbcl.heard", {"event_id": EVENT, "outcome": "ok", "about": {"effects": written_effects}}),
         line(GOOD),
     )
-    assert [key for key, _ in index.found(conversation_state.NAME, f"expected {ADA}") if key.endswith(f"{BO} q")]
-    assert [key for key, _ in index.found(conversation_state.NAME, f"unheard {BO}")] == [
+    assert [
+        key for key, _ in index.entries_by_term(conversation_state.NAME, f"expected {ADA}") if key.endswith(f"{BO} q")
+    ]
+    assert [key for key, _ in index.entries_by_term(conversation_state.NAME, f"unheard {BO}")] == [
         f"message {BO} {EVENT}",
         f"message {BO} {WRITER}.3",
     ]
-    assert cbcl.standing(index, ADA, BO).id == ADA
+    assert cbcl.conversation_state_of(index, ADA, BO).id == ADA
 
 
 @pytest.mark.parametrize(
@@ -258,14 +262,14 @@ def test_effects_that_are_none_are_skipped_and_kill_nothing(tmp_path: Path, writ
 )
 def test_a_hearing_that_is_none_is_skipped(tmp_path: Path, data: dict[str, Any]):
     index = indexed(tmp_path, line(GOOD), ("x.bb.cbcl.heard", data), by=BO)
-    assert index.found(conversation_state.NAME, f"unheard {BO}")
+    assert index.entries_by_term(conversation_state.NAME, f"unheard {BO}")
 
 
 @pytest.mark.parametrize("about", [{"code": 7}, {"effects": 7}, {"code": {"x": 1}}, {"id": None}, {"x": {}}])
 def test_a_hearing_that_says_odd_things_is_a_hearing(tmp_path: Path, about: dict[str, Any]):
     heard_line = ("x.bb.cbcl.heard", {"event_id": EVENT, "outcome": "ok", "about": about})
-    index = indexed(tmp_path, line(GOOD.but(to=(ADA,))), heard_line)
-    assert index.found(conversation_state.NAME, f"unheard {ADA}") == []
+    index = indexed(tmp_path, line(GOOD.replace(to=(ADA,))), heard_line)
+    assert index.entries_by_term(conversation_state.NAME, f"unheard {ADA}") == []
 
 
 # -- dialects of a hostile ledger
@@ -276,10 +280,10 @@ WORK = dialect("(extend note (what) (tell @bob what))", name="work")
 @pytest.mark.parametrize("changes", [{"action": "x"}, {"action": ["installed"]}, {"dialect": 7}, {"text": None}])
 def test_a_dialect_line_that_is_none_is_skipped(tmp_path: Path, changes: dict[str, Any]):
     fact = Installed(ADA, "work", WORK, "0f", "ada", "unsigned", "file")
-    index = indexed(tmp_path, line(fact, **changes), line(fact.but(hash="1e")))
+    index = indexed(tmp_path, line(fact, **changes), line(fact.replace(hash="1e")))
     assert index.state("cbcl.dialect", "work")["log"][0][3][3] == "1e"
 
 
 def test_everything_that_is_folded_here_has_a_fold_and_a_form():
     for fact in conversation_state.FACTS:
-        assert conversation_state in [fold for fold, _ in folds.of(fact)]
+        assert conversation_state in [fold for fold, _ in folds.folds_for(fact)]

@@ -267,20 +267,20 @@ def test_what_is_no_op_is_not_found(name: str):
 def test_a_group_lists_its_own_ops_and_all_groups_together_list_all():
     for group in catalogue.GROUPS:
         if group not in catalogue.FLAT:
-            assert {op.name.rpartition(".")[0].partition(".")[0] for op in catalogue.in_group(group)} == {group}
-    listed = [op.name for group in catalogue.GROUPS for op in catalogue.in_group(group)]
-    assert [op.name for op in catalogue.everything()] == listed
+            assert {op.name.rpartition(".")[0].partition(".")[0] for op in catalogue.ops_in_group(group)} == {group}
+    listed = [op.name for group in catalogue.GROUPS for op in catalogue.ops_in_group(group)]
+    assert [op.name for op in catalogue.all_ops()] == listed
     assert len(listed) == len(set(listed)) >= 10
 
 
 def test_the_ops_of_cccc_keep_their_flat_names_and_stand_in_groups_of_ours():
     for group in catalogue.FLAT:
-        flat = [op for op in catalogue.in_group(group) if op.is_flat]
+        flat = [op for op in catalogue.ops_in_group(group) if op.is_flat]
         assert flat
         assert not any("." in op.name for op in flat)
         shown = "call" if group in catalogue.HIDDEN else group
-        assert {op.words.partition(" ")[0] for op in catalogue.in_group(group)} == {shown}
-    assert not any(op.is_flat for op in catalogue.everything() if op.module not in FLAT_MODULES)
+        assert {op.words.partition(" ")[0] for op in catalogue.ops_in_group(group)} == {shown}
+    assert not any(op.is_flat for op in catalogue.all_ops() if op.module not in FLAT_MODULES)
 
 
 def test_an_op_of_cccc_is_found_by_its_flat_name():
@@ -327,7 +327,7 @@ for left in {leaves.split()}:
 
 # -- what every op owes its users
 
-EVERY_OP = pytest.mark.parametrize("op", catalogue.everything(), ids=lambda op: op.name)
+EVERY_OP = pytest.mark.parametrize("op", catalogue.all_ops(), ids=lambda op: op.name)
 
 
 @EVERY_OP
@@ -374,4 +374,6 @@ def test_every_op_has_examples_of_itself_that_use_options_it_has(op: Op):
 def test_every_default_is_one_that_the_kind_would_take(op: Op):
     for found in op.parameters:
         if found.default is not None and found.kind is not Flag:
-            assert bind(op.but(parameters=(found,)), {found.name: str(found.default)}) == {found.keyword: found.default}
+            assert bind(op.replace(parameters=(found,)), {found.name: str(found.default)}) == {
+                found.keyword: found.default
+            }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.ops.params import AgentId, DisplayName, Flag, Key, NewAgentId, Number, Reason, Role, Text
+from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Flag, Key, NewAgentId, Number, Role, Text
 
 
 class Colour(Text):
@@ -32,8 +32,16 @@ class Minutes(Number):
 
 
 READINGS = pytest.mark.parametrize("reading", ["from_text", "from_json"])
-TEXTS = [Text, Colour, AgentId, Role, DisplayName, Key, Reason]
-GOOD = {Text: "any", Colour: "red", AgentId: "ada-l", Role: "builder", DisplayName: "Ada", Key: "once", Reason: "why"}
+TEXTS = [Text, Colour, AgentId, Role, DisplayName, Key, AllowSecretReason]
+GOOD = {
+    Text: "any",
+    Colour: "red",
+    AgentId: "ada-l",
+    Role: "builder",
+    DisplayName: "Ada",
+    Key: "once",
+    AllowSecretReason: "why",
+}
 
 
 def read(kind: Any, reading: str, value: object) -> Any:
@@ -84,7 +92,7 @@ def test_characters_next_to_the_surrogates_are_text(reading: str):
 
 
 @READINGS
-@pytest.mark.parametrize(("kind", "longest"), [(Text, 10_000), (Short, 10), (Key, 128), (Reason, 500)])
+@pytest.mark.parametrize(("kind", "longest"), [(Text, 10_000), (Short, 10), (Key, 128), (AllowSecretReason, 500)])
 def test_the_longest_text_is_taken_and_one_character_more_refused(kind: Any, longest: int, reading: str):
     assert read(kind, reading, "é" * longest) == "é" * longest
     refusal = refusal_of(kind, reading, "é" * (longest + 1))
@@ -199,8 +207,8 @@ def test_a_flag_on_a_command_line_is_there_or_not():
         (Key, " ", "INVALID_VALUE"),
         (Key, "a\nb", "INVALID_VALUE"),
         (Key, "a\x00", "INVALID_VALUE"),
-        (Reason, "", "INVALID_VALUE"),
-        (Reason, " \n", "INVALID_VALUE"),
+        (AllowSecretReason, "", "INVALID_VALUE"),
+        (AllowSecretReason, " \n", "INVALID_VALUE"),
     ],
 )
 def test_a_value_that_a_rule_refuses_is_refused_by_its_kind(kind: Any, text: str, code: str, reading: str):
@@ -215,7 +223,7 @@ def test_who_is_here_already_may_be_an_actor_with_a_name_that_nobody_registers_u
 
 @READINGS
 def test_roles_names_and_reasons_are_trimmed_and_keys_are_not(reading: str):
-    for kind in (Role, DisplayName, Reason):
+    for kind in (Role, DisplayName, AllowSecretReason):
         assert read(kind, reading, "  so it is ") == "so it is"
     assert read(Key, reading, " a key ") == " a key "
 

@@ -11,7 +11,7 @@ import pytest
 
 from bb.kernel.errors import BbError
 from bb.ledger.local import machine_registry as knowns
-from bb.ledger.local.machine_registry import Known
+from bb.ledger.local.machine_registry import RegisteredGroup
 from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
 from bb.ops.chat import chat, reactions, reading
@@ -67,7 +67,7 @@ def test_ipc_8_3_a_repository_that_is_attached_is_its_own_group(desk: Desk, repo
     found, key = directories.attach(desk, str(repo.path), None, None)
 
     assert repo.json("ledger", "status").data["group_id"] == found.id
-    assert found.known == Known(found.id, str(repo.path / ".git"), {key: str(repo.path)})
+    assert found.known == RegisteredGroup(found.id, str(repo.path / ".git"), {key: str(repo.path)})
     assert knowns.read(home, found.id) == found.known
     assert (
         events(found, "group.attach") == [{"scope_key": key, "title": "site"}]
@@ -225,7 +225,7 @@ def test_what_is_no_directory_is_refused_and_makes_no_group(
 
     assert found == code
     assert details in ({}, {"path": "$.path"})
-    assert knowns.everything(home) == []
+    assert knowns.all_groups(home) == []
 
 
 def test_who_may_not_attach_leaves_everything_as_it_is(desk: Desk, tmp_path: Path, home: str):
@@ -265,7 +265,7 @@ def inbox(desk: Desk, group_id: str, who: str) -> list[str]:
 
 
 def is_as_told(desk: Desk, group_id: str, names: dict[str, str]) -> None:
-    found = group_desk.of(desk, group_id)
+    found = group_desk.open_group(desk, group_id)
     assert {text: event.id for text, name in names.items() if (event := found.event(name))} == names
     assert [each["id"] for each in actors.list_actors(desk, group_id=group_id)["actors"]] == ["lead", "Peer_1"]
     assert (found.group().title, found.group().topic) == ("Release", "what is left")
@@ -326,7 +326,7 @@ def test_a_repository_in_which_others_have_worked_keeps_what_they_said(
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     attach(desk, repo.path, before.id)
 
-    found = group_desk.of(desk, before.id)
+    found = group_desk.open_group(desk, before.id)
     assert {each.id for each in found.actors()} == {"lead", "Peer_1", "amber-otter"}
     assert found.group().title == "Release"
     assert all(found.event(name) for name in names.values())
@@ -349,16 +349,16 @@ def test_a_move_that_was_broken_off_is_finished_by_attaching_again(
     broken: str,
 ):
     before, names = told
-    plain = joining.into
+    plain = joining.merge_into
 
     def into(source: Any, target: Any) -> int:
         count = plain(source, target)
         monkeypatch.setattr(
-            *{"into": (joining, "into"), "write": (knowns, "write"), "record": (Store, "record")}[broken], gone
+            *{"into": (joining, "merge_into"), "write": (knowns, "write"), "record": (Store, "record")}[broken], gone
         )
         return count if broken != "into" else gone()
 
-    monkeypatch.setattr(joining, "into", into)
+    monkeypatch.setattr(joining, "merge_into", into)
     with pytest.raises(Gone):
         directories.attach(desk, str(repo.path), before.id, None)
     monkeypatch.undo()
@@ -376,23 +376,23 @@ def test_a_move_that_was_broken_off_is_finished_by_attaching_again(
 def test_a_directory_gets_a_group_of_its_own_unless_it_belongs_to_one(desk: Desk, repo: Scratch, tmp_path: Path):
     (tmp_path / "notes").mkdir()
     for path in (repo.path, tmp_path / "notes"):
-        found, facts = directories.begin(desk, str(path), "user")
+        found, facts = directories.new_group_for(desk, str(path), "user")
         assert list(found.known.scopes.values()) == [str(path)]
         assert [fact.title for fact in facts] == [path.name]
         with pytest.raises(directories.ScopeAlreadyAttached) as refused:
-            directories.begin(desk, str(path), "user")
+            directories.new_group_for(desk, str(path), "user")
         assert refused.value.details == {"group_id": found.id}
 
 
 def test_a_repository_in_which_somebody_works_is_nobody_elses_to_begin_with(desk: Desk, repo: Scratch):
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     with pytest.raises(directories.ScopeAlreadyAttached):
-        directories.begin(desk, str(repo.path), "user")
+        directories.new_group_for(desk, str(repo.path), "user")
 
 
 def test_a_group_that_is_forgotten_leaves_its_repository(desk: Desk, repo: Scratch, home: str):
     found = attach(desk, repo.path)
     directories.forget(desk, found)
 
-    assert knowns.everything(home) == []
+    assert knowns.all_groups(home) == []
     assert attach(desk, repo.path).id == found.id

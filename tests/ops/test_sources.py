@@ -33,7 +33,7 @@ def desk(cwd: Path, stdin: Any = None) -> Desk:
 @pytest.mark.parametrize("octets", [b"", b"a\r\nb\x00\xff", b"x" * 10])
 def test_octets_come_unchanged(tmp_path: Path, octets: bytes):
     (tmp_path / "text").write_bytes(octets)
-    found = sources.given(desk(tmp_path), "text", None, 10, refused)
+    found = sources.file_or_text(desk(tmp_path), "text", None, 10, refused)
     assert found == sources.Source("text", octets)
 
 
@@ -62,7 +62,7 @@ def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Pa
 @pytest.mark.parametrize(("file", "text"), [(None, None), ("a", "b"), ("-", "")])
 def test_a_text_comes_from_one_place(tmp_path: Path, file: str | None, text: str | None):
     with pytest.raises(FileOrText):
-        sources.given(desk(tmp_path), file, text, 10, refused)
+        sources.file_or_text(desk(tmp_path), file, text, 10, refused)
 
 
 @pytest.mark.parametrize("name", ["nowhere", ".", "text/below", "a\0b", "x" * 5000])
@@ -87,15 +87,15 @@ def test_a_daemon_waits_at_no_pipe(tmp_path: Path):
 
 
 def test_the_text_itself_is_measured_in_octets(tmp_path: Path):
-    assert sources.given(desk(tmp_path), None, "éé", 4, refused).octets == "éé".encode()
+    assert sources.file_or_text(desk(tmp_path), None, "éé", 4, refused).octets == "éé".encode()
     with pytest.raises(TooLarge):
-        sources.given(desk(tmp_path), None, "éé", 3, refused)
+        sources.file_or_text(desk(tmp_path), None, "éé", 3, refused)
 
 
 @pytest.mark.parametrize(("name", "is_there"), [("text", True), ("nowhere", False), (".", False), ("a\0b", False)])
 def test_whether_a_file_lies_beside_is_only_asked(tmp_path: Path, name: str, is_there: bool):
     (tmp_path / "text").write_text("x")
-    assert sources.beside(desk(tmp_path), name) is is_there
+    assert sources.file_exists(desk(tmp_path), name) is is_there
 
 
 PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")

@@ -24,7 +24,7 @@ from bb.ledger.records.walk import Filter
 from bb.ops.overview import sentences
 from tests.ledger.ledger_support import NOW, make, opened, repository
 
-CONTEXT = context.read({"ops": [{"op": "vision.update", "set": {"text": "All."}}]}, "user")
+CONTEXT = context.fact_of({"ops": [{"op": "vision.update", "set": {"text": "All."}}]}, "user")
 
 
 @pytest.mark.parametrize(

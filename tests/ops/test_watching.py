@@ -12,8 +12,8 @@ from bb.ledger.local import last_sync
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.alarms import Alarms
 from bb.ops.overview.changes import Watched
-from bb.ops.overview.happening import Happenings
-from bb.ops.overview.screen_view import Viewing
+from bb.ops.overview.happening import News
+from bb.ops.overview.screen_view import ScreenData
 from tests.near import Near, near
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -85,7 +85,7 @@ def test_time_alone_is_a_change_once_somebody_has_been_silent_for_long(here: Nea
 
 
 def test_what_happens_is_told_once_and_in_order(here: Near, looking: Looking):
-    happenings = Happenings(looking.desk)
+    happenings = News(looking.desk)
     assert happenings.new() == []
 
     reserve(here, AMBER, "src")
@@ -100,7 +100,7 @@ def test_what_happens_is_told_once_and_in_order(here: Near, looking: Looking):
 
 
 def test_what_was_asked_for_as_having_happened_before_is_not_told_again(here: Near, looking: Looking):
-    happenings = Happenings(looking.desk)
+    happenings = News(looking.desk)
     reserve(here, AMBER, "src")
 
     before = happenings.before(NOON - clock.HOUR)
@@ -112,7 +112,7 @@ def test_what_was_asked_for_as_having_happened_before_is_not_told_again(here: Ne
 
 def test_what_time_does_is_told_when_it_does_it(here: Near, looking: Looking):
     reserve(here, AMBER, "src", "--ttl", "20")
-    happenings = Happenings(looking.desk)
+    happenings = News(looking.desk)
     told: list[tuple[int, str, str, str]] = []
     for minutes in (1, 15, 20, 21, 30, 31):
         looking.later(minutes)
@@ -129,7 +129,7 @@ def test_what_time_does_is_told_when_it_does_it(here: Near, looking: Looking):
 
 def test_who_is_back_is_told_once(here: Near, looking: Looking):
     """A heartbeat after a long silence is recorded; after a short one, only its file tells of it."""
-    happenings = Happenings(looking.desk)
+    happenings = News(looking.desk)
     looking.later(16)
     happenings.new()
 
@@ -146,7 +146,7 @@ def test_who_is_back_is_told_once(here: Near, looking: Looking):
 def test_a_picture_is_what_the_commands_answer(here: Near, looking: Looking):
     reserve(here, AMBER, "src")
     hand_over(here)
-    viewing = Viewing(looking.desk)
+    viewing = ScreenData(looking.desk)
     looking.later(40)
     at = clock.text(NOON + 40 * clock.MINUTE)
 
@@ -154,34 +154,34 @@ def test_a_picture_is_what_the_commands_answer(here: Near, looking: Looking):
 
     assert picture.status == here.json("status", BB_NOW=at).data
     assert picture.problems == here.json("problems", BB_NOW=at).envelope["error"]["details"]["problems"]
-    assert picture.told[::-1] == here.json("timeline", BB_NOW=at).data
+    assert picture.recent[::-1] == here.json("timeline", BB_NOW=at).data
     assert len(picture.problems) == 2
 
 
 def test_pictures_grow_with_what_happens_and_are_the_same_as_one_taken_afresh(here: Near, looking: Looking):
-    viewing = Viewing(looking.desk)
-    ours, of_amber = Viewing(looking.desk, bead="bb-1"), Viewing(looking.desk, agent=AMBER, since=NOON + 1)
+    viewing = ScreenData(looking.desk)
+    ours, of_amber = ScreenData(looking.desk, bead="bb-1"), ScreenData(looking.desk, agent=AMBER, since=NOON + 1)
     for number in range(4):
         at = clock.text(NOON + number)
         reserve(here, (AMBER, COBALT)[number % 2], f"src/{number}")
         here.bb("agent", "reserve", "--agent", AMBER, "--scope", f"docs/{number}", "--bead", "bb-2", BB_NOW=at)
         for each, afresh in (
-            (viewing, Viewing(looking.desk)),
-            (ours, Viewing(looking.desk, bead="bb-1")),
-            (of_amber, Viewing(looking.desk, agent=AMBER, since=NOON + 1)),
+            (viewing, ScreenData(looking.desk)),
+            (ours, ScreenData(looking.desk, bead="bb-1")),
+            (of_amber, ScreenData(looking.desk, agent=AMBER, since=NOON + 1)),
         ):
             assert each.picture() == afresh.picture()
 
-    assert len(viewing.picture().told) == 10
-    assert len(ours.picture().told) == 4
-    assert len(of_amber.picture().told) == 3
+    assert len(viewing.picture().recent) == 10
+    assert len(ours.picture().recent) == 4
+    assert len(of_amber.picture().recent) == 3
 
 
 def test_a_picture_forgets_what_was_redacted(here: Near, looking: Looking):
-    viewing = Viewing(looking.desk)
+    viewing = ScreenData(looking.desk)
     words = ["--bead", "bb-1", "--category", "INFO", "--subject", "our-secret-plan", "--body", "Soon."]
     sent = here.json("agent", "send", "--from", AMBER, "--to", COBALT, *words).data
-    assert "our-secret-plan" in str(viewing.picture().told)
+    assert "our-secret-plan" in str(viewing.picture().recent)
 
     here.json("ledger", "redact", sent["message_id"].partition("_")[0], "--reason", "secret").data  # noqa: B018
 

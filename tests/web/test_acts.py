@@ -20,7 +20,7 @@ from tests.web.conftest import desk_at
 
 
 def mine(desk: Desk) -> list[dict[str, Any]]:
-    return catalogue.find("agent.inbox").answer(desk, {"agent": "user"})
+    return catalogue.find("agent.inbox").run(desk, {"agent": "user"})
 
 
 def last_lines(day: Near, count: int = 1) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def test_the_ledger_has_every_kind_of_fact_there_is(whole: Near):
     events = whole.json("ledger", "log", "--limit", "1000").data
     found = {type(kinds.fact_of(each["kind"], each["data"], each["by"])).__name__ for each in events}
 
-    assert {*kinds.BY_FACT, *kinds.FORMED} - found == set(), "add one of these to tests/everything.py"
+    assert {*kinds.BY_FACT, *kinds.WITH_OWN_FORMAT} - found == set(), "add one of these to tests/everything.py"
     assert {each["kind"] for each in events} >= kinds.KINDS
 
 
@@ -81,7 +81,7 @@ def test_every_page_is_served_whatever_is_in_the_ledger(whole: Near):
 
 
 def test_the_report_is_written_whatever_is_in_the_ledger(whole: Near, at_it: Desk, tmp_path: Path):
-    text = report.made(at_it)
+    text = report.render_report(at_it)
     assert all(name in text for name in ("planning", "shipping", "conversation"))
 
     ran = Scratch(whole.path, whole.settings).bb("report", "--output", str(tmp_path / "report.html"))

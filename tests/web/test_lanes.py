@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from bb.kernel import clock
 from bb.web import lanes
-from bb.web.lanes import Held, Mark
+from bb.web.lanes import Bar, Mark
 
 NOW = clock.parse("2026-01-05T12:00:00Z")
 SINCE = NOW - 8 * clock.HOUR
 
 
-def held(agent: str, start: float, end: float, scope: str = "src") -> Held:
+def held(agent: str, start: float, end: float, scope: str = "src") -> Bar:
     """Something held from so many hours ago until so many hours ago."""
-    return Held(agent, scope, "bb-1", NOW - int(start * clock.HOUR), NOW - int(end * clock.HOUR), "released")
+    return Bar(agent, scope, "bb-1", NOW - int(start * clock.HOUR), NOW - int(end * clock.HOUR), "released")
 
 
 def mark(source: str, target: str | None, hours: float, kind: str = "HANDOFF") -> Mark:

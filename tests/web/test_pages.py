@@ -251,13 +251,13 @@ def test_what_a_page_shows_of_hostile_text_is_what_was_said(haunted_desk: Desk):
 
 
 def test_a_report_of_a_hostile_ledger_is_harmless_too(haunted_desk: Desk):
-    text = report.made(haunted_desk)
+    text = report.render_report(haunted_desk)
 
     must_be_harmless(text, is_report=True)
 
 
 def test_a_report_is_one_file_that_loads_nothing(desk: Desk):
-    page = Read(report.made(desk))
+    page = Read(report.render_report(desk))
 
     assert page.every("script") == page.every("link") == page.every("img") == page.every("form") == []
     assert all(str(link["href"]).startswith("#") for link in page.every("a"))

@@ -23,7 +23,7 @@ def hold(text: str, agent: str = "amber-otter", *, is_live: bool = True) -> Hold
 
 
 def drawn(*holds: Hold, files: list[str] = FILES, under: str = "") -> dict[str, Any]:
-    return tree.drawn(files, holds, under, ignore_case=False)
+    return tree.layout(files, holds, under, ignore_case=False)
 
 
 def at(shown: dict[str, Any], path: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_what_is_counted_is_what_the_scopes_cover(made: set[str], held: list[str
     wanted = [found for text in held if (found := scopes.stored(text))]
     holds = [Hold(each, "amber-otter", True, {"reservation_id": each.text}) for each in wanted]
 
-    shown = tree.drawn(files, holds, ignore_case=ignore_case)
+    shown = tree.layout(files, holds, ignore_case=ignore_case)
 
     covered = {
         path for path in files for each in wanted if scopes.covers(each, scopes.existing(path), ignore_case=ignore_case)

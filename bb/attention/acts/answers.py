@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from bb.attention.acts.escalation import escalate
-from bb.attention.acts.sending import settled
+from bb.attention.acts.sending import settle_escalations
 from bb.attention.facts import Claiming, Deleted, Moved, Posting
 from bb.attention.incoming import reactions
-from bb.attention.incoming.receiving import reacted, withdrawn
+from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
-from bb.attention.judging.cases import case, may_see, must_be_here
+from bb.attention.judging.cases import case_for_agent, may_see, require_registered
 from bb.attention.judging.standing import due_at
 from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
 from bb.attention.messages.outbox_states import PENDING
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.redaction import redact
 from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
 from bb.attention.state import claims, deliveries, tuning
-from bb.attention.state.deliveries import delivery
+from bb.attention.state.deliveries import delivery_of_state
 from bb.attention.words import (
     ACKNOWLEDGED,
     AGENT,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.cases import Case
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.tuning import Tuning
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
@@ -49,7 +49,7 @@ OUTCOMES = tuple(deliveries.OUTCOMES)
 
 
 def react(
-    book: Book,
+    book: AttentionState,
     agent: str,
     event: str,
     signal: str,
@@ -61,15 +61,20 @@ def react(
     remove: bool = False,
 ) -> Answer:
     """Let AGENT react to an event with a signal. The event gets the disposition of that signal."""
-    counts_as = counted(signal, book.tuning)
-    current = case(book, event, agent, now)
+    counts_as = standard_signal(signal, book.tuning)
+    current = case_for_agent(book, event, agent, now)
     if current.message.author == agent or current.known.agent == agent:
         raise PermissionDenied("you cannot react to your own message", hint="send a message about what has changed")
     standing = current.standing
     if current.known.is_deleted:
         raise Superseded(event_id=current.event)
     before = standing.delivery
-    about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": remark(eta), "note": remark(note)}
+    about: dict[str, Any] = {
+        "signal": signal,
+        "counts_as": counts_as,
+        "eta": clean_remark(eta),
+        "note": clean_remark(note),
+    }
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
         about["until"] = _checked_until(until, now) if until is not None else _default_until(book, current, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
@@ -88,7 +93,7 @@ def react(
         book, current, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED
     )
     if after.disposition in FINAL and before.disposition not in FINAL:
-        facts += settled(book, current.known, agent, current.event)
+        facts += settle_escalations(book, current.known, agent, current.event)
     if after.deviates and not before.deviates:
         facts += escalate(book, after, current.message, now, "declined")
     if after.disposition == DEFERRED != before.disposition and before.deferrals:
@@ -105,20 +110,20 @@ def _changes_nothing(before: deliveries.Delivery, after: deliveries.Delivery, un
     return is_there and until in (None, before.until)
 
 
-def _has_reacted(book: Book, current: Case, about: dict[str, Any]) -> bool:
+def _has_reacted(book: AttentionState, current: Case, about: dict[str, Any]) -> bool:
     """Whether the last reaction of a bystander to the event was the same."""
     last = _last_reaction(book, current)
     return not last.get("remove") and all(last.get(name) == about.get(name) for name in ("signal", "eta"))
 
 
-def _last_reaction(book: Book, current: Case) -> dict[str, Any]:
+def _last_reaction(book: AttentionState, current: Case) -> dict[str, Any]:
     """The details of the agent's last reaction to the event; empty if there is none."""
-    state = book.states.state(deliveries.NAME, deliveries.name(current.event, current.agent)) or {"log": []}
+    state = book.states.state(deliveries.NAME, deliveries.delivery_key(current.event, current.agent)) or {"log": []}
     said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
     return said[-1] if said else {}
 
 
-def counted(signal: str, tuned: Tuning) -> str:
+def standard_signal(signal: str, tuned: Tuning) -> str:
     """Which of the nine standard signals SIGNAL counts as."""
     standard = signal if signal in SIGNALS else tuned.signals.get(signal)
     if standard is None:
@@ -128,18 +133,18 @@ def counted(signal: str, tuned: Tuning) -> str:
     return standard
 
 
-def _after(book: Book, current: Case, step: Moved, now: int) -> deliveries.Delivery:
+def _after(book: AttentionState, current: Case, step: Moved, now: int) -> deliveries.Delivery:
     """The delivery as it will be once STEP is recorded."""
-    key = deliveries.name(current.event, current.agent)
+    key = deliveries.delivery_key(current.event, current.agent)
     state = book.states.state(deliveries.NAME, key)
     if not state:
         return current.standing.delivery
     part = (step.to, step.about or {}, None)
-    return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
+    return delivery_of_state(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
 
 
 def _end_claim(
-    book: Book, current: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
+    book: AttentionState, current: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
 ) -> list[AttentionFact]:
     """The facts that end the agent's claim on an event that is settled or given back."""
     claim = current.standing.claim
@@ -148,11 +153,13 @@ def _end_claim(
         return []
     if disposition in (RESPONDED, ACKNOWLEDGED):
         return [Claiming(agent, claim.subject, claims.DONE)]
-    again = claiming.asked_again(book, current.known, agent, "given back")
+    again = claiming.remind_another(book, current.known, agent, "given back")
     return [Claiming(agent, claim.subject, claims.RELEASE), *again]
 
 
-def _bridge_reaction(book: Book, current: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
+def _bridge_reaction(
+    book: AttentionState, current: Case, agent: str, signal: str, *, remove: bool
+) -> list[AttentionFact]:
     """For a conversation on an external platform: the order to a bridge to show the reaction there."""
     if not book.conversation(current.known.conversation).is_external:
         return []
@@ -162,19 +169,19 @@ def _bridge_reaction(book: Book, current: Case, agent: str, signal: str, *, remo
 
 
 def _notice_to_author(
-    book: Book, current: Case, agent: str, signal: str, now: int, *, remove: bool
+    book: AttentionState, current: Case, agent: str, signal: str, now: int, *, remove: bool
 ) -> list[AttentionFact]:
     """The notice to the agent that wrote the message. On an external platform, the platform itself reports it."""
     if not (current.known.agent and current.known.key) or book.conversation(current.known.conversation).is_external:
         return []
-    name, before, following = reactions.latest(book, current.event, agent, signal)
+    name, before, following = reactions.latest_reaction(book, current.event, agent, signal)
     is_there = before is not None and not before.is_deleted
     if remove:
-        return [Deleted(agent, name), *withdrawn(book, before)] if before and is_there else []
+        return [Deleted(agent, name), *deletion_facts(book, before)] if before and is_there else []
     if is_there or not following or signal not in reactions.TELLING:
         return []
     said = Message(following, current.known.platform, current.known.conversation, agent, "", now, author_kind=AGENT)
-    return [reacted(book, current.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
+    return [reaction_event(book, current.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
 
 
 def _reaction_answer(current: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
@@ -189,10 +196,10 @@ def _reaction_answer(current: Case, signal: str, disposition: str | None, tuned:
 
 
 def defer(
-    book: Book, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
+    book: AttentionState, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
 ) -> Answer:
     """Defer an answer that is owed. The event comes back by itself. A second deferral escalates it."""
-    current = case(book, event, agent, now)
+    current = case_for_agent(book, event, agent, now)
     standing, before = current.standing, current.standing.delivery
     if before.disposition == SUPERSEDED or current.known.is_deleted:
         raise Superseded(event_id=current.event, superseded_by=before.superseded_by)
@@ -201,7 +208,7 @@ def defer(
         state = f"{current.event} is {standing.decision.policy} for you, and {before.disposition or 'open'}"
         hint = "you can defer only an open event that you owe an answer or have claimed"
         raise NotDeferrable(state, hint=hint, event_id=event)
-    reason = remark(reason)
+    reason = clean_remark(reason)
     if not reason:
         raise MissingMember("reason is missing: state why the answer has to wait", pointer="/reason", member="reason")
     is_same = before.disposition == DEFERRED and before.reason == reason
@@ -210,10 +217,10 @@ def defer(
         if until is not None
         else (is_same and before.until) or _default_until(book, current, now)
     )
-    if is_same and at == before.until and (not eta or remark(eta) == before.eta):
+    if is_same and at == before.until and (not eta or clean_remark(eta) == before.eta):
         return [], _deferral_answer(current, at)
     is_again = _is_put_off_again(before, reason, at)
-    about = {"reason": reason, "until": at, **({"eta": remark(eta)} if eta else {})}
+    about = {"reason": reason, "until": at, **({"eta": clean_remark(eta)} if eta else {})}
     facts: list[AttentionFact] = [Moved(agent, current.event, agent, deliveries.PUT_OFF, about)]
     if is_again:
         facts += escalate(book, before, current.message, now, "put off again")
@@ -241,44 +248,51 @@ def _deferral_answer(current: Case, until: int) -> dict[str, Any]:
     return {"eventId": current.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
 
 
-def _default_until(book: Book, current: Case, now: int) -> int:
+def _default_until(book: AttentionState, current: Case, now: int) -> int:
     """When a deferred event comes back by default."""
     return max(due_at(current.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
 
 
 def resolve(
-    book: Book, agent: str, now: int, *, event: str = "", thread: str = "", outcome: str = "done", note: str = ""
+    book: AttentionState,
+    agent: str,
+    now: int,
+    *,
+    event: str = "",
+    thread: str = "",
+    outcome: str = "done",
+    note: str = "",
 ) -> Answer:
     """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     if thread:
         there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
         meant = [known.event for known in there if known and may_see(book, agent, known)]
     else:
-        meant = [case(book, event, agent, now).event]
+        meant = [case_for_agent(book, event, agent, now).event]
     facts: list[AttentionFact] = []
     dispositions: dict[str, str | None] = {}
     for name in meant:
-        current = case(book, name, agent, now)
+        current = case_for_agent(book, name, agent, now)
         if current.known.is_deleted or current.standing.delivery.disposition == SUPERSEDED:
             raise Superseded(event_id=current.event)
-        about = {"outcome": outcome, **({"note": remark(note)} if note else {})}
+        about = {"outcome": outcome, **({"note": clean_remark(note)} if note else {})}
         step = Moved(agent, current.event, agent, deliveries.RESOLVED, about)
         after = _after(book, current, step, now)
         dispositions[current.event] = after.disposition
         if after.disposition != current.standing.delivery.disposition:
             facts += [step, *_end_claim(book, current, agent, after.disposition, now)]
-            facts += settled(book, current.known, agent, current.event)
+            facts += settle_escalations(book, current.known, agent, current.event)
         if after.deviates and not current.standing.delivery.deviates:
             facts += escalate(book, after, current.message, now, outcome)
     if thread and (
-        held := claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        held := claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
     ):
         facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
     first = next(iter(dispositions.items()), (event or thread, None))
     return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}
 
 
-def remark(text: str) -> str:
+def clean_remark(text: str) -> str:
     """A remark of an agent on one line, without secrets and control characters."""
-    return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]
+    return redact(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bb.attention.acts.answers import remark
+from bb.attention.acts.answers import clean_remark
 from bb.attention.facts import Deleted, Posting, Progressed
-from bb.attention.incoming.receiving import withdrawn
-from bb.attention.judging.cases import find, may_see
+from bb.attention.incoming.receiving import deletion_facts
+from bb.attention.judging.cases import find_message, may_see
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.outbox_states import FAILED, PENDING
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.redaction import redact
 from bb.attention.refusals import PermissionDenied, no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.words import MUST, signal_in
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -41,7 +41,7 @@ class ProgressWentBack(Usage):
     hint = "to start again, use another token"
 
 
-def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]:
+def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict[str, Any]:
     """The last records, newest first. With OLDER, only the events that have been open since before that time."""
     records: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
@@ -50,7 +50,7 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
     for known in islice(book.newest_messages(EVERY), MOST_COUNTED):
         event = known.event
         for agent in known.meant:
-            key = deliveries.name(event, agent)
+            key = deliveries.delivery_key(event, agent)
             log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
             delivery = book.delivery(event, agent)
             if delivery is None:
@@ -68,7 +68,7 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
                 "what": "reaction" if signal_in(known.reason) else "sent" if known.agent else "received",
                 "eventId": event,
                 "by": known.agent or known.author,
-                "decision": known.others.shown(),
+                "decision": known.others.details(),
                 "line": known.first_line,
             }
         )
@@ -89,7 +89,7 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
     }
 
 
-def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
+def _of_claims(book: AttentionState) -> Iterator[dict[str, Any]]:
     """The records of all acts on claims."""
     for subject, state in book.states.states(claims.NAME):
         for _, writer, n, ms, by, action, about in state["log"]:
@@ -97,13 +97,13 @@ def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
             yield found | {"line": f"{writer}.{n}", "about": about}
 
 
-def _answered_twice(book: Book, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+def _answered_twice(book: AttentionState, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
     """The events that two agents answered because each had claimed them in a clone without the other's claim."""
     for event, by in answers.items():
         if len(by) < 2:
             continue
         subject = claims.EVENT + event
-        lost = claims.claim(subject, book.states.state(claims.NAME, subject)).lost
+        lost = claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).lost
         for agent in by.keys() & set(lost):
             yield {"at": by[agent], "what": "duplicate_reply", "eventId": event, "agent": agent}
 
@@ -122,18 +122,18 @@ def _count(counts: dict[str, int], delivery: deliveries.Delivery) -> None:
         counts["overSilence"] = counts.get("overSilence", 0) + 1
 
 
-def progressed(
-    book: Book, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
+def report_progress(
+    book: AttentionState, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
 ) -> Answer:
     """Record the progress of a piece of work, with a short remark from which secrets are removed."""
     about: dict[str, Any] = {"progress": progress, "total": total}
-    may_progress(book, agent, token, about)
-    about["message"] = redacted(" ".join(message.split()))[:LONGEST_REMARK]
+    check_progress(book, agent, token, about)
+    about["message"] = redact(" ".join(message.split()))[:LONGEST_REMARK]
     about = {name: value for name, value in about.items() if value not in (None, "")}
     return [Progressed(agent, token, about)], {"token": token, **about}
 
 
-def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> None:
+def check_progress(book: AttentionState, agent: str, token: str, about: dict[str, Any]) -> None:
     """Refuse progress that goes back or beyond its total."""
     state = book.states.state(activity.NAME, f"{activity.PROGRESS}{agent} {token}")
     before = state["progress"][3][1].get("progress", 0) if state else 0
@@ -144,17 +144,17 @@ def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> N
         raise ProgressWentBack(f"the progress {about['progress']} is less than before: {token[:60]!r} is at {before}")
 
 
-def cancel(book: Book, agent: str, event: str, reason: str) -> Answer:
+def cancel(book: AttentionState, agent: str, event: str, reason: str) -> Answer:
     """Cancel the agent's own message. Secrets are removed from the reason."""
-    known = find(book, event)
+    known = find_message(book, event)
     if not may_see(book, agent, known):
         raise no_event(event)
     if known.agent != agent:
         raise PermissionDenied("only the sender of a message can cancel it", event_id=known.event)
     if known.is_deleted:
         return [], {"eventId": known.event, "cancelled": True, "already": True}
-    why = remark(reason) or None
-    facts: list[AttentionFact] = [Deleted(agent, known.event, why), *withdrawn(book, known)]
+    why = clean_remark(reason) or None
+    facts: list[AttentionFact] = [Deleted(agent, known.event, why), *deletion_facts(book, known)]
     if known.state == PENDING:
         facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
     elif known.state:  # it may already be posted, so the bridge has to delete it

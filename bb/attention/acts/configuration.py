@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.attention.facts import Arranged, Bound, Tuned
 from bb.attention.judging import default_matrix
-from bb.attention.judging.cases import must_be_here
+from bb.attention.judging.cases import require_registered
 from bb.attention.state import tuning
 from bb.attention.state.conversations import NAME, values
 from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -35,9 +35,9 @@ class NameTaken(Conflict):
     hint = "remove the name from the other agent first: `bb chat bind AGENT --handle … --remove`"
 
 
-def bind(book: Book, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
+def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
     """Add names of an agent on platforms, or remove them."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     before = book.directory.bindings.get(agent, Binding(agent)).names()
     if remove:
         names = {
@@ -53,7 +53,7 @@ def bind(book: Book, by: str, agent: str, given: dict[str, list[str]], *, remove
     return ([Bound(by, agent, names)] if names != before else []), answer
 
 
-def _check(book: Book, agent: str, given: dict[str, list[str]]) -> None:
+def _check(book: AttentionState, agent: str, given: dict[str, list[str]]) -> None:
     for member, listed in given.items():
         for name in listed:
             is_odd = (
@@ -76,29 +76,29 @@ def _has_form(member: str, name: str) -> bool:
     return True
 
 
-def bindings(book: Book, agent: str | None) -> dict[str, Any]:
+def bindings(book: AttentionState, agent: str | None) -> dict[str, Any]:
     """The names of one agent, or of all agents."""
     if agent:
-        must_be_here(book, agent)
+        require_registered(book, agent)
         return {"agent": agent, **book.directory.bindings[agent].names()}
     return {"bindings": [{"agent": name, **each.names()} for name, each in book.directory.bindings.items()]}
 
 
-def arrange(book: Book, by: str, name: str, about: dict[str, Any]) -> Answer:
+def arrange(book: AttentionState, by: str, name: str, about: dict[str, Any]) -> Answer:
     """Change settings of a conversation."""
     for agent in [*(about.get("members") or ()), *(about[who] for who in ("lead", "owner") if who in about)]:
-        must_be_here(book, agent)
+        require_registered(book, agent)
     before = conversation(book, name)
     return [Arranged(by, name, about)], {**before, **about}
 
 
-def conversation(book: Book, name: str) -> dict[str, Any]:
+def conversation(book: AttentionState, name: str) -> dict[str, Any]:
     """The settings of a conversation."""
     settings = book.conversation(name).as_dict()
     return {point: list(value) if isinstance(value, tuple) else value for point, value in settings.items()}
 
 
-def tune(book: Book, by: str, settings: Any) -> Answer:
+def tune(book: AttentionState, by: str, settings: Any) -> Answer:
     """Change settings of the host."""
     given = tuning.checked(settings)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
@@ -106,7 +106,7 @@ def tune(book: Book, by: str, settings: Any) -> Answer:
     return [Tuned(by, kept)], _shown(tuning.tuning({name: value for name, value in after.items() if value is not None}))
 
 
-def policy(book: Book) -> dict[str, Any]:
+def policy(book: AttentionState) -> dict[str, Any]:
     """The default matrix and the settings of the host."""
     rows = [
         {"directedness": aimed, "for": list(fits), "policy": policy, "injection": mode}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bb.attention.acts.sending import Draft
-from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, invalid, word
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, as_single_word, invalid
+from bb.attention.messages.redaction import redact
 from bb.attention.refusals import MissingMember
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
 
@@ -23,17 +23,17 @@ OPTIONS = {
 }
 
 
-def draft_of(given: Mapping[str, Any]) -> Draft:
+def parse_draft(given: Mapping[str, Any]) -> Draft:
     """The arguments of `chat.send_message` as a draft."""
     members = Members(given)
     for name in NEEDED:
         if name not in members or members.value[name] == "":
-            raise missing(name)
+            raise missing_member(name)
     target = members.object("target")
     in_reply_to = members.id("inReplyTo")
     conversation, recipient = target.id("conversation"), target.id("recipient")
     if not (conversation or recipient or in_reply_to):
-        raise missing("target")
+        raise missing_member("target")
     parts = _parts(members)
     named = [_named(each, at) for at, each in enumerate(members.list("mentions", MOST_NAMES))]
     return Draft(
@@ -55,7 +55,7 @@ def draft_of(given: Mapping[str, Any]) -> Draft:
     )
 
 
-def missing(name: str) -> MissingMember:
+def missing_member(name: str) -> MissingMember:
     """The refusal of a request without the required member NAME."""
     return MissingMember(
         f"{name} is missing, and it has no default",
@@ -68,7 +68,7 @@ def missing(name: str) -> MissingMember:
 def _named(each: Any, at: int) -> str:
     if not isinstance(each, str) or not each.strip():
         raise invalid("must be a string that is not blank", f"/mentions/{at}")
-    return word(each.strip())
+    return as_single_word(each.strip())
 
 
 def _parts(members: Members) -> list[dict[str, Any]]:
@@ -89,4 +89,4 @@ def _parts(members: Members) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    return redacted(value) if isinstance(value, str) else value
+    return redact(value) if isinstance(value, str) else value

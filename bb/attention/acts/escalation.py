@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.acts import notices
-from bb.attention.acts.sending import escalations
+from bb.attention.acts.sending import escalation_ids
 from bb.attention.decision import Decision
 from bb.attention.facts import Moved
 from bb.attention.state import deliveries
@@ -14,17 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.attention.messages.message import Message
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.deliveries import Delivery
 
 
-def escalate(book: Book, delivery: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
+def escalate(book: AttentionState, delivery: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
     """Ask the next agent on the ladder about a message that the agent of DELIVERY has left unanswered.
 
     Nothing follows if the next one was already asked, or if the ladder has ended.
     """
     origin = said.linked if said.reason == ESCALATED else delivery.event
-    names = escalations(origin)
+    names = escalation_ids(origin)
     rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
     if rung is None or delivery.escalated_to or (rung and said.reason != ESCALATED):
         return []  # if several agents leave one event unanswered, only the first escalates it
@@ -35,11 +35,11 @@ def escalate(book: Book, delivery: Delivery, said: Message, now: int, why: str) 
     text = f"{delivery.agent} has not answered {origin} ({why}). You are asked to answer instead."
     return [
         Moved(SYSTEM, delivery.event, delivery.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
-        notices.told(names[rung], said, to, decided, text, now),
+        notices.notice(names[rung], said, to, decided, text, now),
     ]
 
 
-def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
+def _asked(book: AttentionState, origin: str, names: list[str]) -> set[str]:
     """The agents that were already asked, by the message itself or by an escalation. A mere knock does not count."""
     found: set[str] = set()
     for name in (origin, *names):
@@ -50,7 +50,7 @@ def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
     return found
 
 
-def _next(book: Book, said: Message, asked: set[str], *, is_last: bool) -> str | None:
+def _next(book: AttentionState, said: Message, asked: set[str], *, is_last: bool) -> str | None:
     """The next on the ladder; None if the person was already asked.
 
     The ladder: the lead of the conversation, the owners of the stream, the owner of the conversation, the responder in

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from bb.attention.incoming.follow_ups import going_on
-from bb.attention.incoming.receiving import asked
-from bb.attention.judging.cases import case, of_bystander
-from bb.attention.judging.decide import Scene, decide
-from bb.attention.judging.directedness import aim, call
+from bb.attention.incoming.follow_ups import continued_aim
+from bb.attention.incoming.receiving import answered_agent
+from bb.attention.judging.cases import bystander_delivery, case_for_agent
+from bb.attention.judging.decide import DecisionContext, decide
+from bb.attention.judging.directedness import aim_of_message, mentioned_agents
 from bb.attention.state import deliveries, threads
 from bb.attention.turns import knocks
-from bb.attention.turns.queries import row
+from bb.attention.turns.queries import event_row
 from bb.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
 
-def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
+def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, Any]:
     """One event with all steps of its delivery."""
-    current = case(book, event, agent, now)
-    state = book.states.state(deliveries.NAME, deliveries.name(current.event, agent)) or {"log": []}
+    current = case_for_agent(book, event, agent, now)
+    state = book.states.state(deliveries.NAME, deliveries.delivery_key(current.event, agent)) or {"log": []}
     steps = [
         {"step": what, "at": clock.text(ms), "by": f"{writer}.{n}", **({"about": about} if about else {})}
         for _, writer, n, ms, what, about in state["log"]
     ]
-    return row(book, current.known, current.standing, now) | {
+    return event_row(book, current.known, current.standing, now) | {
         "agent": agent,
         "version": current.known.version,
         "state": current.known.state or None,
@@ -35,28 +35,28 @@ def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
     }
 
 
-def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
+def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str, Any]:
     """Why the host decided this way about an event for an agent: the inputs, the rule and the result.
 
     The decision is computed with the current rules, and shown beside the decision that was recorded on arrival.
     """
-    current = case(book, event, agent, now)
+    current = case_for_agent(book, event, agent, now)
     said = current.message
-    thread = threads.before(book.states.state(threads.NAME, current.known.window), current.known.order)
-    before = Scene(
+    thread = threads.thread_before(book.states.state(threads.NAME, current.known.window), current.known.order)
+    before = DecisionContext(
         directory=book.directory,
         tuning=book.tuning,
         conversation=book.conversation(said.conversation),
         thread=thread,
-        asked=asked(book, said, thread),
-        going_on=going_on(book, said),
+        asked=answered_agent(book, said, thread),
+        going_on=continued_aim(book, said),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )
-    called = call(said, book.directory)
-    aimed = aim(said, book.directory, thread, before.asked, before.going_on)
+    called = mentioned_agents(said, book.directory)
+    aimed = aim_of_message(said, book.directory, thread, before.asked, before.going_on)
     is_decided = not said.reason
     decided = decide(said, before) if is_decided else None
-    again = (decided.each.get(agent) or of_bystander(book, current.known, agent).decision) if decided else None
+    again = (decided.each.get(agent) or bystander_delivery(book, current.known, agent).decision) if decided else None
     recorded = current.standing.delivery.decision
     if again is None or (current.is_bystander and agent not in (decided.each if decided else {})):
         again = recorded
@@ -67,9 +67,9 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
     return {
         "eventId": current.event,
         "agent": agent,
-        **again.shown(),
-        "recorded": recorded.shown() if again != recorded else None,
-        "now": current.standing.decision.shown(),
+        **again.details(),
+        "recorded": recorded.details() if again != recorded else None,
+        "now": current.standing.decision.details(),
         **current.standing.shown(),
         **({"deletionReason": current.known.deletion_reason} if current.known.deletion_reason else {}),
         "inputs": {

@@ -15,11 +15,11 @@ from bb.messaging.chat.recipients import NOBODY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
 
-def told(name: str, about: Message | Kept, to: str, decision: Decision, text: str, now: int) -> Posted:
+def notice(name: str, about: Message | MessageHead, to: str, decision: Decision, text: str, now: int) -> Posted:
     """The notice to TO about a message."""
     said = message.Message(
         event=name,
@@ -38,13 +38,15 @@ def told(name: str, about: Message | Kept, to: str, decision: Decision, text: st
         linked=about.linked if about.reason == decision.reason else about.event,
     )
     others = Decision(mode=SILENT, reason=decision.reason)
-    c2a = message.written(said) | {"for": {to: decision.written()}, "else": others.written()[:4]}
+    c2a = message.c2a_member(said) | {"for": {to: decision.to_json()}, "else": others.to_json()[:4]}
     return Posted(SYSTEM, c2a, text, (to,) if decision.mode == BUFFERED else NOBODY)
 
 
-def once(book: Book, name: str, about: Kept, to: str, reason: str, text: str, now: int) -> list[Posted]:
+def notice_once(
+    book: AttentionState, name: str, about: MessageHead, to: str, reason: str, text: str, now: int
+) -> list[Posted]:
     """A knock for TO that asks for no answer; nothing if TO already got this notice."""
     if book.message(name) is not None:
         return []
     decision = Decision(TO_ME, ACK_ONLY, NOTIFY, reason, deadline=book.tuning.time_for(ACK_ONLY))
-    return [told(name, about, to, decision, text, now)]
+    return [notice(name, about, to, decision, text, now)]

@@ -8,9 +8,9 @@ from bb.attention.facts import Moved, Posting
 from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import OUTBOX
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT, UNKNOWN
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.redaction import redact
 from bb.attention.refusals import NoSuchEvent
 from bb.attention.state import deliveries
 from bb.attention.words import SEND_FAILED, SYSTEM
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -35,9 +35,9 @@ class PostedAlready(Conflict):
     hint = "`bb chat outbox` lists what is still to be posted"
 
 
-def due(book: Book) -> Iterator[dict[str, Any]]:
+def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
     """The messages to post, oldest first. The bridge must look for an `unknown` one before it posts it again."""
-    for event, state in book.states.found(MESSAGES, OUTBOX):
+    for event, state in book.states.entries_by_term(MESSAGES, OUTBOX):
         known = message_kept(event, state)
         if known is None:
             posting_state, about = state["posting"][3]
@@ -64,7 +64,7 @@ def due(book: Book) -> Iterator[dict[str, Any]]:
         }
 
 
-def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
+def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
     """Record the result of posting: sent, with its id on the platform; unknown; or permanently refused."""
     state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
@@ -73,7 +73,7 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) ->
         hint = "`bb chat outbox` lists the messages to post"
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
-    kept = {name: redacted(value) for name, value in about.items() if isinstance(value, str)}
+    kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
     now_named, named = kept.get("platform_id"), known.posted.get("platform_id") if known else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):
@@ -87,11 +87,11 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) ->
     return facts, {"id": event, "state": to, **kept}
 
 
-def _unsent(book: Book, known: Kept, why: str, now: int) -> list[AttentionFact]:
+def _unsent(book: AttentionState, known: MessageHead, why: str, now: int) -> list[AttentionFact]:
     """The facts after a permanent failure: a notice to the agent, and the event that it answered is open again."""
     text = f"The platform permanently refused your message {known.event}: {why}"
     facts: list[AttentionFact] = [
-        *notices.once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
+        *notices.notice_once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
     ]
     if known.in_reply_to and not any(each != known.event for each in answers(book, known.in_reply_to, known.agent)):
         step = Moved(SYSTEM, known.in_reply_to, known.agent, deliveries.UNSENT, {"reason": why})

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Claiming, Moved, Posted
-from bb.attention.incoming.receiving import scene, shown, written
-from bb.attention.judging.cases import case, known_as, may_see, must_be_here
+from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
+from bb.attention.judging.cases import case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.decide import decide
 from bb.attention.judging.standing import CLAIMED_BY_OTHER
 from bb.attention.messages import intents, mentions, message
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.cases import Case
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.conversations import Conversation
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
@@ -102,22 +102,22 @@ class Draft(Record):
         return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
 
 
-def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
+def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     """Let AGENT send DRAFT: the facts and the answer. Refused if it may not."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     draft = _with_target(book, agent, draft)
     if earlier := _earlier(book, agent, draft):
         return earlier
-    answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
+    answered = case_for_agent(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
     if answered:
         _check_answer(book, answered, draft)
     _check_visibility(book, agent, draft, answered)
     _check_rate(book, agent, now)
     said = _message(book, agent, draft, now)
     warnings = _warnings(book, said)
-    decided = decide(said, scene(book, said, now))
+    decided = decide(said, decision_context(book, said, now))
     state = PENDING if book.conversation(said.conversation).is_external else SENT
-    c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
+    c2a = message.c2a_member(said) | {"agent": agent, "body": draft.body, "state": state} | decisions_to_json(decided)
     to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
     facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
     facts += _renew_thread_claim(book, agent, said, now)
@@ -128,19 +128,19 @@ def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
         "state": state,
         "deduplicated": False,
         "disposition": _disposition(answered),
-        "effects": shown(decided),
+        "effects": decisions_details(decided),
         "warnings": warnings,
     }
 
 
-def name_of(agent: str, key: str) -> str:
+def sent_event_id(agent: str, key: str) -> str:
     """The event id of a message that AGENT sends under KEY. A retry has the same id in every clone."""
     return f"send:{agent}:{digest(key.encode())[:16]}"
 
 
-def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
+def _earlier(book: AttentionState, agent: str, draft: Draft) -> Answer | None:
     """The answer for a message that was already sent under this key; None if it was not."""
-    known = book.message(name_of(agent, draft.key))
+    known = book.message(sent_event_id(agent, draft.key))
     if known is None:
         return None
     c2a = book.data(known.first_line).get("c2a", {})
@@ -158,28 +158,28 @@ def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
     }
 
 
-def _with_target(book: Book, agent: str, draft: Draft) -> Draft:
+def _with_target(book: AttentionState, agent: str, draft: Draft) -> Draft:
     """DRAFT with its destination filled in.
 
     By default an answer goes to the conversation of the answered event; a private one goes to the author of that event.
     Whether the answered event exists is checked later, with the permission to answer it.
     """
-    answered = known_as(book, draft.in_reply_to) if draft.in_reply_to else None
-    draft = draft.but(in_reply_to=answered.event) if answered else draft
+    answered = find_message_or_none(book, draft.in_reply_to) if draft.in_reply_to else None
+    draft = draft.replace(in_reply_to=answered.event) if answered else draft
     if answered and not draft.conversation and not draft.recipient:
         thread = answered.thread or (answered.event if draft.visibility == THREAD else "")
         to = (answered.agent or answered.author) if draft.visibility == DM else ""
-        return draft.but(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
+        return draft.replace(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
     if draft.conversation or not draft.recipient:
         return draft
     to = book.directory.agent(draft.recipient, HERE) or draft.recipient
-    return draft.but(conversation=f"dm:{'+'.join(sorted([agent, to]))}", recipient=to)
+    return draft.replace(conversation=f"dm:{'+'.join(sorted([agent, to]))}", recipient=to)
 
 
 # -- permission
 
 
-def _check_answer(book: Book, answered: Case, draft: Draft) -> None:
+def _check_answer(book: AttentionState, answered: Case, draft: Draft) -> None:
     standing = answered.standing
     found = standing.delivery
     if answered.known.is_deleted or found.disposition == SUPERSEDED:
@@ -227,17 +227,17 @@ def is_receipt(draft: Draft) -> bool:
     """Whether DRAFT is a mere receipt: one short line without mentions or further parts."""
     said = draft.text.strip()
     is_short = len(said) <= LONGEST_RECEIPT and len(said.splitlines()) <= 1 and "```" not in said
-    return is_short and not (draft.parts or draft.mentions or mentions.named(said))
+    return is_short and not (draft.parts or draft.mentions or mentions.mentioned_names(said))
 
 
-def answers(book: Book, event: str, agent: str) -> Iterator[str]:
+def answers(book: AttentionState, event: str, agent: str) -> Iterator[str]:
     """The answers of an agent to an event, without those that failed permanently or were deleted."""
     for known in book.newest_messages(f"answer {event} {agent}"):
         if known.state != FAILED and not known.is_deleted:
             yield known.event
 
 
-def _check_visibility(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
+def _check_visibility(book: AttentionState, agent: str, draft: Draft, answered: Case | None) -> None:
     """Refuse a message that cannot be shown in its conversation, or that shows private content to more people."""
     if draft.visibility == EPHEMERAL:
         hint = "choose dm, thread or channel as the visibility"
@@ -256,7 +256,7 @@ def _check_visibility(book: Book, agent: str, draft: Draft, answered: Case | Non
         raise ConfirmRequired(confirm=token, event_id=answered.event)
 
 
-def _may_join(book: Book, agent: str, where: Conversation) -> bool:
+def _may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
     """Whether AGENT may write in a private conversation.
 
     It may if it can see a message there or is bound to the conversation. Any agent may start a new one.
@@ -267,7 +267,7 @@ def _may_join(book: Book, agent: str, where: Conversation) -> bool:
     return not messages or any(may_see(book, agent, known) for known in messages)
 
 
-def _must_have_reader(book: Book, draft: Draft) -> None:
+def _must_have_reader(book: AttentionState, draft: Draft) -> None:
     """Refuse a private message without a recipient, or with an unknown one."""
     where = book.conversation(draft.conversation)
     if draft.visibility != DM or where.kind == DM or draft.conversation in book.directory.by_conversation:
@@ -289,7 +289,7 @@ def _token(agent: str, draft: Draft) -> str:
     return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
 
 
-def _check_rate(book: Book, agent: str, now: int) -> None:
+def _check_rate(book: AttentionState, agent: str, now: int) -> None:
     allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
     for count, known in enumerate(book.newest_messages(f"agent {agent}"), 1):
         if known.arrived <= oldest:
@@ -302,14 +302,14 @@ def _check_rate(book: Book, agent: str, now: int) -> None:
 # -- the message
 
 
-def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
+def _message(book: AttentionState, agent: str, draft: Draft, now: int) -> Message:
     where = book.conversation(draft.conversation)
-    named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
+    named = draft.mentions if draft.mentions is not None else mentions.mentioned_names(draft.text)
     named = tuple(_name_on_platform(book, name, where.platform) for name in named)
     kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
     intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
     return Message(
-        event=name_of(agent, draft.key),
+        event=sent_event_id(agent, draft.key),
         platform=where.platform or HERE,
         workspace=where.workspace,
         conversation=draft.conversation,
@@ -334,19 +334,19 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     )
 
 
-def _name_on_platform(book: Book, name: str, platform: str) -> str:
+def _name_on_platform(book: AttentionState, name: str, platform: str) -> str:
     """NAME on a platform. An agent without a name there is called by its id."""
     is_unknown = name in book.agents and not book.directory.agent(name, platform or HERE)
     return f"agent:{name}" if is_unknown else name
 
 
-def _last_sequence(book: Book, conversation: str) -> int | None:
+def _last_sequence(book: AttentionState, conversation: str) -> int | None:
     """The platform's last sequence number in a conversation. A new message is placed after it."""
     newest = next(book.newest_messages(f"in {conversation}"), None)
     return newest.sequence if newest else None
 
 
-def _warnings(book: Book, said: Message) -> list[dict[str, str]]:
+def _warnings(book: AttentionState, said: Message) -> list[dict[str, str]]:
     """Warnings about a better way to send this. In a strict workspace the first one refuses the message."""
     found: list[dict[str, str]] = []
     is_naming = bool(said.mentions)
@@ -372,28 +372,28 @@ def _warning(code: str, text: str) -> dict[str, str]:
     return {"code": code, "message": text}
 
 
-def _settle(book: Book, answered: Case, now: int) -> list[AttentionFact]:
+def _settle(book: AttentionState, answered: Case, now: int) -> list[AttentionFact]:
     """What an answer settles besides the event itself: the agent's claim, and escalations to other agents."""
     facts: list[AttentionFact] = []
     claim = answered.standing.claim
     if claim.subject.startswith(claims.EVENT) and claim.held_by(now) == answered.agent:
         facts.append(Claiming(answered.agent, claim.subject, claims.DONE))
-    return facts + settled(book, answered.known, answered.agent, answered.event)
+    return facts + settle_escalations(book, answered.known, answered.agent, answered.event)
 
 
-def _renew_thread_claim(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
+def _renew_thread_claim(book: AttentionState, agent: str, said: Message, now: int) -> list[AttentionFact]:
     """Writing in a claimed thread renews the agent's claim."""
     subject = claims.THREAD + said.window
-    claim = claims.claim(subject, book.states.state(claims.NAME, subject))
+    claim = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
     about = {"ttl_ms": book.tuning.claim_ms}
     return [Claiming(agent, subject, claims.RENEW, about)] if said.thread and claim.held_by(now) == agent else []
 
 
-def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:
+def settle_escalations(book: AttentionState, known: MessageHead, agent: str, by: str) -> list[AttentionFact]:
     """The facts that settle the escalations of an event, or the event that KNOWN was an escalation of."""
     facts: list[AttentionFact] = []
     origin = known.linked if known.reason == ESCALATED else known.event
-    for event in dict.fromkeys([origin, *(each for each in escalations(origin))]):
+    for event in dict.fromkeys([origin, *(each for each in escalation_ids(origin))]):
         if event == known.event:
             continue
         other = book.message(event)
@@ -407,7 +407,7 @@ def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]
 MOST_RUNGS = 4
 
 
-def escalations(origin: str) -> list[str]:
+def escalation_ids(origin: str) -> list[str]:
     """The ids of the events that escalate ORIGIN, one for each rung of the ladder."""
     return [f"{origin}~esc{rung}" for rung in range(1, MOST_RUNGS + 1)]
 

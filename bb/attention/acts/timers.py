@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.claims import Claim
     from bb.attention.state.deliveries import Delivery
 
     Act = tuple[str, Delivery, list[AttentionFact]]
 
 
-def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]]]:
+def tick(book: AttentionState, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]]]:
     """The facts that are due by NOW, and a row about each."""
     facts: list[AttentionFact] = []
     rows: list[dict[str, Any]] = []
@@ -66,7 +66,9 @@ def _recipient(facts: list[AttentionFact]) -> dict[str, str]:
     return {"to": recipients[0]} if recipients else {}
 
 
-def _due(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _due(
+    book: AttentionState, delivery: Delivery, known: MessageHead, now: int
+) -> Iterator[tuple[str, list[AttentionFact]]]:
     if delivery.disposition == DEFERRED:
         if delivery.until is not None and now >= delivery.until:
             back: list[AttentionFact] = [_step(delivery, deliveries.RESURFACED), _step(delivery, deliveries.REMINDED)]
@@ -90,7 +92,9 @@ def _due(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tupl
         yield "ignored", [_step(delivery, deliveries.LAPSED)]
 
 
-def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _owed(
+    book: AttentionState, delivery: Delivery, known: MessageHead, now: int
+) -> Iterator[tuple[str, list[AttentionFact]]]:
     """What time does to an event that is owed an answer."""
     due = due_at(delivery, book.tuning)
     if due is None:
@@ -116,7 +120,7 @@ def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tup
         yield "reminded", [_step(delivery, deliveries.REMINDED)]
 
 
-def _clarified_at(book: Book, delivery: Delivery, known: Kept) -> int | None:
+def _clarified_at(book: AttentionState, delivery: Delivery, known: MessageHead) -> int | None:
     """When the author, who was asked for clarification, wrote again in the same thread; None if not yet."""
     for other in book.newest_messages(in_window(known.window)):
         if other.event == delivery.event or other.arrived < (delivery.awaits_clarification or 0):
@@ -126,7 +130,9 @@ def _clarified_at(book: Book, delivery: Delivery, known: Kept) -> int | None:
     return None
 
 
-def _claim_over(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _claim_over(
+    book: AttentionState, delivery: Delivery, known: MessageHead, now: int
+) -> Iterator[tuple[str, list[AttentionFact]]]:
     """The end of a claim.
 
     It expired, so another agent that could answer is reminded. Or another agent holds it: that agent claimed it earlier
@@ -140,14 +146,14 @@ def _claim_over(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterat
         lost = _claim_lost_notice(book, claim, known, delivery.agent, holder, now)
         yield CLAIM_LOST, [_step(delivery, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
     else:
-        again = claiming.asked_again(book, known, delivery.agent, "claim over")
+        again = claiming.remind_another(book, known, delivery.agent, "claim over")
         yield "claim_over", [_step(delivery, deliveries.GAVE_BACK, {"why": "claim over"}), *again]
 
 
-def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
+def _threads_lost(book: AttentionState, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
     """Notices to agents that lost a claim on a thread, because another clone had an earlier claim."""
-    for subject, state in book.states.found(claims.NAME, claims.HELD):
-        claim = claims.claim(subject, state)
+    for subject, state in book.states.entries_by_term(claims.NAME, claims.HELD):
+        claim = claims.claim_of_state(subject, state)
         holder = claim.held_by(now) if subject.startswith(claims.THREAD) else ""
         for agent in claim.lost if holder else ():
             thread = subject.removeprefix(claims.THREAD)
@@ -156,13 +162,17 @@ def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[Attenti
                 yield known.event, agent, facts
 
 
-def _claim_lost_notice(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: int) -> list[AttentionFact]:
+def _claim_lost_notice(
+    book: AttentionState, claim: Claim, known: MessageHead, agent: str, holder: str, now: int
+) -> list[AttentionFact]:
     """The notice to AGENT that another agent holds the claim. It is sent once."""
     text = f"{holder} claimed {known.event} before you. Let that agent answer it."
-    return [*notices.once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]
+    return [*notices.notice_once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]
 
 
-def _given_up(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _given_up(
+    book: AttentionState, delivery: Delivery, known: MessageHead, now: int
+) -> Iterator[tuple[str, list[AttentionFact]]]:
     yield "failed", [_step(delivery, deliveries.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
     if delivery.decision.policy == MUST:
         asked = escalate(book, delivery, current_message(book, known), now, "its turns failed")

@@ -6,11 +6,11 @@ Arguments are checked strictly, and a refusal has a JSON pointer to the wrong me
 from __future__ import annotations
 
 from bb.attention.acts import answers, sending
-from bb.attention.acts.drafts import draft_of, missing
+from bb.attention.acts.drafts import missing_member, parse_draft
 from bb.attention.judging import claiming
 from bb.attention.messages.envelopes import Members, invalid
 from bb.attention.turns import queries, reading
-from bb.attention.turns.queries import Wanted
+from bb.attention.turns.queries import Filter
 from bb.attention.turns.reading import Window
 from bb.attention.words import MODES, POLICIES, SIGNALS
 from bb.kernel import clock
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
-    Call = Callable[[Book, str, Members, int], Answer]
+    Call = Callable[[AttentionState, str, Members, int], Answer]
 
 LONGEST = 10_000
 
@@ -59,14 +59,14 @@ class Tool(Record):
         }
 
 
-def call(name: str, book: Book, agent: str, given: Any, now: int) -> Answer:
+def call(name: str, book: AttentionState, agent: str, given: Any, now: int) -> Answer:
     """Call the tool NAME for AGENT."""
     return TOOLS[name].call(book, agent, Members(given), now)
 
 
-def _list(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _list(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     include = given.one_of("include", ("meta", "body", "envelope"), "meta")
-    wanted = Wanted(
+    wanted = Filter(
         stream=given.id("stream"),
         conversation=given.id("conversation"),
         policies=_several(given, "policy", POLICIES),
@@ -79,13 +79,13 @@ def _list(book: Book, agent: str, given: Members, now: int) -> Answer:
         with_body=include != "meta",
         with_silent=False,
     )
-    return queries.listed(book, agent, wanted, now)
+    return queries.list_events(book, agent, wanted, now)
 
 
-def _read(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _read(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     event, conversation = given.id("eventId"), given.id("conversation")
     if not (event or conversation):
-        raise missing("eventId")
+        raise missing_member("eventId")
     window = Window(
         event=event,
         conversation=conversation,
@@ -98,16 +98,16 @@ def _read(book: Book, agent: str, given: Members, now: int) -> Answer:
     return reading.read(book, agent, window, now)
 
 
-def _send(book: Book, agent: str, given: Members, now: int) -> Answer:
-    return sending.send(book, agent, draft_of(given.value), now)
+def _send(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+    return sending.send(book, agent, parse_draft(given.value), now)
 
 
-def _react(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _react(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     event = given.id("inReplyTo") or given.id("onMessage")
     if not event:
-        raise missing("inReplyTo")
+        raise missing_member("inReplyTo")
     if "signal" not in given:
-        raise missing("signal")
+        raise missing_member("signal")
     return answers.react(
         book,
         agent,
@@ -121,11 +121,11 @@ def _react(book: Book, agent: str, given: Members, now: int) -> Answer:
     )
 
 
-def _claim(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _claim(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     what = _subject(given)
     action = given.one_of("action", ("claim", "renew", "release", "transfer"), "claim")
     if action == "release":
-        return claiming.let_go(book, agent, now, **what)
+        return claiming.release(book, agent, now, **what)
     if action == "renew":
         return claiming.renew(book, agent, now, **what, ttl_ms=given.number("ttlMs"))
     if action == "transfer":
@@ -134,13 +134,13 @@ def _claim(book: Book, agent: str, given: Members, now: int) -> Answer:
     return claiming.claim(book, agent, now, **what, ttl_ms=given.number("ttlMs"), takeover=takeover)
 
 
-def _defer(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _defer(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     event, reason = given.id("eventId", is_needed=True), given.text("reason", LONGEST, is_needed=True)
     until = _moment(given, "until", now)
     return answers.defer(book, agent, event, reason, now, until=until, eta=given.text("eta", LONGEST))
 
 
-def _resolve(book: Book, agent: str, given: Members, now: int) -> Answer:
+def _resolve(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     what = {"event": given.id("assignment"), "thread": ""} if "assignment" in given else _subject(given)
     outcome = given.one_of("outcome", answers.OUTCOMES, "done")
     return answers.resolve(book, agent, now, **what, outcome=outcome, note=given.text("note", LONGEST))

@@ -60,7 +60,7 @@ class Capabilities(Record):
         return found
 
 
-def negotiated(given: Members) -> Capabilities:
+def negotiate(given: Members) -> Capabilities:
     """The requested capabilities that this host has. Without acknowledgements there is no redelivery."""
     agreed, asked = set(), set()
     for section, names in OURS.items():

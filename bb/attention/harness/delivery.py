@@ -7,13 +7,13 @@ from typing import Any
 
 from bb.attention.decision import Decision
 from bb.attention.facts import AttentionFact, Digested
-from bb.attention.judging.cases import case, current_message
+from bb.attention.judging.cases import case_for_agent, current_message
 from bb.attention.messages import unknown_members
 from bb.attention.messages.message import HERE, Message
-from bb.attention.messages.messages import Kept
-from bb.attention.state.book import Book
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks, rendering, turn_text
-from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Waiting
+from bb.attention.turns.offers import CONTENT, KNOCK, Offer, OpenDelivery
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
 from bb.kernel import clock, json_text, show
 from bb.kernel.digest import digest
@@ -28,7 +28,7 @@ class Parcel(Record):
     """Messages that are handed over together, in order, under the id EVENT."""
 
     event: str
-    items: tuple[Waiting, ...]
+    items: tuple[OpenDelivery, ...]
     decision: Decision
     version: int
     is_stale: bool = False
@@ -38,12 +38,12 @@ class Parcel(Record):
     interrupts: bool = False
 
 
-def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
+def parcel(book: AttentionState, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
     """The parcel of EVENT with all EVENTS in it and, if it shows content, the pieces merged into them before."""
-    pieces = expanded(book, agent, events) if shape == CONTENT else list(events)
-    found = {name: case(book, name, agent, now) for name in pieces}
+    pieces = with_merged_pieces(book, agent, events) if shape == CONTENT else list(events)
+    found = {name: case_for_agent(book, name, agent, now) for name in pieces}
     items = sorted(
-        (Waiting(each.standing, each.known) for each in found.values() if not each.known.is_deleted),
+        (OpenDelivery(each.standing, each.known) for each in found.values() if not each.known.is_deleted),
         key=lambda item: item.standing.delivery.place,
     )
     stands = found[event].standing
@@ -51,7 +51,7 @@ def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str
     return Parcel(event, tuple(items), stands.decision, version, stands.is_stale, shape)
 
 
-def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
+def with_merged_pieces(book: AttentionState, agent: str, events: Iterable[str]) -> list[str]:
     """EVENTS and every piece that was ever merged into one of them."""
     events_found: dict[str, None] = {}
     waiting = list(events)
@@ -64,7 +64,7 @@ def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
     return list(events_found)
 
 
-def version_of(book: Book, events: Iterable[str], shape: str) -> int:
+def version_of(book: AttentionState, events: Iterable[str], shape: str) -> int:
     """A number that increases with every piece, edit and deletion. A knock has a lower number than the content."""
     known = [each for event in events if (each := book.message(event))]
     return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
@@ -73,7 +73,7 @@ def version_of(book: Book, events: Iterable[str], shape: str) -> int:
 # -- the envelope
 
 
-def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]:
+def envelope(book: AttentionState, agent: str, given: Parcel, seed: str) -> dict[str, Any]:
     """The parameters of `chat/deliver`."""
     said = _pieces(book, given)
     found = _head(book, agent, said[-1], given)
@@ -90,14 +90,14 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     return _fitting(whole, said)
 
 
-def _pieces(book: Book, given: Parcel) -> list[Message]:
+def _pieces(book: AttentionState, given: Parcel) -> list[Message]:
     """The messages of the parcel. The last one gets the id of the parcel."""
     said = [current_message(book, item.known) for item in given.items]
     names = [each.event for each in said if each.event != given.event]
-    return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
+    return [each.replace(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
 
 
-def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
+def _head(book: AttentionState, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
     """Everything but the content."""
     decision, known = given.decision, given.items[-1].known
     c2a = book.data(known.line).get("c2a", {})
@@ -141,7 +141,7 @@ def key_of(event: str, agent: str) -> str:
     return f"{event}:{address.replace('-', '_').replace(':', '_')}"
 
 
-def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[str, Any]:
+def _target(book: AttentionState, agent: str, last: Message, decision: Decision) -> dict[str, Any]:
     recipient = _address(book, last.recipient, last.platform)
     if not recipient and last.kind == DM and decision.directedness == TO_ME:
         recipient = f"agent:{agent}"
@@ -149,7 +149,7 @@ def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[s
     return {"mentions": mentions, **_present({"recipient": recipient}), "directedness": decision.directedness}
 
 
-def _address(book: Book, name: str, platform: str) -> str:
+def _address(book: AttentionState, name: str, platform: str) -> str:
     """The agent with that name on the platform, or the name itself if no agent has it."""
     found = None if name.startswith("@") else book.directory.agent(name, platform)
     return f"agent:{found}" if found else name
@@ -173,7 +173,7 @@ def _content(said: Message) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "from": FROM_HOST}]
 
 
-def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
+def _knocking(book: AttentionState, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
     """A knock; for a harness that takes no knocks, as a text by the host."""
     knock = knocks.knock(book, said, given.decision)
     if len(said) > 1:
@@ -192,7 +192,7 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
     """
     whole = dict(found)
     for each in reversed(said):
-        whole = unknown_members.added(whole, each.more)
+        whole = unknown_members.with_unknown_members(whole, each.more)
     plain = {name: value for name, value in found.items() if name != "rendered"}
     last = plain | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
     return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
@@ -233,14 +233,14 @@ def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: i
 # -- events that an agent looks up
 
 
-def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
+def lookup_envelope(book: AttentionState, agent: str, known: MessageHead, now: int) -> dict[str, Any]:
     """The envelope of an event that an agent looks up, with its content."""
-    found = case(book, known.event, agent, now)
+    found = case_for_agent(book, known.event, agent, now)
     stands = found.standing
-    events = expanded(book, agent, [known.event]) or [known.event]
+    events = with_merged_pieces(book, agent, [known.event]) or [known.event]
     given = Parcel(
         known.event,
-        (Waiting(stands, known),),
+        (OpenDelivery(stands, known),),
         stands.decision,
         version_of(book, events, CONTENT),
         stands.is_stale,
@@ -248,4 +248,4 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         attempt=max(stands.delivery.attempt, 1),
     )
     whole = {**_head(book, agent, found.message, given), "content": _content(found.message)}
-    return unknown_members.added(whole, found.message.more)
+    return unknown_members.with_unknown_members(whole, found.message.more)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from bb.attention.harness.session import Handed
 from bb.attention.messages.messages import in_window
-from bb.attention.state.book import Book
+from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import CONTENT, Offer
 from bb.attention.words import BUFFERED, POLICIES
@@ -19,7 +19,7 @@ MOST_RESTARTS = 2
 
 
 def fragments(
-    book: Book, running: Iterable[Handed], agent: str, made: Iterable[Offer]
+    book: AttentionState, running: Iterable[Handed], agent: str, made: Iterable[Offer]
 ) -> Iterator[tuple[Handed, Delivery, Offer]]:
     """The offers in MADE that belong to a RUNNING message, with that message and its delivery."""
     pieces = [each for each in made if each.shape == CONTENT and _is_new(each)]
@@ -46,7 +46,7 @@ def _is_new(offer: Offer) -> bool:
     return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in deliveries)
 
 
-def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
+def _belongs(book: AttentionState, delivery: Delivery, offer: Offer) -> bool:
     first, last = offer.items[0].standing.delivery, offer.last.standing.delivery
     began = min([delivery.arrived, *(each.arrived for event in delivery.merged_from if (each := book.message(event)))])
     return (
@@ -58,7 +58,7 @@ def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
     )
 
 
-def _wrote_last(book: Book, delivery: Delivery, last: Delivery) -> bool:
+def _wrote_last(book: AttentionState, delivery: Delivery, last: Delivery) -> bool:
     """Whether no other author has written in the thread since."""
     for known in book.newest_messages(in_window(delivery.window)):
         if known.event == delivery.event:

@@ -19,7 +19,7 @@ from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Ca
 from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.standing import due_at
 from bb.attention.state import deliveries
-from bb.attention.state.book import Book
+from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import Session as Side
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM
@@ -77,7 +77,7 @@ class Plan(Record):
         """Whether there is nothing to do."""
         return not (self.facts or self.cancels or self.delivers or self.parked)
 
-    def holds(self, book: Book) -> bool:
+    def holds(self, book: AttentionState) -> bool:
         """Whether the deliveries that the plan rests on are unchanged."""
         return all(book.delivery(each.event, each.agent) == each for each in self.rests_on)
 
@@ -99,7 +99,7 @@ class Harness:
 
     # -- carrying out a plan
 
-    def has_done(self, plan: Plan, now: int) -> None:
+    def note_sent(self, plan: Plan, now: int) -> None:
         """Note that PLAN was recorded and sent."""
         for handed in (*(each for each, _ in plan.cancels), *plan.parked):
             self.drop(handed.event)
@@ -114,7 +114,7 @@ class Harness:
             if deliver.interrupts:
                 self._interrupted_at = now
 
-    def has_looked(self, now: int) -> None:
+    def note_nothing_due(self, now: int) -> None:
         """Note that there was nothing more to hand over NOW."""
         if self.digest_at is not None and now >= self.digest_at and not self.turns:
             self.digest_at = now + DIGEST_EVERY
@@ -132,7 +132,7 @@ class Harness:
         """The next unused attempt number of an event in this session."""
         return self._attempts.get(event, 0) + 1
 
-    def side(self, again: Iterable[str], turns: set[str]) -> Side:
+    def offer_session(self, again: Iterable[str], turns: set[str]) -> Side:
         """The state of the harness for `offers`: the events to hand over AGAIN, and its running TURNS."""
         return Side(bool(turns), self.can(INTERRUPT), self._interrupted_at, again=frozenset(again))
 
@@ -144,11 +144,11 @@ class Harness:
 
     def take(self, handed: Handed) -> None:
         """Note that the harness has acknowledged a message."""
-        self.handed[handed.event] = handed.but(is_taken=True)
+        self.handed[handed.event] = handed.replace(is_taken=True)
 
     def wait(self, handed: Handed, until: int) -> None:
         """Note that the harness has not taken a message, and when to try again."""
-        self.handed[handed.event] = handed.but(is_taken=False, again_at=until)
+        self.handed[handed.event] = handed.replace(is_taken=False, again_at=until)
 
     def repeat(self, events: Iterable[str]) -> None:
         """Hand these events over again, whatever the harness answered before."""
@@ -160,7 +160,7 @@ class Harness:
 # -- facts of a session
 
 
-def begun(book: Book, harness: Harness, last_taken: str, now: int) -> list[AttentionFact]:
+def begin_facts(book: AttentionState, harness: Harness, last_taken: str, now: int) -> list[AttentionFact]:
     """The facts to record when a session begins.
 
     Turns of the previous session are over, and LAST_TAKEN counts as taken. All other events that were handed over and
@@ -183,7 +183,7 @@ def is_untaken(delivery: Delivery) -> bool:
     return delivery.attempt > 0 and not delivery.accepted and delivery.disposition in (None, CLAIMED)
 
 
-def undelivered(book: Book, agent: str, now: int) -> int:
+def count_undelivered(book: AttentionState, agent: str, now: int) -> int:
     """The number of events that are still to be handed to AGENT."""
     count = 0
     for _, stands in open_cases(book, agent, now):
@@ -192,14 +192,16 @@ def undelivered(book: Book, agent: str, now: int) -> int:
     return count
 
 
-def accepted(book: Book, harness: Harness, handed: Handed) -> list[AttentionFact]:
+def acceptance_facts(book: AttentionState, harness: Harness, handed: Handed) -> list[AttentionFact]:
     """The facts when a harness has taken a message. Events that have changed since do not count as taken."""
     every = [(event, book.delivery(event, harness.agent)) for event in handed.events]
     taken = [event for event, delivery in every if delivery and delivery.attempt and not delivery.accepted]
     return [*handed.facts, *(Moved(harness.agent, event, harness.agent, deliveries.ACCEPTED) for event in taken)]
 
 
-def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any], now: int) -> list[AttentionFact]:
+def rejection_facts(
+    book: AttentionState, harness: Harness, handed: Handed, why: Mapping[str, Any], now: int
+) -> list[AttentionFact]:
     """The facts when a harness rejects a message: its events failed. Those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
@@ -212,7 +214,7 @@ def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any
     return facts
 
 
-def next_tick(book: Book, now: int) -> int | None:
+def next_tick(book: AttentionState, now: int) -> int | None:
     """The next time at which a tick (`acts/timers.py`) may have an effect; None if there is none."""
     moments: list[int] = []
     for delivery in book.every_open():

@@ -29,10 +29,10 @@ from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
 from bb.attention.state import deliveries
-from bb.attention.state.book import Book
+from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
-from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offered, offers, retry_at
+from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_facts, offers_for, retry_at
 from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
@@ -40,7 +40,7 @@ WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: 
 EDITED, ADDED = "the message was edited", "another piece of the message arrived"
 
 
-def plan(harness: Harness, book: Book, now: int, seed: str) -> Plan:
+def plan(harness: Harness, book: AttentionState, now: int, seed: str) -> Plan:
     """The facts to record and the messages to send NOW. SEED is random. The harness changes only in `has_done`."""
     return _Look(harness, book, now, seed).plan()
 
@@ -48,7 +48,7 @@ def plan(harness: Harness, book: Book, now: int, seed: str) -> Plan:
 class _Look:
     """One computation of a plan."""
 
-    def __init__(self, harness: Harness, book: Book, now: int, seed: str) -> None:
+    def __init__(self, harness: Harness, book: AttentionState, now: int, seed: str) -> None:
         self._harness, self._book, self._now, self._seed = harness, book, now, seed
         self._agent, self._can = harness.agent, harness.can
         self._facts: list[AttentionFact] = []
@@ -63,9 +63,9 @@ class _Look:
         self._look_for_changes()
         turns = self._harness.turns - self._cancels.keys()
         again = self._harness.resumed | self._due_again() | self._altered
-        side = self._harness.side(again, turns)
-        made, held = offers(self._book, self._agent, self._now, side)
-        at_rest = offers(self._book, self._agent, self._now, side.but(in_turn=False))[0] if turns else made
+        side = self._harness.offer_session(again, turns)
+        made, held = offers_for(self._book, self._agent, self._now, side)
+        at_rest = offers_for(self._book, self._agent, self._now, side.replace(in_turn=False))[0] if turns else made
         offered_again = again & {offer.event for offer in made}
         for each in self._waiting():
             if each.event not in offered_again:
@@ -127,7 +127,11 @@ class _Look:
                     self._altered.add(handed.event)
 
     def _version(self, current: Delivery, shape: str) -> int:
-        pieces = delivery.expanded(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
+        pieces = (
+            delivery.with_merged_pieces(self._book, self._agent, [current.event])
+            if shape == CONTENT
+            else [current.event]
+        )
         return delivery.version_of(self._book, pieces, shape)
 
     def _begin_anew(self, current: Delivery, why: str) -> None:
@@ -151,7 +155,7 @@ class _Look:
             self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.OFFERED, about))
             parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
-            self._hand_over(parcel.but(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
+            self._hand_over(parcel.replace(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
         return merged
 
     # -- offers
@@ -161,17 +165,17 @@ class _Look:
         is_on_its_way = handed is not None and not handed.is_taken and handed.event not in self._cancels
         if (is_on_its_way and offer.event not in again) or offer.event in self._harness.own:
             return
-        decision = offer.last.standing.decision.but(policy=offer.policy)
+        decision = offer.last.standing.decision.replace(policy=offer.policy)
         form = _form(offer.shape, decision.mode, offer.policy, self._can)
         if form is None or not self._has_room(offer):
             return
         attempt = max(offer.attempt, self._harness.next_attempt(offer.event))
-        offer = offer.but(attempt=attempt)
+        offer = offer.replace(attempt=attempt)
         self._begin_anew(offer.last.standing.delivery, "handed over once more")
-        self._facts += offered(self._agent, [offer], is_taken=not self._can(ACK))
+        self._facts += offer_facts(self._agent, [offer], is_taken=not self._can(ACK))
         events = [each.event for each in offer.items]
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
-        parcel = parcel.but(attempt=attempt, decision=decision)
+        parcel = parcel.replace(attempt=attempt, decision=decision)
         restarts = handed.restarts if handed else 0
         self._hand_over(parcel, form, restarts=restarts, interrupts=bool(turns) and decision.mode == IMMEDIATE)
 
@@ -182,7 +186,7 @@ class _Look:
         return is_next and sum(self._busy.values()) < MOST_HANDED
 
     def _hand_over(self, parcel: Parcel, mode: str, *, restarts: int = 0, interrupts: bool = False) -> None:
-        parcel = parcel.but(mode=mode, interrupts=interrupts)
+        parcel = parcel.replace(mode=mode, interrupts=interrupts)
         must_wait = self._can(ACK)
         conversation = parcel.items[-1].known.conversation
         if must_wait:
@@ -212,7 +216,7 @@ class _Look:
         due = self._harness.digest_at
         if not self._can(DIGESTS) or turns or due is None or self._now < due:
             return
-        facts, found = digests.digest(self._book, self._agent, self._now)
+        facts, found = digests.make_digest(self._book, self._agent, self._now)
         if not found["text"]:
             return
         if not self._can(ACK):

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.judging.directedness import Aimed
     from bb.attention.messages.message import Message
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
 
-def piece_of(book: Book, said: Message) -> str:
+def continued_message(book: AttentionState, said: Message) -> str:
     """The message that SAID continues; empty if there is none."""
     event, author, at = book.thread(said.window).last
     if author != said.author or not 0 <= said.at - at < book.tuning.compose_ms or _begins_anew(said):
@@ -34,7 +34,7 @@ def _begins_anew(said: Message) -> bool:
     return is_named or bool(said.parts) or said.author_kind != HUMAN or said.platform in AT_ONCE
 
 
-def going_on(book: Book, said: Message) -> Aimed:
+def continued_aim(book: AttentionState, said: Message) -> Aimed:
     """The agents that were asked by the message that SAID continues, and why."""
     known = book.message(said.piece_of) if said.piece_of else None
     asked = {agent: book.delivery(said.piece_of, agent) for agent in (known.meant if known else ())}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Edited, Posted
-from bb.attention.incoming.receiving import arranged
+from bb.attention.incoming.receiving import conversation_facts
 from bb.attention.messages import envelopes, message
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -38,7 +38,7 @@ class Handing(Record):
     more: dict[str, Any]
 
 
-def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
+def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now: int) -> Answer:
     """Record a message that a host has delivered for AGENT."""
     handing = _read(given, now)
     known = book.message(handing.said.event)
@@ -46,7 +46,7 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
         posted = Posted(
             by, _c2a(book, handing, {agent: handing.decision}), handing.said.text, _recipients(agent, handing)
         )
-        return [*arranged(book, handing.said), posted], ACCEPTED
+        return [*conversation_facts(book, handing.said), posted], ACCEPTED
     has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
     is_newer = handing.version > has.get("version", known.version)
     is_for_us = book.delivery(handing.said.event, agent) is not None
@@ -57,7 +57,7 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
 
 
 def _read(given: Any, now: int) -> Handing:
-    found, members = envelopes.delivered(given, now), envelopes.Members(given)
+    found, members = envelopes.parse_delivery(given, now), envelopes.Members(given)
     version = members.number("contentVersion")
     if version is None:
         version = 0 if found.knock is not None else 1  # a knock has no content yet
@@ -68,24 +68,24 @@ def _read(given: Any, now: int) -> Handing:
         "injection": _present(injection),
     }
     decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
-    return Handing(found.message.but(version=1), decision, version, more)
+    return Handing(found.message.replace(version=1), decision, version, more)
 
 
-def _earlier_decisions(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
+def _earlier_decisions(book: AttentionState, known: MessageHead, *, is_newer: bool) -> dict[str, Decision]:
     """The decisions for the agents that it was delivered for before; they also get a new version."""
     deliveries = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
     return {each.agent: each.decision for each in deliveries if each}
 
 
-def _c2a(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
+def _c2a(book: AttentionState, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
     """The `c2a` member of its line."""
     said = handing.said
     agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
     decided = {
-        "for": {name: decision.written() for name, decision in each.items()},
-        "else": Decision(reason="delivered").written()[:4],
+        "for": {name: decision.to_json() for name, decision in each.items()},
+        "else": Decision(reason="delivered").to_json()[:4],
     }
-    return message.written(said) | ({"agent": agent} if agent else {}) | decided | handing.more
+    return message.c2a_member(said) | ({"agent": agent} if agent else {}) | decided | handing.more
 
 
 def _recipients(agent: str, handing: Handing) -> tuple[str, ...]:

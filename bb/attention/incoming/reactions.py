@@ -7,7 +7,7 @@ new one. A new reaction is shown only after a short delay, so toggling it causes
 from __future__ import annotations
 
 from bb.attention.decision import Decision
-from bb.attention.judging.decide import Decided
+from bb.attention.judging.decide import Decisions
 from bb.attention.words import (
     APPROVAL,
     ASSIGNMENT,
@@ -28,15 +28,15 @@ from bb.attention.words import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
 # The signals that tell the author of a message more than that it was seen.
 TELLING = ("agree", "declined", "done", "unclear", "blocked")
 MOST_TOGGLES = 20  # of one signal by one author on one message; further ones change nothing
 
 
-def latest(book: Book, event: str, who: str, signal: str) -> tuple[str, Kept | None, str]:
+def latest_reaction(book: AttentionState, event: str, who: str, signal: str) -> tuple[str, MessageHead | None, str]:
     """The event id of WHO's latest reaction with SIGNAL, that event if it exists, and the id of the next one."""
     name = first = f"{event}~{who}~{signal}"
     found = book.message(name)
@@ -49,9 +49,9 @@ def latest(book: Book, event: str, who: str, signal: str) -> tuple[str, Kept | N
     return name, found, ""
 
 
-def about(known: Kept, signal: str, said: Message) -> Message:
+def reaction_message(known: MessageHead, signal: str, said: Message) -> Message:
     """The message for a reaction to KNOWN. SAID holds its author and time."""
-    return said.but(
+    return said.replace(
         conversation=known.conversation,
         kind=known.kind,
         thread=known.thread,
@@ -61,14 +61,14 @@ def about(known: Kept, signal: str, said: Message) -> Message:
     )
 
 
-def decided(book: Book, known: Kept, signal: str, who: str) -> Decided:
+def decisions_for_reaction(book: AttentionState, known: MessageHead, signal: str, who: str) -> Decisions:
     """The decision: a reaction is for the agent that wrote the message, unless the agent itself reacts."""
     author = known.agent
     each = {author: _to_author(book, known, signal)} if author and author != who else {}
-    return Decided(each, Decision(mode=SILENT, reason=REACTION))
+    return Decisions(each, Decision(mode=SILENT, reason=REACTION))
 
 
-def _to_author(book: Book, known: Kept, signal: str) -> Decision:
+def _to_author(book: AttentionState, known: MessageHead, signal: str) -> Decision:
     """The decision for the agent that wrote the message: a notice, unless the reaction changes what the agent owes."""
     if signal not in TELLING:
         return Decision(TO_ME, MUST_NOT, MAILBOX, REACTION, NORMAL)

@@ -11,8 +11,8 @@ from itertools import islice
 from bb.attention.decision import Decision
 from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
 from bb.attention.incoming import reactions
-from bb.attention.incoming.follow_ups import going_on, piece_of
-from bb.attention.judging.decide import Decided, Scene, decide
+from bb.attention.incoming.follow_ups import continued_aim, continued_message
+from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.messages import message, messages
 from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING
 from bb.attention.messages.messages import NAME as MESSAGES
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.attention.messages.envelopes import Line
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.threads import Thread
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
@@ -53,7 +53,7 @@ GITHUB = "github"
 EDITED_AFTER = "edited_after_response"
 
 
-def receive(book: Book, line: Line, by: str, now: int) -> Answer:
+def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """The facts that LINE adds, and the answer to its sender."""
     line = _with_own_ids(book, line)
     match line.type:
@@ -70,20 +70,20 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
     return [], {}
 
 
-def _with_own_ids(book: Book, line: Line) -> Line:
+def _with_own_ids(book: AttentionState, line: Line) -> Line:
     """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
     if line.conversation and not book.conversation(line.conversation).is_external:
         return line
     said = line.message
     if said and said.in_reply_to:
-        said = said.but(in_reply_to=book.own_name(said.in_reply_to))
-    return line.but(event=book.own_name(line.event), message=said)
+        said = said.replace(in_reply_to=book.own_event_id(said.in_reply_to))
+    return line.replace(event=book.own_event_id(line.event), message=said)
 
 
 # -- messages
 
 
-def _message(book: Book, line: Line, by: str, now: int) -> Answer:
+def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     said = line.message
     if said is None:
         return [], {}
@@ -96,60 +96,60 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
         return [], _answer(line, "duplicate")
     state = book.states.state(MESSAGES, line.event) or {}
     if "deleted" in state:
-        nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
-        return [_posted(book, said.but(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
+        nothing = Decisions({}, Decision(mode=SILENT, reason="deleted"))
+        return [_posted(book, said.replace(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
     if "edit" in state:  # the edit arrived before the message
         edited = book.data(_line_of(state["edit"]))
-        said = said.but(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
+        said = said.replace(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
     # Everyone who has the ledger also has the repository, so a GitHub conversation in it is not private.
-    facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
+    facts, found = record_message(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **found}
 
 
-def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
+def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
     """Record a message with the decisions about it.
 
     IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
     """
-    settled = arranged(book, said, is_private=is_private)
+    settled = conversation_facts(book, said, is_private=is_private)
     said = _with_known_context(book, said)
-    if piece := piece_of(book, said):
-        said = said.but(piece_of=piece)
-    known = scene(book, said, now)
+    if piece := continued_message(book, said):
+        said = said.replace(piece_of=piece)
+    known = decision_context(book, said, now)
     if settled and is_private:
-        known = known.but(conversation=known.conversation.but(is_private=True))
+        known = known.replace(conversation=known.conversation.replace(is_private=True))
     decided = decide(said, known)
     fact = _posted(book, said, by, decided)
-    return [*settled, fact], {"decisions": shown(decided)}
+    return [*settled, fact], {"decisions": decisions_details(decided)}
 
 
-def scene(book: Book, said: Message, now: int) -> Scene:
+def decision_context(book: AttentionState, said: Message, now: int) -> DecisionContext:
     """What is known when a message arrives."""
     tuned = book.tuning
 
-    lately = messages.by(said.author, clock.text(now))
+    lately = messages.author_minute_term(said.author, clock.text(now))
 
     def is_flooding() -> bool:  # the limit for our own agents is checked when they send
         return not said.declared and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
 
     def is_always_urgent() -> bool:
-        return book.states.count(MESSAGES, messages.urgent(lately)) >= URGENT_PER_MINUTE
+        return book.states.count(MESSAGES, messages.urgent_term(lately)) >= URGENT_PER_MINUTE
 
     thread = book.thread(said.window)
-    return Scene(
+    return DecisionContext(
         book.directory,
         tuned,
         book.conversation(said.conversation),
         thread,
-        asked(book, said, thread),
-        going_on(book, said),
+        answered_agent(book, said, thread),
+        continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
         is_always_urgent,
     )
 
 
-def asked(book: Book, said: Message, thread: Thread) -> str:
+def answered_agent(book: AttentionState, said: Message, thread: Thread) -> str:
     """The agent whose message SAID answers: the message it names, otherwise the first of its thread."""
     if not said.in_reply_to:
         return thread.opener
@@ -157,16 +157,16 @@ def asked(book: Book, said: Message, thread: Thread) -> str:
     return answered.agent if answered else ""
 
 
-def _with_known_context(book: Book, said: Message) -> Message:
+def _with_known_context(book: AttentionState, said: Message) -> Message:
     """SAID, with the author kind and the stream that are known here."""
     where = book.conversation(said.conversation)
     agent = book.directory.agent(said.author, said.platform)
     if agent and said.author_kind != AGENT:
-        said = said.but(author_kind=AGENT)
-    return said.but(stream=where.stream) if where.stream and not said.stream else said
+        said = said.replace(author_kind=AGENT)
+    return said.replace(stream=where.stream) if where.stream and not said.stream else said
 
 
-def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
+def conversation_facts(book: AttentionState, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
     """The settings to record for a conversation that has none yet."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
@@ -175,29 +175,29 @@ def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[Att
     return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
 
 
-def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
+def _posted(book: AttentionState, said: Message, by: str, decided: Decisions, text: str | None = None) -> Posted:
     agent = book.directory.agent(said.author, said.platform)
-    c2a = message.written(said.but(agent=agent) if agent else said) | written(decided)
+    c2a = message.c2a_member(said.replace(agent=agent) if agent else said) | decisions_to_json(decided)
     return Posted(by, c2a, said.text if text is None else text, _recipients(decided))
 
 
-def _recipients(decided: Decided) -> tuple[str, ...]:
+def _recipients(decided: Decisions) -> tuple[str, ...]:
     """The CCCS recipients: only the agents that get the content. Others find the message with the C2A tools."""
     return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
 
-def written(decided: Decided) -> dict[str, Any]:
+def decisions_to_json(decided: Decisions) -> dict[str, Any]:
     """The decisions as they are recorded on the line of their message."""
-    each = {agent: found.written() for agent, found in decided.each.items()}
-    return {**({"for": each} if each else {}), "else": decided.others.written()[:4]}
+    each = {agent: found.to_json() for agent, found in decided.each.items()}
+    return {**({"for": each} if each else {}), "else": decided.others.to_json()[:4]}
 
 
-def shown(decided: Decided) -> dict[str, Any]:
+def decisions_details(decided: Decisions) -> dict[str, Any]:
     """The decisions as people and programs see them."""
-    return {agent: found.shown() for agent, found in decided.each.items()}
+    return {agent: found.details() for agent, found in decided.each.items()}
 
 
-def _own_message(book: Book, line: Line, by: str) -> Answer:
+def _own_message(book: AttentionState, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
     for known in book.newest_messages(messages.OUTBOX):
         if line.marker in (known.key, known.event):
@@ -208,7 +208,7 @@ def _own_message(book: Book, line: Line, by: str) -> Answer:
 # -- edits and deletions
 
 
-def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
+def _edit(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     said = line.message
     if said is None:
         return [], {}
@@ -222,15 +222,15 @@ def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
     latest = book.data(known.line) if known.version > 1 else before
     if _same(str(latest.get("text", "")), said.text):
         return [], _answer(line, "unchanged")
-    original = message.read(before.get("c2a", {}), str(before.get("text", "")), line.event)
+    original = message.message_of_c2a(before.get("c2a", {}), str(before.get("text", "")), line.event)
     said = _with_known_context(book, _edited(original, said, version))
-    decided = decide(said, scene(book, said, now))
+    decided = decide(said, decision_context(book, said, now))
     return _edit_facts(book, by, said, decided, set(known.meant), line)
 
 
 def _edited(original: Message, said: Message, version: int) -> Message:
     """ORIGINAL with the changes of an edit."""
-    return original.but(
+    return original.replace(
         text=said.text,
         parts=said.parts,
         mentions=said.mentions,
@@ -245,27 +245,27 @@ def _same(one: str, other: str) -> bool:
     return one.split() == other.split()
 
 
-def _edit_facts(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
+def _edit_facts(book: AttentionState, by: str, said: Message, decided: Decisions, told: set[str], line: Line) -> Answer:
     """What an edit changes for its recipients. Agents that have already answered get a new event about it."""
     answered: dict[str, Decision] = {}
     for agent in sorted(told | decided.each.keys()):
         found = book.delivery(line.event, agent)
         if found and found.disposition == RESPONDED:
             aimed = decided.each.get(agent, found.decision)
-            answered[agent] = aimed.but(
+            answered[agent] = aimed.replace(
                 policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=book.tuning.time_for(MAY)
             )
     each = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
     each = {agent: found for agent, found in each.items() if agent not in answered}
-    c2a = message.written(said) | written(Decided(each, decided.others))
+    c2a = message.c2a_member(said) | decisions_to_json(Decisions(each, decided.others))
     facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
-    answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
+    answer = {**_answer(line, "edited"), "decisions": decisions_details(Decisions(each, decided.others))}
     if answered:
-        again = said.but(
+        again = said.replace(
             event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
         )
         # For all other agents there is only the edited message.
-        fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
+        fact = _posted(book, again, by, Decisions(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
         facts.append(fact)
         answer["again"] = again.event
     return facts, answer
@@ -276,20 +276,20 @@ def _edit_notice_id(event: str, version: int) -> str:
     return f"{event}~e{version}"
 
 
-def _delete(book: Book, line: Line, by: str) -> Answer:
+def _delete(book: AttentionState, line: Line, by: str) -> Answer:
     known = book.message(line.event)
     if known is None:
         return [Deleted(by, line.event)], _answer(line, "held")
     if known.is_deleted:
         return [], _answer(line, "duplicate")
-    facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
-    for again in book.newest_messages(messages.about(line.event)):
+    facts: list[AttentionFact] = [Deleted(by, line.event), *deletion_facts(book, known)]
+    for again in book.newest_messages(messages.linked_event_term(line.event)):
         if again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
-            facts += [Deleted(by, again.event), *withdrawn(book, again)]
+            facts += [Deleted(by, again.event), *deletion_facts(book, again)]
     return facts, _answer(line, "deleted")
 
 
-def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
+def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFact]:
     """The facts that follow when a message is deleted. Pieces that were merged into it are restored."""
     facts: list[AttentionFact] = []
     for agent in known.meant:
@@ -302,7 +302,7 @@ def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
                 ]
                 facts += [Moved("system", piece, agent, deliveries.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
-    if claims.claim(subject, book.states.state(claims.NAME, subject)).owner:
+    if claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).owner:
         facts.append(Claiming("system", subject, claims.DONE))
     return facts
 
@@ -310,40 +310,42 @@ def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
 # -- reactions and typing
 
 
-def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
+def _reaction(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     known = book.message(line.event)
     if known is None:
         return [], _answer(line, "unknown_target")
     signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
     who = book.directory.agent(line.author, line.platform) or line.author
-    name, before, following = reactions.latest(book, known.event, who, signal)
+    name, before, following = reactions.latest_reaction(book, known.event, who, signal)
     is_there = before is not None and not before.is_deleted
     is_late = before is not None and line.at < before.at
     is_known = before is not None and line.at == before.at != now  # a reaction without a time has the time NOW
     if not line.added:
         if before is None or not is_there or is_late:
             return [], _answer(line, "removed")
-        return [Deleted(by, name), *withdrawn(book, before)], _answer(line, "removed")
+        return [Deleted(by, name), *deletion_facts(book, before)], _answer(line, "removed")
     if is_there or is_late or is_known or not following:
         return [], _answer(line, "duplicate")
     said = message.Message(
         following, line.platform, known.conversation, line.author, "", line.at, author_kind=line.author_kind
     )
-    fact, decided = reacted(book, known, said, signal, line.glyph, by)
-    return [fact], {**_answer(line, "recorded"), "eventId": following, "decisions": shown(decided)}
+    fact, decided = reaction_event(book, known, said, signal, line.glyph, by)
+    return [fact], {**_answer(line, "recorded"), "eventId": following, "decisions": decisions_details(decided)}
 
 
-def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by: str) -> tuple[Posted, Decided]:
+def reaction_event(
+    book: AttentionState, known: MessageHead, said: Message, signal: str, glyph: str, by: str
+) -> tuple[Posted, Decisions]:
     """The event for a reaction to KNOWN, and the decision about it. SAID holds its author and event id."""
-    said = reactions.about(known, signal, said)
+    said = reactions.reaction_message(known, signal, said)
     who = book.directory.agent(said.author, said.platform) or said.author
-    decided = reactions.decided(book, known, signal, who)
+    decided = reactions.decisions_for_reaction(book, known, signal, who)
     fact = _posted(book, said, by, decided)
     fact.c2a["signal"] = {"signal": signal, "glyph": glyph, "onMessage": known.event}
     return fact, decided
 
 
-def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
+def _typing(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
     is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))

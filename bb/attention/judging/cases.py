@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from bb.attention.judging.standing import Standing
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
 
 class Case(Record):
     """An event and an agent."""
 
     agent: str
-    known: Kept
+    known: MessageHead
     message: Message
     standing: Standing
     is_bystander: bool
@@ -40,35 +40,35 @@ class Case(Record):
         return self.known.event
 
 
-def case(book: Book, event: str, agent: str, now: int) -> Case:
+def case_for_agent(book: AttentionState, event: str, agent: str, now: int) -> Case:
     """The case of EVENT for AGENT."""
-    must_be_here(book, agent)
-    known = find(book, event)
+    require_registered(book, agent)
+    known = find_message(book, event)
     if not may_see(book, agent, known):
         raise no_event(event)
     delivery = book.delivery(known.event, agent)
     claim = book.claim(known.event, known.window, now)
     now_standing = standing(
-        delivery or of_bystander(book, known, agent), claim, now, book.tuning, last_word(book, known)
+        delivery or bystander_delivery(book, known, agent), claim, now, book.tuning, last_message_time(book, known)
     )
     return Case(agent, known, current_message(book, known), now_standing, delivery is None)
 
 
-def must_be_here(book: Book, agent: str) -> None:
+def require_registered(book: AttentionState, agent: str) -> None:
     """Refuse a name that is not registered here."""
     if agent not in book.agents and agent != PERSON:
         raise UnknownAgent(f"no agent {agent[:60]!r} is registered here", agent_id=agent[:60])
 
 
-def find(book: Book, event: str) -> Kept:
+def find_message(book: AttentionState, event: str) -> MessageHead:
     """The message with the id EVENT."""
-    known = known_as(book, event)
+    known = find_message_or_none(book, event)
     if known is None:
         raise no_event(event)
     return known
 
 
-def known_as(book: Book, event: str) -> Kept | None:
+def find_message_or_none(book: AttentionState, event: str) -> MessageHead | None:
     """The message with the id EVENT or on the line EVENT; None if there is none."""
     known = book.message(event)
     if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
@@ -76,7 +76,7 @@ def known_as(book: Book, event: str) -> Kept | None:
     return known
 
 
-def current_message(book: Book, known: Kept) -> Message:
+def current_message(book: AttentionState, known: MessageHead) -> Message:
     """The current version of a message, read from its line."""
     data = book.data(known.line)
     c2a, mail = data.get("c2a"), data.get("mail")
@@ -85,19 +85,19 @@ def current_message(book: Book, known: Kept) -> Message:
         text = f"{mail.get('subject', '')}\n\n{text}"
     elif data.get("kind") and "title" in data:
         text = f"{data['title']}\n\n{data.get('message', '')}".rstrip()
-    said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
+    said = message.message_of_c2a(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
-        said = said.but(text="", parts=(), more={})
+        said = said.replace(text="", parts=(), more={})
     is_unverified = data.get(message.UNSIGNED) is True and is_the_persons(said)
-    return said.but(event=known.event, version=known.version, is_unverified=is_unverified)
+    return said.replace(event=known.event, version=known.version, is_unverified=is_unverified)
 
 
-def _as_kept(known: Kept) -> dict[str, Any]:
+def _as_kept(known: MessageHead) -> dict[str, Any]:
     """The members of a message whose line has no `c2a` member."""
     return {name: getattr(known, name) for name in message.MEMBERS if hasattr(known, name)}
 
 
-def may_see(book: Book, agent: str, known: Kept) -> bool:
+def may_see(book: AttentionState, agent: str, known: MessageHead) -> bool:
     """Whether an agent may see a message. A private one is only for its recipients and members of the conversation."""
     if agent == PERSON:
         return True  # it is the person's own machine
@@ -110,7 +110,7 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
     return is_theirs or known.conversation in book.binding(agent).conversations
 
 
-def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standing]]:
+def open_cases(book: AttentionState, agent: str, now: int) -> Iterator[tuple[MessageHead, Standing]]:
     """The open deliveries to AGENT that it may see now, in ledger order."""
     opened = book.open_for(agent)
     at_hand = book.with_messages_of(opened)
@@ -120,7 +120,7 @@ def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standin
             yield known, standing(found, at_hand.claim(found.event, found.window, now), now, book.tuning)
 
 
-def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
+def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> Delivery:
     """The delivery of an event to an agent that it is not for."""
     decided = known.others
     if agent in (known.agent, known.author):
@@ -141,6 +141,6 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
     )
 
 
-def last_word(book: Book, known: Kept) -> int:
+def last_message_time(book: AttentionState, known: MessageHead) -> int:
     """The time of the last message in the thread of KNOWN. Notices of the host and reactions do not count."""
     return next((each.arrived for each in book.newest_messages(in_window(known.window)) if not each.reason), 0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bb.attention.decision import first_of
+from bb.attention.decision import choose_agent
 from bb.attention.facts import Claiming, Moved
-from bb.attention.judging.cases import case, may_see, must_be_here
+from bb.attention.judging.cases import case_for_agent, may_see, require_registered
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
 from bb.attention.state import claims, deliveries
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.cases import Case
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.claims import Claim
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
@@ -27,7 +27,7 @@ LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
 
 
 def claim(
-    book: Book,
+    book: AttentionState,
     agent: str,
     now: int,
     *,
@@ -40,13 +40,13 @@ def claim(
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
     about = {"ttl_ms": ttl}
     if thread:
-        must_be_here(book, agent)
+        require_registered(book, agent)
         if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
-        current = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        current = claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
         action = _action(book, current, agent, now, takeover=takeover)
         return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(current, agent, now, ttl)
-    found_case = case(book, event, agent, now)
+    found_case = case_for_agent(book, event, agent, now)
     _may_claim(book, found_case, now)
     standing = found_case.standing
     action = _action(book, standing.claim, agent, now, takeover=takeover)
@@ -54,16 +54,16 @@ def claim(
     facts: list[AttentionFact] = [Claiming(agent, subject, action, about)]
     if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
         facts.append(Moved(agent, found_case.event, agent, deliveries.TOOK))
-    return facts, _granted(claims.claim(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
+    return facts, _granted(claims.claim_of_state(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
 
 
-def _is_there(book: Book, agent: str, thread: str) -> bool:
+def _is_there(book: AttentionState, agent: str, thread: str) -> bool:
     """Whether there is a thread of that name with a message that AGENT may see."""
     messages = book.newest_messages(f"in {thread}") if thread.partition(" ")[2] else ()
     return any(may_see(book, agent, known) for known in messages)
 
 
-def _may_claim(book: Book, target: Case, now: int) -> None:
+def _may_claim(book: AttentionState, target: Case, now: int) -> None:
     standing = target.standing
     if target.known.is_deleted or standing.delivery.disposition == "superseded":
         raise Superseded(event_id=target.event)
@@ -76,7 +76,7 @@ def _may_claim(book: Book, target: Case, now: int) -> None:
         raise PolicyForbids(f"the policy of {target.event} for {target.agent} is {policy}", event_id=target.event)
     if (asked := _asked_by_name(book, target)) and not standing.holder:
         raise PolicyForbids(f"{target.event} is addressed to {asked} by name", event_id=target.event, agent=asked)
-    first, until = slot(book, target, now)
+    first, until = exclusive_slot(book, target, now)
     if first and first != target.agent:
         raise ClaimedByOther(
             f"only {first}, which is asked first, may claim {target.event} until {clock.text(until)}",
@@ -85,7 +85,7 @@ def _may_claim(book: Book, target: Case, now: int) -> None:
         )
 
 
-def _asked_by_name(book: Book, target: Case) -> str:
+def _asked_by_name(book: AttentionState, target: Case) -> str:
     """Another agent that the message addresses by name and that has not answered; empty if there is none.
 
     An agent that is itself addressed by name may claim the message, so for it the result is empty.
@@ -100,18 +100,18 @@ def _asked_by_name(book: Book, target: Case) -> str:
     return ""
 
 
-def slot(book: Book, target: Case, now: int) -> tuple[str, int]:
+def exclusive_slot(book: AttentionState, target: Case, now: int) -> tuple[str, int]:
     """The one agent that may claim an event at first, and until when: the agent that was asked first, if it is live."""
     delivery = target.standing.delivery
     until = delivery.arrived + book.tuning.slot_ms
     if delivery.decision.reason != ROLE_MENTION or now >= until:
         return "", 0
-    first = default_of(book, target.known)
+    first = default_responder(book, target.known)
     is_there = first in book.agents and book.agents[first].is_live
     return (first, until) if first and is_there else ("", 0)
 
 
-def default_of(book: Book, known: Kept) -> str:
+def default_responder(book: AttentionState, known: MessageHead) -> str:
     """The agent that is asked first about a message."""
     for agent in known.meant:
         delivery = book.delivery(known.event, agent)
@@ -120,7 +120,7 @@ def default_of(book: Book, known: Kept) -> str:
     return ""
 
 
-def _action(book: Book, current: Claim, agent: str, now: int, *, takeover: bool) -> str:
+def _action(book: AttentionState, current: Claim, agent: str, now: int, *, takeover: bool) -> str:
     """The act by which AGENT gets the claim CURRENT. Refused if another agent holds it."""
     holder = current.held_by(now)
     owner = book.agents.get(holder)
@@ -142,7 +142,7 @@ def _granted(current: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
     return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": current.subject}
 
 
-def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+def release(book: AttentionState, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
     """Release a claim. The next agent that could answer is reminded."""
     subject, _ = _held(book, agent, now, event, thread)
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.RELEASE)]
@@ -152,26 +152,28 @@ def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "
         if delivery and delivery.disposition == "claimed":
             facts.append(Moved(agent, name, agent, deliveries.GAVE_BACK))
         if known := book.message(name):
-            facts += asked_again(book, known, agent, "given back")
+            facts += remind_another(book, known, agent, "given back")
     return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
 
 
-def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
+def renew(
+    book: AttentionState, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None
+) -> Answer:
     """Extend a claim. Only its owner may do so."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
     subject, current = _held(book, agent, now, event, thread)
     return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(current, agent, now, ttl)
 
 
-def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+def transfer(book: AttentionState, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
     """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
-    must_be_here(book, to)
-    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    require_registered(book, to)
+    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
+    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
     holder = current.held_by(now)
     if not holder:
         raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
-    where = thread or case(book, event, agent, now).known.window
+    where = thread or case_for_agent(book, event, agent, now).known.window
     if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
         raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(current.until))
     about = {"ttl_ms": book.tuning.claim_ms, "to": to}
@@ -188,24 +190,24 @@ def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thre
     }
 
 
-def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[AttentionFact]:
+def remind_another(book: AttentionState, known: MessageHead, but_not: str, why: str) -> list[AttentionFact]:
     """The reminder to another agent that could answer, after a message has lost its claim."""
     others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
     if not others:
         return []
-    return [Moved(SYSTEM, known.event, first_of(others, known.event), deliveries.REMINDED, {"why": why})]
+    return [Moved(SYSTEM, known.event, choose_agent(others, known.event), deliveries.REMINDED, {"why": why})]
 
 
-def _could_answer(book: Book, known: Kept, agent: str) -> bool:
+def _could_answer(book: AttentionState, known: MessageHead, agent: str) -> bool:
     delivery = book.delivery(known.event, agent)
     is_live = agent in book.agents and book.agents[agent].is_live
     return is_live and delivery is not None and delivery.disposition is None and delivery.decision.policy != MUST_NOT
 
 
-def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
+def _held(book: AttentionState, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
     """The claim that AGENT holds, with its subject. Refused if AGENT holds none."""
-    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
+    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
     holder = current.held_by(now)
     if holder != agent:
         if holder:

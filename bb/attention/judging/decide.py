@@ -7,9 +7,9 @@ that is asked first.
 
 from __future__ import annotations
 
-from bb.attention.decision import Decision, first_of
+from bb.attention.decision import Decision, choose_agent
 from bb.attention.judging import default_matrix
-from bb.attention.judging.directedness import aim
+from bb.attention.judging.directedness import aim_of_message
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 LOOP_GUARD, RATE_LIMITED = "loop_guard", "rate_limited"
 
 
-class Scene(Record):
+class DecisionContext(Record):
     """What is known when a message arrives."""
 
     directory: Directory
@@ -55,24 +55,24 @@ class Scene(Record):
     is_always_urgent: Callable[[], bool] | None = None  # whether the author has marked too many messages as urgent
 
 
-class Decided(Record):
+class Decisions(Record):
     """The decision for EACH agent that a message concerns; OTHERS is the decision for every other agent."""
 
     each: dict[str, Decision]
     others: Decision
 
 
-def decide(message: Message, scene: Scene) -> Decided:
+def decide(message: Message, scene: DecisionContext) -> Decisions:
     """The host's decisions about MESSAGE, for all agents."""
-    aims = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    aims = aim_of_message(message, scene.directory, scene.thread, scene.asked, scene.going_on)
     each = {
-        agent: _by_rules(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
+        agent: _by_rules(message, default_matrix.default_decision(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
-    others = _by_rules(message, default_matrix.weigh(message, *aims.others, scene.tuning), scene.tuning)
+    others = _by_rules(message, default_matrix.default_decision(message, *aims.others, scene.tuning), scene.tuning)
     each = {agent: _limited(decision, message, scene) for agent, decision in each.items()}
-    return Decided(_with_default(each, message, scene), others)
+    return Decisions(_with_default(each, message, scene), others)
 
 
 def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
@@ -91,7 +91,7 @@ def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
             wish = rule["set"]
             policy = wish.get("policy", decision.policy)
             deadline = decision.deadline if policy == decision.policy else tuning.time_for(policy)
-            return decision.but(
+            return decision.replace(
                 policy=policy,
                 mode=wish.get("injection", decision.mode),
                 priority=wish.get("priority", decision.priority),
@@ -100,25 +100,25 @@ def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
     return decision
 
 
-def _limited(decision: Decision, message: Message, scene: Scene) -> Decision:
+def _limited(decision: Decision, message: Message, scene: DecisionContext) -> Decision:
     """DECISION, reduced if agents answer each other in a loop or the author floods the conversation."""
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.hard_turns:
-        return decision.but(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)
+        return decision.replace(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.soft_turns:
         mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
         policy = MAY if decision.policy == MUST else decision.policy
-        return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=scene.tuning.time_for(policy))
+        return decision.replace(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=scene.tuning.time_for(policy))
     if message.priority == URGENT and scene.is_always_urgent and scene.is_always_urgent():
-        decision = decision.but(priority=NORMAL, mode=BUFFERED if decision.mode == IMMEDIATE else decision.mode)
+        decision = decision.replace(priority=NORMAL, mode=BUFFERED if decision.mode == IMMEDIATE else decision.mode)
     if decision.mode in OFFERED and scene.is_flooding and scene.is_flooding():
-        return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
+        return decision.replace(mode=MAILBOX, reason=RATE_LIMITED)
     return decision
 
 
-def _with_default(each: dict[str, Decision], message: Message, scene: Scene) -> dict[str, Decision]:
+def _with_default(each: dict[str, Decision], message: Message, scene: DecisionContext) -> dict[str, Decision]:
     """Marks one of the agents whose role was mentioned as the one asked first. Every clone chooses the same one."""
     called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
     if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
         return each
-    first = first_of([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
-    return each | {first: each[first].but(is_default=True)}
+    first = choose_agent([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
+    return each | {first: each[first].replace(is_default=True)}

@@ -52,7 +52,7 @@ MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
 )
 
 
-def weigh(message: Message, directedness: str, why: str, tuning: Tuning) -> Decision:
+def default_decision(message: Message, directedness: str, why: str, tuning: Tuning) -> Decision:
     """The decision of the default matrix for a message with this directedness and reason (WHY)."""
     policy, mode = next(
         (policy, mode)

@@ -56,7 +56,7 @@ class Aim(Record):
     roles: tuple[str, ...] = ()  # the roles that were mentioned; one member of a role is asked first
 
 
-class Called(Record):
+class Mentioned(Record):
     """The agents and roles that a message names."""
 
     agents: tuple[str, ...] = ()
@@ -65,13 +65,15 @@ class Called(Record):
     somebody: bool = False  # whether any name is mentioned, bound to an agent here or not
 
 
-def aim(message: Message, directory: Directory, thread: Thread, asked: str = "", going_on: Aimed | None = None) -> Aim:
+def aim_of_message(
+    message: Message, directory: Directory, thread: Thread, asked: str = "", going_on: Aimed | None = None
+) -> Aim:
     """The agents that MESSAGE is aimed at.
 
     THREAD is its thread as it was before, ASKED the author of the message that it answers, and GOING ON the aim of the
     message that it continues.
     """
-    called = call(message, directory)
+    called = mentioned_agents(message, directory)
     author = directory.agent(message.author, message.platform)
     if nobody := _obliges_none(message):  # in a private conversation its recipients still get it
         recipients = [each for each in _by_privacy(message, directory, called) if each in directory]
@@ -106,7 +108,7 @@ def _obliges_none(message: Message) -> tuple[str, str] | None:
     return {AMBIENT: (AMBIENT, UNADDRESSED), TO_OTHER: (TO_OTHER, ADDRESSED_TO_OTHER)}.get(message.declared)
 
 
-def call(message: Message, directory: Directory) -> Called:
+def mentioned_agents(message: Message, directory: Directory) -> Mentioned:
     """The agents and roles that MESSAGE names in its mentions and recipient."""
     names = [*message.mentions, *([message.recipient] if message.recipient and message.kind != DM else [])]
     is_flood = len(set(names)) > mentions.MOST
@@ -121,7 +123,7 @@ def call(message: Message, directory: Directory) -> Called:
         elif agent or members:
             roles[name] = None
             groups.update(dict.fromkeys([agent] if agent else members))
-    return Called(tuple(agents), tuple(groups), tuple(roles), bool(names))
+    return Mentioned(tuple(agents), tuple(groups), tuple(roles), bool(names))
 
 
 def _by_work(message: Message, directory: Directory) -> Aimed:
@@ -144,7 +146,7 @@ def _by_question(message: Message, asked: str) -> Aimed:
     return {asked: (TO_ME, THREAD_QUESTION)} if asked else {}
 
 
-def _by_privacy(message: Message, directory: Directory, called: Called) -> Aimed:
+def _by_privacy(message: Message, directory: Directory, called: Mentioned) -> Aimed:
     if message.kind != DM:
         return {}
     to = directory.agent(message.recipient, message.platform) if message.recipient else None

@@ -91,13 +91,13 @@ def standing(delivery: Delivery, claim: Claim, now: int, tuning: Tuning, last_wo
     is_one_event = claim.subject.startswith(EVENT)
     if holder and holder != delivery.agent and (is_one_event or decision.directedness == TO_MY_ROLE):
         if decision.policy != MUST_NOT:
-            decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=CLAIMED_BY_OTHER, deadline=None)
+            decision = decision.replace(policy=MUST_NOT, mode=MAILBOX, reason=CLAIMED_BY_OTHER, deadline=None)
     elif claim.settled_by not in ("", delivery.agent) and is_one_event and decision.directedness == TO_MY_ROLE:
-        decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=ANSWERED_BY_OTHER, deadline=None)
+        decision = decision.replace(policy=MUST_NOT, mode=MAILBOX, reason=ANSWERED_BY_OTHER, deadline=None)
     elif holder == delivery.agent and decision.mode == NOTIFY and decision.directedness == TO_MY_ROLE:
-        decision = decision.but(mode=BUFFERED, reason=CLAIMED_BY_ME)
+        decision = decision.replace(mode=BUFFERED, reason=CLAIMED_BY_ME)
     elif decision.policy == MUST and delivery.disposition is None and is_over(delivery, due, now):
-        decision, is_stale = decision.but(policy=MAY), True
+        decision, is_stale = decision.replace(policy=MAY), True
     must_check = is_stale and not (delivery.checked_at is not None and delivery.checked_at >= last_word)
     return Standing(delivery, decision, claim, holder, is_stale, must_check, due)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.attention.messages import intents, mentions, unknown_members
 from bb.attention.messages.message import Message
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.redaction import redact
 from bb.attention.words import (
     AUTHORS,
     CHANNEL,
@@ -116,7 +116,7 @@ class Members:
             value = str(value)
         if not isinstance(value, str) or not value.strip():
             raise invalid("must be a string that is not blank", self.at(name))
-        return word(value)
+        return as_single_word(value)
 
     def text(self, name: str, longest: int, *, is_needed: bool = False) -> str:
         value = self._needed(name) if is_needed else self.value.get(name, "")
@@ -188,7 +188,7 @@ def invalid(reason: str, pointer: str) -> InvalidEnvelope:
     return InvalidEnvelope(f"{pointer or '/'}: {reason}", pointer=pointer or "/")
 
 
-def word(text: str) -> str:
+def as_single_word(text: str) -> str:
     """TEXT as one word for a header or a key. A long one is cut, and a digest at its end keeps it unique."""
     if not (text.isascii() and text.isprintable() and " " not in text):
         text = "".join(each if each.isprintable() and each != " " else f"%{ord(each):02X}" for each in harmless(text))
@@ -199,7 +199,7 @@ def _is_text(value: str) -> bool:
     return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
 
 
-def line(given: Any, now: int) -> Line:
+def parse_line(given: Any, now: int) -> Line:
     """Parse one line of a surface."""
     members = Members(given)
     kind = members.one_of("type", TYPES, MESSAGE)
@@ -237,7 +237,7 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     named = [_name(name, target, at) for at, name in enumerate(target.list("mentions", MOST_NAMES))]
     if "mentions" not in target:
-        named = [*mentions.named(text)]
+        named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
     priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
     return Message(
@@ -252,7 +252,7 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
         thread=common["thread"],
         stream=where.id("streamId"),
         author_kind=common["author_kind"],
-        author_name=redacted(said_by.text("displayName", 1000))[:LONGEST_NAME],
+        author_name=redact(said_by.text("displayName", 1000))[:LONGEST_NAME],
         mentions=tuple(dict.fromkeys(named)),
         recipient=target.id("recipient"),
         parts=() if len(parts) == 1 and parts[0].keys() <= {"type", "text"} else tuple(parts),
@@ -262,21 +262,21 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
         deadline=attention.number("deadlineMs"),
         in_reply_to=members.id("replyTo"),
         version=common["version"] or 1,
-        more=unknown_members.found_in(members.value),
+        more=unknown_members.unknown_members(members.value),
     )
 
 
 def _name(name: Any, target: Members, at: int) -> str:
     if not isinstance(name, str) or not name.strip():
         raise invalid("must be a string that is not blank", f"{target.at('mentions')}/{at}")
-    return word(name.strip())
+    return as_single_word(name.strip())
 
 
 def _parts(members: Members) -> list[dict[str, Any]]:
     """The content in parts. Each part has a type, and a text part has a text. Secrets are removed."""
     if "content" not in members:
         said = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
-        return [{"type": "text", "text": redacted(said)}]
+        return [{"type": "text", "text": redact(said)}]
     listed = members.value["content"]
     if isinstance(listed, str):
         listed = [{"type": "text", "text": listed}]
@@ -288,9 +288,9 @@ def _parts(members: Members) -> list[dict[str, Any]]:
     for at, each in enumerate(listed):
         part = Members(each, f"content/{at}", members)
         kind = part.text("type", 40, is_needed=True)
-        text = {"text": redacted(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
+        text = {"text": redact(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
         others = {name: value for name, value in part.value.items() if name not in ("type", "text")}
-        more = unknown_members.kept(others, unknown_members.MOST_OF_A_PART) if others else others
+        more = unknown_members.without_secrets(others, unknown_members.MOST_OF_A_PART) if others else others
         found.append({"type": kind, **more, **text})
     if sum(len(part.get("text", "")) for part in found) > LONGEST_TEXT:
         raise invalid(f"is longer than {LONGEST_TEXT:,} characters in total", members.at("content"))
@@ -307,7 +307,7 @@ class Delivered(Record):
     knock: Mapping[str, Any] | None = None
 
 
-def delivered(given: Any, now: int) -> Delivered:
+def parse_delivery(given: Any, now: int) -> Delivered:
     """Parse the parameters of `chat/deliver` (C2A, event envelope)."""
     members = Members(given)
     event = members.id("eventId", is_needed=True)
@@ -324,12 +324,12 @@ def delivered(given: Any, now: int) -> Delivered:
         raise invalid("must be a string that is not blank", reliability.at("idempotencyKey"))
     if "content" not in members and not is_knock:
         raise invalid("is missing", members.at("content"))
-    message = line(_as_line(members, kind, is_knock=is_knock), now).message
+    message = parse_line(_as_line(members, kind, is_knock=is_knock), now).message
     if message is None:
         raise invalid("is missing", members.at("content"))
     priority = attention.one_of("priority", PRIORITIES, NORMAL)
     return Delivered(
-        message.but(event=event),
+        message.replace(event=event),
         (directedness, policy, mode, attention.id("reason") or "delivered", priority, attention.number("deadlineMs")),
         key,
         reliability.number("attempt") or 1,

@@ -36,7 +36,7 @@ def unquoted(text: str) -> str:
     return "\n".join(kept)
 
 
-def named(text: str) -> tuple[str, ...]:
+def mentioned_names(text: str) -> tuple[str, ...]:
     """The names after an @ in TEXT, each once, in order; at most MOST + 1."""
     if "@" not in text:
         return ()

@@ -107,7 +107,7 @@ LISTS = ("mentions", "parts")
 DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
 
 
-def written(message: Message) -> dict[str, Any]:
+def c2a_member(message: Message) -> dict[str, Any]:
     """The `c2a` member of the line of MESSAGE: all fields that differ from their default."""
     found = vars(message)  # only the fields that were passed
     return {
@@ -117,7 +117,7 @@ def written(message: Message) -> dict[str, Any]:
     }
 
 
-def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
+def message_of_c2a(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
     """The message on a line. A member of the wrong type counts as absent."""
     found: dict[str, Any] = {}
     for member, name in MEMBERS.items():
@@ -178,7 +178,7 @@ def _fits(name: str, value: Any) -> bool:
 NUMBERS: tuple[str, ...] = ("at", "sequence", "deadline", "version")
 
 
-def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
+def in_sequence_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
     """ITEMS with the messages of each conversation in the order of their sequence numbers.
 
     COUNTED gives the conversation and the sequence number of an item. Items without one keep their place, and so do the

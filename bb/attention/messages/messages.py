@@ -39,7 +39,7 @@ KEPT: tuple[str, ...] = (
 TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
 
 
-class Kept(Record):
+class MessageHead(Record):
     """A message without its content."""
 
     event: str
@@ -87,7 +87,7 @@ class Kept(Record):
         return f"{self.conversation} {self.thread}"
 
 
-def is_the_persons(said: Message | Kept) -> bool:
+def is_the_persons(said: Message | MessageHead) -> bool:
     """Whether a message is in the person's name. This includes one sent by `bb chat send` with the options of C2A."""
     return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
 
@@ -127,7 +127,7 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
 def _of_ours(fact: Sent | Incurred) -> dict[str, Any]:
     from bb.attention.messages import system_messages  # noqa: PLC0415  (not needed to read a folded state)
 
-    return system_messages.of(fact)
+    return system_messages.c2a_of_mail_or_incursion(fact)
 
 
 def _mean(after: State, c2a: Mapping[str, Any]) -> None:
@@ -146,21 +146,21 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
         return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
     *at, said = state["said"]
-    place, among = sortable(at), place_of(at, said)
+    place, among = sortable(at), conversation_sort_key(at, said)
     found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
     if thread := said.get("thread"):
         found.append((f"in {said.get('conversation', '')} {thread}", among))
     if linked := said.get("linked"):
-        found.append((about(linked), place))
+        found.append((linked_event_term(linked), place))
     if said["for"]:
-        lately = by(said.get("author", ""), said["ts"])
-        found += [(lately, place), *([(urgent(lately), place)] if said.get("priority") == URGENT else [])]
+        lately = author_minute_term(said.get("author", ""), said["ts"])
+        found += [(lately, place), *([(urgent_term(lately), place)] if said.get("priority") == URGENT else [])]
     if said.get("else", ())[2:3] == [DIGEST]:
         found.append((SUMMED, place))
     if outbox_states.is_due(state_of(state)):
         found.append((OUTBOX, place))
     if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
-        found.append((posted_as(posted), place))
+        found.append((posted_as_term(posted), place))
     return found + _of_agent(said, place)
 
 
@@ -176,27 +176,27 @@ def in_window(window: str) -> str:
     return f"in {window}".rstrip()
 
 
-def posted_as(name: str) -> str:
+def posted_as_term(name: str) -> str:
     """The term that finds an agent's message by its id on the platform."""
     return f"posted as {name}"
 
 
-def about(event: str) -> str:
+def linked_event_term(event: str) -> str:
     """The term that finds the events about an event: reactions, edits after an answer, escalations."""
     return f"about {event}"
 
 
-def by(author: str, ts: str) -> str:
+def author_minute_term(author: str, ts: str) -> str:
     """The term that finds the obliging messages of an author within one minute, for the rate limit."""
     return f"by {author} {ts[:16]}"
 
 
-def urgent(lately: str) -> str:
+def urgent_term(lately: str) -> str:
     """The term that finds the urgent ones among them."""
     return f"urgent {lately}"
 
 
-def place_of(at: Place, said: Mapping[str, Any]) -> str:
+def conversation_sort_key(at: Place, said: Mapping[str, Any]) -> str:
     """The sort key of a message in its conversation: by sequence number if it has one, otherwise by ledger order."""
     sequence = said.get("sequence")
     return f"{sequence:020x} {sortable(at)}" if type(sequence) is int and sequence >= 0 else sortable(at)
@@ -208,7 +208,7 @@ def state_of(state: State) -> str:
     return str(state["posting"][3][0]) if first and "posting" in state else first
 
 
-def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
+def message_of_state(name: str, state: Mapping[str, Any] | None) -> MessageHead | None:
     """The message that STATE describes; None if it has not arrived here yet."""
     if not state or "said" not in state:
         return None
@@ -217,7 +217,7 @@ def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
     arrived = clock.parse_or(said["ts"], 0)
     found = {member: said[member] for member in TEXTS if type(said.get(member)) is str}
     meant = dict.fromkeys([*said["for"], *state.get("meant", ())])
-    return Kept(
+    return MessageHead(
         name,
         event_at(edit) if edit else event_at(at),
         event_at(at),
@@ -228,7 +228,7 @@ def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
             "at": said["at"] if type(said.get("at")) is int else arrived,
             "sequence": said["sequence"] if type(said.get("sequence")) is int else None,
             "meant": tuple(meant),
-            "others": decisions.read(said.get("else")) or Decision(),
+            "others": decisions.decision_of_json(said.get("else")) or Decision(),
             "version": edit[3] if edit else 1,
             "is_deleted": "deleted" in state,
             "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",

@@ -16,7 +16,7 @@ ASSIGNED = re.compile(
 )
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """TEXT without anything that looks like a secret."""
     text = secret_patterns.masked(text)
     lowered = text.casefold()

@@ -66,10 +66,10 @@ INTENTS = {HANDOFF: ASSIGNMENT, BLOCKED: BLOCKER}
 DEADLINES = {HANDOFF: 4 * HOUR, BLOCKED: HOUR}  # a hand-off can wait longer than a question
 URGENT_DEADLINE = 15 * MINUTE
 BROADCAST, INCURSION, ACKNOWLEDGEMENT = "broadcast", "incursion", "acknowledgement"
-OTHERS = Decision(TO_OTHER, MUST_NOT, MAILBOX, ADDRESSED_TO_OTHER).written()[:4]
+OTHERS = Decision(TO_OTHER, MUST_NOT, MAILBOX, ADDRESSED_TO_OTHER).to_json()[:4]
 
 
-def of(fact: Sent | Incurred) -> dict[str, Any]:
+def c2a_of_mail_or_incursion(fact: Sent | Incurred) -> dict[str, Any]:
     """The `c2a` member that FACT would have if it were a C2A message."""
     return _of_mail(fact) if isinstance(fact, Sent) else _of_incursion(fact)
 
@@ -83,7 +83,7 @@ def _of_mail(sent: Sent) -> dict[str, Any]:
     intent = INTENTS.get(sent.category) or filler(sent.body)
     decided = _alone(sent, intent) if is_alone else _together(sent)
     is_first = sent.category in INTENTS and not is_alone
-    each = {agent: decided.but(is_default=is_first and place == 0).written() for place, agent in enumerate(agents)}
+    each = {agent: decided.replace(is_default=is_first and place == 0).to_json() for place, agent in enumerate(agents)}
     return {
         "platform": HERE,
         "conversation": sent.thread,
@@ -106,7 +106,7 @@ def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> di
         decided = Decision(TO_ME, MUST, BUFFERED, DIRECT_MESSAGE, HIGH, DEADLINES[BLOCKED])
     elif performative in GESTURES:
         decided = Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
-    each = {agent: decided.written() for agent in agents}
+    each = {agent: decided.to_json() for agent in agents}
     return {
         "platform": HERE,
         "conversation": sent.thread,
@@ -157,12 +157,12 @@ def _of_incursion(fact: Incurred) -> dict[str, Any]:
         "author": fact.incoming,
         "author_kind": SYSTEM,
         "intent": STATUS,
-        **({"for": {fact.owner: knock.written()}} if fact.owner != PERSON else {}),
+        **({"for": {fact.owner: knock.to_json()}} if fact.owner != PERSON else {}),
         "else": OTHERS,
     }
 
 
-def of_chat(
+def c2a_of_cccs_message(
     by: str,
     to: Sequence[str],
     members: Sequence[Member],
@@ -181,8 +181,8 @@ def of_chat(
     if not named and not called and not answered:
         return None
     intent = intent_of(str(data.get("text", "")))
-    each = {agent: _called().but(is_default=place == 0).written() for place, agent in enumerate(called)}
-    each |= {agent: _named(data, intent, is_alone=len(to) == 1).written() for agent in named}
+    each = {agent: _called().replace(is_default=place == 0).to_json() for place, agent in enumerate(called)}
+    each |= {agent: _named(data, intent, is_alone=len(to) == 1).to_json() for agent in named}
     is_actor = any(member.id == by for member in members)
     return {
         "platform": HERE,
@@ -214,7 +214,7 @@ def _called() -> Decision:
     return Decision(TO_MY_ROLE, MAY, NOTIFY, ROLE_MENTION, NORMAL, DAY)
 
 
-def of_notice(data: Mapping[str, Any], by: str, conversation: str) -> dict[str, Any] | None:
+def c2a_of_notification(data: Mapping[str, Any], by: str, conversation: str) -> dict[str, Any] | None:
     """The `c2a` member of a notification to one actor: a knock. It must be answered if it requires an ack."""
     target = data.get("target_actor_id")
     if not isinstance(target, str) or target == PERSON:
@@ -231,6 +231,6 @@ def of_notice(data: Mapping[str, Any], by: str, conversation: str) -> dict[str, 
         "author": by,
         "author_kind": SYSTEM,
         "intent": STATUS,
-        "for": {target: decided.written()},
+        "for": {target: decided.to_json()},
         "else": OTHERS,
     }

@@ -6,7 +6,7 @@ the text: secrets are removed, their size is limited, and only agents that see t
 
 from __future__ import annotations
 
-from bb.attention.messages.redaction import NAMES, redacted
+from bb.attention.messages.redaction import NAMES, redact
 from bb.kernel import json_text
 
 TYPE_CHECKING = False
@@ -32,17 +32,17 @@ ABOUT_DELIVERY = ("knock", "rendered", "mergedFrom", "marker", "signal", "onMess
 AT_TOP = frozenset((*KNOWN, *ABOUT_MESSAGE, *ABOUT_DELIVERY))
 
 
-def found_in(given: Mapping[str, Any]) -> dict[str, Any]:
+def unknown_members(given: Mapping[str, Any]) -> dict[str, Any]:
     """The unknown members of GIVEN and of the known objects in it."""
     found = {name: value for name, value in given.items() if name not in AT_TOP}
     for name, known in KNOWN.items():
         inner = given.get(name)
         if isinstance(inner, dict) and not inner.keys() <= known:
             found[name] = {each: value for each, value in inner.items() if each not in known}
-    return kept(found, MOST) if found else found
+    return without_secrets(found, MOST) if found else found
 
 
-def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
+def without_secrets(found: Mapping[str, Any], most: int) -> dict[str, Any]:
     """The unknown members that are kept: without secrets, and at most MOST bytes."""
     whole: dict[str, Any] = {}
     for name, value in _harmless(found, 0).items():
@@ -53,7 +53,7 @@ def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
     return whole
 
 
-def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def with_unknown_members(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """ENVELOPE with the members that were kept. They never replace known members: old lines may hold anything."""
     for name, value in more.items():
         if name in KNOWN and isinstance(value, dict):
@@ -67,9 +67,9 @@ def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 def _harmless(value: Any, depth: int) -> Any:
     """VALUE without secrets, and without values that some JSON readers cannot represent."""
     if isinstance(value, str):
-        return redacted(_valid(value))
+        return redact(_valid(value))
     if isinstance(value, dict) and depth < DEEPEST:
-        return {redacted(_valid(name)): _unless_secret(name, each, depth + 1) for name, each in value.items()}
+        return {redact(_valid(name)): _unless_secret(name, each, depth + 1) for name, each in value.items()}
     if isinstance(value, list) and depth < DEEPEST:
         return [_harmless(each, depth + 1) for each in value]
     is_readable = value is None or (isinstance(value, int | float) and abs(value) < LARGEST)

@@ -7,7 +7,7 @@ knowledge of the earlier ones. By itself it serves to try out a policy.
 from __future__ import annotations
 
 from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
-from bb.attention.state.book import Book
+from bb.attention.state.book import AttentionState
 from bb.attention.state.memory import Memory
 from bb.kernel import clock
 
@@ -54,7 +54,7 @@ class Rehearsal:
         self._clock = AHEAD if below is not None else 0
         self._own = 0
         self._now, self._ts = -1, ""
-        self.book = Book(self.memory, self.agents, self._texts)
+        self.book = AttentionState(self.memory, self.agents, self._texts)
 
     def record(self, facts: Iterable[AttentionFact], now: int) -> None:
         """Add FACTS, in their order, as recorded NOW."""

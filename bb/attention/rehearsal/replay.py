@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bb.attention.refusals import NUMBERS, refused
+from bb.attention.refusals import NUMBERS, refusal_fact
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
-from bb.attention.state.book import Someone
-from bb.attention.turns.offers import Session, offers
+from bb.attention.state.book import AgentStatus
+from bb.attention.turns.offers import Session, offers_for
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Conflict
 
@@ -34,7 +34,7 @@ class Replay:
 
     def __init__(self, start: int = START) -> None:
         self.now = start
-        self.agents: dict[str, Someone] = {}
+        self.agents: dict[str, AgentStatus] = {}
         self.clones = {FIRST: Rehearsal(agents=self.agents, writer="aaaaaaaaaaaa")}
         self.sessions: dict[str, Session] = {}
         self._in = FIRST
@@ -64,7 +64,7 @@ class Replay:
         except BbError as refusal:
             result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
         result["sees"] = self.seen()
-        if "expect" in given and (wrong := unlike(given["expect"], result)):
+        if "expect" in given and (wrong := first_difference(given["expect"], result)):
             raise NotAsExpected(f"{name}: {wrong}", step=name, got=result)
         return result
 
@@ -72,7 +72,7 @@ class Replay:
         """A summary of what each agent would see in its next turn."""
         seen_by_agent = {}
         for agent in sorted(self.agents):
-            made, _ = offers(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
+            made, _ = offers_for(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
             seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
         return seen_by_agent
 
@@ -82,22 +82,22 @@ class Replay:
             facts, answer = decide()
         except BbError as refusal:
             if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
-                self.here.record([refused(who, refusal)], self.now)
+                self.here.record([refusal_fact(who, refusal)], self.now)
             raise
         self.here.record(facts, self.now)
         return answer
 
 
-def unlike(expected: Any, found: Any, where: str = "$") -> str | None:
+def first_difference(expected: Any, found: Any, where: str = "$") -> str | None:
     """The first difference between EXPECTED and FOUND; None if there is none. Objects may have more members."""
     if isinstance(expected, dict):
         if not isinstance(found, dict):
             return f"{where} is not an object"
-        wrong = (unlike(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
+        wrong = (first_difference(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
         return next((each for each in wrong if each), None)
     if isinstance(expected, list):
         if not isinstance(found, list) or len(found) != len(expected):
             return f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"
-        wrong = (unlike(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
+        wrong = (first_difference(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
         return next((each for each in wrong if each), None)
     return None if expected == found else f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"

@@ -8,15 +8,15 @@ from bb.attention.acts import audit, configuration, explanation, outbox, tools
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
-from bb.attention.harness.session import Harness, begun
+from bb.attention.harness.session import Harness, begin_facts
 from bb.attention.incoming import handed_over, receiving
 from bb.attention.messages import envelopes
-from bb.attention.messages.message import in_order
+from bb.attention.messages.message import in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import deliveries
-from bb.attention.state.book import Someone
+from bb.attention.state.book import AgentStatus
 from bb.attention.turns import digests, queries, turn_text
-from bb.attention.turns.offers import Session, offered, offers
+from bb.attention.turns.offers import Session, offer_facts, offers_for
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         """What a step needs of the run that it is part of."""
 
         now: int
-        agents: dict[str, Someone]
+        agents: dict[str, AgentStatus]
         clones: dict[str, Rehearsal]
         sessions: dict[str, Session]
 
@@ -54,7 +54,7 @@ def _agents(replay: Replay, given: Any) -> dict[str, Any]:
         if not isinstance(about, dict) or not isinstance(about.get("id"), str):
             raise InvalidStep("each agent must be an id, or an object with an id", path="$.agents")
         liveness = about.get("liveness", "active")
-        replay.agents[about["id"]] = Someone(
+        replay.agents[about["id"]] = AgentStatus(
             str(about.get("role", "")), is_live=liveness == "active", is_evicted=liveness == "evicted"
         )
     for clone in replay.clones.values():
@@ -83,9 +83,9 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
-    lines = [envelopes.line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
+    lines = [envelopes.parse_line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
     answers = []
-    for line in in_order(lines, lambda each: each.counted):
+    for line in in_sequence_order(lines, lambda each: each.counted):
         decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
         answers.append(replay.do(decide))
     return answers if isinstance(given, list) else answers[0]
@@ -95,7 +95,7 @@ def _receive(replay: Replay, given: Any) -> dict[str, Any]:
     """Another host delivers a message to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
-    return replay.do(lambda: handed_over.received(book, agent, about.get("envelope"), "svc:replay", now))
+    return replay.do(lambda: handed_over.receive_delivery(book, agent, about.get("envelope"), "svc:replay", now))
 
 
 def _as(kind: str) -> Callable[[Replay, Any], Any]:
@@ -149,7 +149,7 @@ def _connect(replay: Replay, given: Any) -> dict[str, Any]:
     about = _object(given) if isinstance(given, dict) else {}
     can_interrupt, has_ack = about.get("interrupt") is True, about.get("ack", True) is True
     harness = Harness(agent, Capabilities(frozenset([ACK, REDELIVERY] if has_ack else [])))
-    replay.do(lambda: (begun(replay.here.book, harness, "", replay.now), {}))
+    replay.do(lambda: (begin_facts(replay.here.book, harness, "", replay.now), {}))
     replay.sessions[agent] = Session(can_interrupt=can_interrupt, has_ack=has_ack, again=frozenset(harness.resumed))
     return {"agent": agent, "connected": True}
 
@@ -160,11 +160,11 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
 
     def decide() -> Any:
         session = replay.sessions.get(agent, Session(has_ack=True))
-        made, held = offers(replay.here.book, agent, replay.now, session)
-        replay.sessions[agent] = session.but(again=frozenset())
+        made, held = offers_for(replay.here.book, agent, replay.now, session)
+        replay.sessions[agent] = session.replace(again=frozenset())
         blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in made]
         waits = [{"eventId": each.event, "why": each.why} for each in held]
-        return offered(agent, made, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        return offer_facts(agent, made, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
 
     return replay.do(decide)
 
@@ -182,14 +182,14 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.but(in_turn=to == deliveries.STARTED)
+    replay.sessions[agent] = session.replace(in_turn=to == deliveries.STARTED)
     step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 
 
 def _inject(replay: Replay, given: Any) -> dict[str, Any]:
     agent = _agent(given)
-    return replay.do(lambda: turn_text.injected(replay.here.book, agent, replay.now, ""))
+    return replay.do(lambda: turn_text.inject(replay.here.book, agent, replay.now, ""))
 
 
 # -- acts of agents
@@ -212,7 +212,7 @@ def _asked(look: Callable[[Any, str, int], dict[str, Any]]) -> Callable[[Replay,
 
 
 def _digest(replay: Replay, given: Any) -> dict[str, Any]:
-    return replay.do(lambda: digests.digest(replay.here.book, _agent(given), replay.now))
+    return replay.do(lambda: digests.make_digest(replay.here.book, _agent(given), replay.now))
 
 
 def _progress(replay: Replay, given: Any) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _progress(replay: Replay, given: Any) -> dict[str, Any]:
     progress, total = about.get("progress"), about.get("total")
     if not isinstance(progress, int | float) or not isinstance(total, int | float | None):
         raise InvalidStep("progress and total must be numbers", path="$.progress")
-    return replay.do(lambda: audit.progressed(replay.here.book, agent, token, progress, total, message), agent)
+    return replay.do(lambda: audit.report_progress(replay.here.book, agent, token, progress, total, message), agent)
 
 
 def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
@@ -238,8 +238,8 @@ def _audit(replay: Replay, given: Any) -> dict[str, Any]:
 def _outbox(replay: Replay, given: Any) -> Any:
     if isinstance(given, dict) and "id" in given:
         about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
-        return replay.do(lambda: outbox.confirm(replay.here.book, "system", str(given["id"]), about, replay.now))
-    return list(outbox.due(replay.here.book))
+        return replay.do(lambda: outbox.record_result(replay.here.book, "system", str(given["id"]), about, replay.now))
+    return list(outbox.to_post(replay.here.book))
 
 
 # -- clones
@@ -311,8 +311,8 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "resolve": _tool("chat.resolve"),
     "show": _shown(explanation.show),
     "explain": _shown(explanation.explain),
-    "pending": _asked(queries.pending),
-    "knocks": _asked(queries.knocking),
+    "pending": _asked(queries.owed_answers),
+    "knocks": _asked(queries.open_knocks),
     "digest": _digest,
     "progress": _progress,
     "cancel": _cancel,

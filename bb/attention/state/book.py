@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
-    from bb.attention.messages.messages import Kept
+    from bb.attention.messages.messages import MessageHead
     from bb.attention.state.conversations import Conversation
     from bb.attention.state.deliveries import Delivery
     from bb.attention.state.threads import Thread
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
         def state(self, fold: str, key: str) -> Any: ...
         def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]: ...
         def states(self, fold: str) -> list[tuple[str, Any]]: ...
-        def found(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
+        def entries_by_term(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
         def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
         def count(self, fold: str, term: str) -> int: ...
 
     class People(Protocol):
         """The agents here, by name."""
 
-        def get(self, name: str, otherwise: Any = None, /) -> Someone | None: ...
-        def items(self) -> Iterable[tuple[str, Someone]]: ...
+        def get(self, name: str, otherwise: Any = None, /) -> AgentStatus | None: ...
+        def items(self) -> Iterable[tuple[str, AgentStatus]]: ...
         def __contains__(self, name: object, /) -> bool: ...
-        def __getitem__(self, name: str, /) -> Someone: ...
+        def __getitem__(self, name: str, /) -> AgentStatus: ...
         def __iter__(self) -> Iterator[str]: ...
         def __len__(self) -> int: ...
 
 
-class Someone:
+class AgentStatus:
     """What the rules of attention need to know about an agent."""
 
     def __init__(self, role: str = "", *, is_live: bool = True, is_evicted: bool = False) -> None:
@@ -51,7 +51,7 @@ class Someone:
         self.is_evicted = is_evicted
 
 
-class Book:
+class AttentionState:
     """The knowledge of one clone at one moment."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Book:
             state = self.states.state(conversations.NAME, CONVERSATION + name)
             found = conversations.conversation(name, state)
             if found.is_private and (bound := self.directory.by_conversation.get(name)):
-                found = found.but(members=(*found.members, *bound))
+                found = found.replace(members=(*found.members, *bound))
             self._conversations[name] = found
         return self._conversations[name]
 
@@ -114,18 +114,18 @@ class Book:
         """A thread so far."""
         return threads.thread(self.states.state(threads.NAME, window))
 
-    def message(self, event: str) -> Kept | None:
+    def message(self, event: str) -> MessageHead | None:
         """The message with the id EVENT; None if it is unknown."""
-        return messages.kept(event, self.states.state(messages.NAME, event))
+        return messages.message_of_state(event, self.states.state(messages.NAME, event))
 
-    def newest_messages(self, term: str) -> Iterator[Kept]:
+    def newest_messages(self, term: str) -> Iterator[MessageHead]:
         """The messages with an index term, newest first."""
         rows = self.states.newest_first(messages.NAME, term)
-        return (known for _, event, state in rows if (known := messages.kept(event, state)))
+        return (known for _, event, state in rows if (known := messages.message_of_state(event, state)))
 
-    def own_name(self, event: str) -> str:
+    def own_event_id(self, event: str) -> str:
         """The id here of a message that has the id EVENT on its platform, because bb posted it there."""
-        found = self.states.found(messages.NAME, messages.posted_as(event)) if event else []
+        found = self.states.entries_by_term(messages.NAME, messages.posted_as_term(event)) if event else []
         return found[0][0] if found else event
 
     def data(self, line: str) -> dict[str, Any]:
@@ -133,29 +133,29 @@ class Book:
         found = self._line(line) or {}
         return found | {UNSIGNED: True} if found and self._is_unsigned and self._is_unsigned(line) else found
 
-    def is_doubted(self, known: Kept) -> bool:
+    def is_doubted(self, known: MessageHead) -> bool:
         """Whether a message is in the person's name but not signed by the person."""
         return self._is_unsigned is not None and is_the_persons(known) and self._is_unsigned(known.line)
 
     def delivery(self, event: str, agent: str) -> Delivery | None:
         """The delivery of a message to an agent; None if there is none."""
-        key = deliveries.name(event, agent)
+        key = deliveries.delivery_key(event, agent)
         state = self.states.state(deliveries.NAME, key)
-        return deliveries.delivery(key, state) if state and "head" in state else None
+        return deliveries.delivery_of_state(key, state) if state and "head" in state else None
 
-    def with_messages_of(self, delivered: Collection[Delivery]) -> Book:
+    def with_messages_of(self, delivered: Collection[Delivery]) -> AttentionState:
         """This book with the messages and claims of many deliveries read in advance."""
         cache = self._with_windows_of(delivered)
         cache.gather(messages.NAME, [each.event for each in delivered])
         return self._over(cache)
 
-    def with_deliveries_of(self, known: Collection[Kept], agent: str) -> Book:
+    def with_deliveries_of(self, known: Collection[MessageHead], agent: str) -> AttentionState:
         """This book with the deliveries to AGENT and the claims of many messages read in advance."""
         cache = self._with_windows_of(known)
-        cache.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
+        cache.gather(deliveries.NAME, [deliveries.delivery_key(each.event, agent) for each in known])
         return self._over(cache)
 
-    def _with_windows_of(self, found: Collection[Delivery] | Collection[Kept]) -> Gathered:
+    def _with_windows_of(self, found: Collection[Delivery] | Collection[MessageHead]) -> Gathered:
         cache = Gathered(self.states)
         windows = {each.window: each.window.partition(" ") for each in found}
         threads_of = [window for window, (_, _, thread) in windows.items() if thread]
@@ -164,27 +164,32 @@ class Book:
         cache.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
         return cache
 
-    def _over(self, states: States) -> Book:
+    def _over(self, states: States) -> AttentionState:
         """The same book over other states."""
-        found = object.__new__(Book)
+        found = object.__new__(AttentionState)
         found.__dict__.update(self.__dict__, states=states)
         return found
 
     def open_for(self, agent: str) -> list[Delivery]:
         """The open deliveries to an agent, in ledger order."""
-        found = self.states.found(deliveries.NAME, f"open {agent}")
-        return [deliveries.delivery(key, state) for key, state in found]
+        found = self.states.entries_by_term(deliveries.NAME, f"open {agent}")
+        return [deliveries.delivery_of_state(key, state) for key, state in found]
 
     def every_open(self) -> list[Delivery]:
         """All open deliveries."""
-        return [deliveries.delivery(key, state) for key, state in self.states.found(deliveries.NAME, "open")]
+        return [
+            deliveries.delivery_of_state(key, state)
+            for key, state in self.states.entries_by_term(deliveries.NAME, "open")
+        ]
 
     def claim(self, event: str, window: str, now: int) -> Claim:
         """The claim on an event or, if no agent holds one, the claim on its thread."""
-        own = claims.claim(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
+        own = claims.claim_of_state(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
         if self._holds(own, now) or not window.partition(" ")[2]:
             return self._unless_evicted(own)
-        of_thread = claims.claim(claims.THREAD + window, self.states.state(claims.NAME, claims.THREAD + window))
+        of_thread = claims.claim_of_state(
+            claims.THREAD + window, self.states.state(claims.NAME, claims.THREAD + window)
+        )
         return of_thread if self._holds(of_thread, now) else self._unless_evicted(own)
 
     def _holds(self, claim: Claim, now: int) -> bool:
@@ -193,7 +198,7 @@ class Book:
 
     def _unless_evicted(self, claim: Claim) -> Claim:
         """CLAIM, without its owner if that agent is evicted: an evicted agent loses its claims."""
-        return claim.but(owner="", former=claim.owner) if self._is_evicted(claim.owner) else claim
+        return claim.replace(owner="", former=claim.owner) if self._is_evicted(claim.owner) else claim
 
     def _is_evicted(self, agent: str) -> bool:
         return agent in self.agents and self.agents[agent].is_evicted
@@ -226,8 +231,8 @@ class Gathered:
     def states(self, fold: str) -> list[tuple[str, Any]]:
         return self._below.states(fold)
 
-    def found(self, fold: str, term: str) -> list[tuple[str, Any]]:
-        return self._below.found(fold, term)
+    def entries_by_term(self, fold: str, term: str) -> list[tuple[str, Any]]:
+        return self._below.entries_by_term(fold, term)
 
     def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
         return self._below.newest_first(fold, term)

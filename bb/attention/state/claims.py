@@ -66,11 +66,11 @@ def step(state: State | None, fact: Claiming, at: Place, ts: str) -> State:
 
 def terms(subject: str, state: State) -> list[tuple[str, str]]:
     """The index terms of a claim that has an owner."""
-    owner = claim(subject, state).owner
+    owner = claim_of_state(subject, state).owner
     return [(HELD, subject), (f"held by {owner}", subject)] if owner else []
 
 
-def claim(subject: str, state: Mapping[str, Any] | None) -> Claim:
+def claim_of_state(subject: str, state: Mapping[str, Any] | None) -> Claim:
     """The claim that follows from the acts in STATE."""
     found = Claim(subject)
     for *at, ms, by, action, about in (state or {}).get("log", []):
@@ -83,9 +83,9 @@ def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: in
     until = now + _ttl(about)
     if action in (CLAIM, TAKE_OVER):
         if holder and holder != by and action == CLAIM:
-            return found.but(lost=(*found.lost, by))
+            return found.replace(lost=(*found.lost, by))
         if holder == by:
-            return found.but(until=max(until, found.until))
+            return found.replace(until=max(until, found.until))
         lost = tuple(each for each in found.lost if each != by)
         return Claim(found.subject, by, token, now, until, lost, former=found.owner)
     if action == TRANSFER and holder:
@@ -93,8 +93,8 @@ def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: in
     if not holder or by not in (holder, SYSTEM):
         return found
     if action == RENEW:
-        return found.but(until=max(until, found.until))
-    return found.but(owner="", until=now, former=holder, settled_by=holder if action == DONE else "")
+        return found.replace(until=max(until, found.until))
+    return found.replace(owner="", until=now, former=holder, settled_by=holder if action == DONE else "")
 
 
 def _ttl(about: Mapping[str, Any]) -> int:

@@ -162,7 +162,7 @@ class Delivery(Record):
         return "offered" if self.attempt else WAITING[self.decision.mode]
 
 
-def name(event: str, agent: str) -> str:
+def delivery_key(event: str, agent: str) -> str:
     """The key of the entry."""
     return f"{event} {agent}"
 
@@ -179,23 +179,23 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
             event = c2a.get("event") or event_at(at)
             yield from _decided(c2a, event, 1, event_at(at))
             if (agent := c2a.get("agent")) and (answered := c2a.get("in_reply_to")):
-                yield name(answered, agent), (ANSWERED, {"by": event}, None)
+                yield delivery_key(answered, agent), (ANSWERED, {"by": event}, None)
         case Edited(event=event, c2a=c2a, version=version):
             yield from _decided(c2a, event, version, event_at(at))
         case Deleted():
             return
         case Moved(event=event, agent=agent, to=to, about=about):
-            yield name(event, agent), (to, about or {}, None)
+            yield delivery_key(event, agent), (to, about or {}, None)
         case Sent() | Incurred():
             from bb.attention.messages import system_messages  # noqa: PLC0415  (not needed to read a folded state)
 
-            yield from _decided(system_messages.of(fact), event_at(at), 1, event_at(at))
+            yield from _decided(system_messages.c2a_of_mail_or_incursion(fact), event_at(at), 1, event_at(at))
             if answered := isinstance(fact, Sent) and system_messages.answered_by(fact):
-                yield name(answered, fact.sender), (ANSWERED, {"by": event_at(at)}, None)
+                yield delivery_key(answered, fact.sender), (ANSWERED, {"by": event_at(at)}, None)
         case Read(agent=agent, message=event):
-            yield name(event, agent), (PULLED, {}, None)
+            yield delivery_key(event, agent), (PULLED, {}, None)
         case Acked(agent=agent, message=event) | Agreed(agent=agent, message=event):
-            yield name(event, agent), (REACTED, {"signal": "agree"}, None)
+            yield delivery_key(event, agent), (REACTED, {"signal": "agree"}, None)
 
 
 def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Iterator[tuple[str, Any]]:
@@ -211,7 +211,7 @@ def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Ite
         "is_whole": bool(c2a.get("parts")),
     }
     for agent, decided in decisions_by_agent.items() if isinstance(decisions_by_agent, dict) else ():
-        yield name(event, agent), (DECIDED, {"version": version, "decision": decided}, head)
+        yield delivery_key(event, agent), (DECIDED, {"version": version, "decision": decided}, head)
 
 
 def step(state: State | None, part: tuple[str, dict[str, Any], dict[str, Any] | None], at: Place, ts: str) -> State:
@@ -241,7 +241,7 @@ def terms(key: str, state: State) -> list[tuple[str, str]]:
     return [(f"to {agent}", place), (f"open {agent}", place), ("open", f"{place} {agent}")]
 
 
-def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
+def delivery_of_state(key: str, state: Mapping[str, Any]) -> Delivery:
     """The delivery that follows from the steps in STATE."""
     return Delivery(**_taken(key, state))
 
@@ -271,7 +271,7 @@ def _take(members: dict[str, Any], what: str, about: Mapping[str, Any], ms: int)
 
 
 def _decide(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
-    decided = decisions.read(about.get("decision"))
+    decided = decisions.decision_of_json(about.get("decision"))
     version = about.get("version")
     if decided is None or type(version) is not int or version < members.get("version", 0):
         return

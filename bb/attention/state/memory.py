@@ -68,7 +68,7 @@ class Memory:
         below = dict(self._below.states(fold)) if self._below else {}
         return sorted((below | self._states[fold]).items())
 
-    def found(self, fold: str, term: str) -> list[tuple[str, Any]]:
+    def entries_by_term(self, fold: str, term: str) -> list[tuple[str, Any]]:
         mine = self._states[fold]
         here = [(place, key, mine[key]) for place, key in self._terms.get((fold, term), ())]
         if self._below is None:

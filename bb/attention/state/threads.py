@@ -79,7 +79,7 @@ def thread(state: State | None) -> Thread:
     return Thread(state["opened"][3], root, participants, len(state["run"]), (event, author, ms))
 
 
-def before(state: State | None, at: Place) -> Thread:
+def thread_before(state: State | None, at: Place) -> Thread:
     """The thread as it was before the message at the place AT, without later authors."""
     if not state or at <= state["opened"][:3]:
         return NONE

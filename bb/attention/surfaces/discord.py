@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.surfaces import discord_text
-from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
+from bb.attention.surfaces.glyphs import plain_glyph
+from bb.attention.surfaces.line import (
+    AGENT,
+    HUMAN,
+    SYSTEM,
+    Line,
+    target,
+    text_content,
+    timing,
+    without_empty,
+)
 from bb.attention.surfaces.payload import Part, header, root
 
 REPLY = 19
@@ -35,8 +44,8 @@ def _message(message: Part) -> list[Line]:
     content = _content(message)
     if message.maybe_number("type") not in SAID or not content:
         return []
-    timing = done_at(message.moment("timestamp"), _snowflake(message, "id"))
-    return [_line("message", message, content) | {"timing": timing} | some(replyTo=_answered(message))]
+    when = timing(message.moment("timestamp"), _snowflake(message, "id"))
+    return [_line("message", message, content) | {"timing": when} | without_empty(replyTo=_answered(message))]
 
 
 def _edited(message: Part) -> list[Line]:
@@ -44,7 +53,7 @@ def _edited(message: Part) -> list[Line]:
     if message.members.get("content") is None or not message.maybe_text("edited_timestamp"):
         return []
     moment = message.moment("edited_timestamp")
-    return [_line("edit", message, _content(message)) | {"timing": done_at(moment), "version": moment}]
+    return [_line("edit", message, _content(message)) | {"timing": timing(moment), "version": moment}]
 
 
 def _deleted(event: Part) -> list[Line]:
@@ -96,7 +105,7 @@ def _reaction(event: Part, *, added: bool) -> Line:
         "type": "reaction",
         "eventId": _event_id(event.text("channel_id"), event.text("message_id")),
         "author": _member(event),
-        "glyph": plain(emoji.maybe_text("name") or emoji.text("id")),  # a deleted emoji has no name
+        "glyph": plain_glyph(emoji.maybe_text("name") or emoji.text("id")),  # a deleted emoji has no name
         "added": added,
     }
 
@@ -108,7 +117,7 @@ def _conversation(event: Part) -> Line:
 def _author(message: Part) -> Line:
     user, member = message.part("author"), message.maybe_part("member")
     kind = SYSTEM if user.flag("system") else AGENT if _is_bot(message, user) else HUMAN
-    return some(id=user.text("id"), kind=kind, displayName=_name(user, member))
+    return without_empty(id=user.text("id"), kind=kind, displayName=_name(user, member))
 
 
 def _is_bot(message: Part, user: Part) -> bool:
@@ -120,7 +129,7 @@ def _member(event: Part) -> Line:
     member = event.maybe_part("member")
     user = member.maybe_part("user") if member else None
     kind = AGENT if user and user.flag("bot") else HUMAN
-    return some(id=event.text("user_id"), kind=kind, displayName=_name(user, member) if user else "")
+    return without_empty(id=event.text("user_id"), kind=kind, displayName=_name(user, member) if user else "")
 
 
 def _name(user: Part, member: Part | None) -> str:
@@ -131,10 +140,10 @@ def _name(user: Part, member: Part | None) -> str:
 def _content(message: Part) -> list[Line]:
     """The text, or the text of the embeds if a bot sent only those; and the files."""
     files = [
-        some(type="file", url=file.text("url"), title=file.maybe_text("title") or file.maybe_text("filename"))
+        without_empty(type="file", url=file.text("url"), title=file.maybe_text("title") or file.maybe_text("filename"))
         for file in message.parts("attachments")
     ]
-    return words(discord_text.readable(message)) + files
+    return text_content(discord_text.readable(message)) + files
 
 
 def _answered(message: Part) -> str | None:

@@ -6,7 +6,7 @@ import re
 
 from bb.attention.surfaces.line import EVERYBODY
 from bb.attention.surfaces.payload import Part
-from bb.attention.surfaces.spoken import spoken
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
@@ -19,7 +19,7 @@ def mentions(message: Part) -> list[str]:
     if message.flag("mention_everyone"):
         called.append((EVERYBODY, ("@everyone", "@here")))
     text = message.maybe_text("content")
-    said = spoken(text)
+    said = without_quotes_and_code(text)
     return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
 
 

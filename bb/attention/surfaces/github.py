@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.surfaces import github_text
-from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 
 # event -> the member with the text, its name in an event id, the member with its number, the member with its topic
@@ -61,9 +61,9 @@ def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     created, changed = _moments(whole, thing, event)
     body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
     called = WRITTEN[event][1]
-    return some(
+    return without_empty(
         target=target(github_text.mentions(body)),
-        timing=done_at(changed if is_edit else created),
+        timing=timing(changed if is_edit else created),
         version=changed if is_edit else None,
         replyTo=None if earlier is None else _event_id(whole, f"{called}:{earlier}"),
         marker=github_text.marker(body),
@@ -77,11 +77,11 @@ def _request(whole: Part, event: str, action: str) -> Line:
     who, recipient = _requested(whole, action)
     name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
     request = "Assigned to" if action == "assigned" else "Review requested from"
-    content = words(f"{request} {who}: {thing.text('title')}") + words(thing.maybe_text("body"))
+    content = text_content(f"{request} {who}: {thing.text('title')}") + text_content(thing.maybe_text("body"))
     return _line("message", whole, name, _author(whole, "sender"), thing) | {
         "target": target([who], recipient),
         "content": content + github_text.link(thing),
-        "timing": done_at(thing.moment("updated_at")),
+        "timing": timing(thing.moment("updated_at")),
         "intent": INTENTS[action],
     }
 
@@ -105,7 +105,7 @@ def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
         "type": kind,
         "eventId": _event_id(whole, name),
         "source": {"platform": "github", "workspaceId": place},
-        "conversation": where | some(private=is_private or None),
+        "conversation": where | without_empty(private=is_private or None),
         "author": author,
     }
 
@@ -121,7 +121,7 @@ def _author(part: Part, member: str) -> Line:
     user = part.part(member)
     login = user.text("login")
     is_bot = user.maybe_text("type") == "Bot" or login.endswith("[bot]")
-    return some(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.maybe_text("name"))
+    return without_empty(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.maybe_text("name"))
 
 
 def _is_reworded(whole: Part) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import Line, some, words
+from bb.attention.messages.mentions import mentioned_names, unquoted
+from bb.attention.surfaces.line import Line, text_content, without_empty
 from bb.attention.surfaces.payload import Part
 
 VERDICTS = {"approved": "Approved.", "changes_requested": "Changes requested."}
@@ -20,24 +20,26 @@ def content(thing: Part, event: str) -> list[Line]:
     body = thing.maybe_text("body")
     match event:
         case "issue_comment":
-            return words(body)
+            return text_content(body)
         case "pull_request_review_comment":
-            return words(body) + link(thing, _spot(thing))
+            return text_content(body) + link(thing, _spot(thing))
         case "pull_request_review":
-            return words(VERDICTS.get(thing.maybe_text("state").lower(), "")) + words(body)
-    return words(f"{thing.text('title')}\n\n{body}".rstrip()) + link(thing)
+            return text_content(VERDICTS.get(thing.maybe_text("state").lower(), "")) + text_content(body)
+    return text_content(f"{thing.text('title')}\n\n{body}".rstrip()) + link(thing)
 
 
 def link(thing: Part, title: str = "") -> list[Line]:
     """The link to THING's page."""
     url = thing.maybe_text("html_url")
-    return [some(type="link", url=url, title=title)] if url else []
+    return [without_empty(type="link", url=url, title=title)] if url else []
 
 
 def mentions(text: str) -> list[str]:
     """The logins of users, and teams as @organisation/team."""
     # A login has no dot; GitHub treats @name.example as part of an address.
-    return [f"@{name}" if "/" in name else name for name in named(_shown(text)) if "/" in name or "." not in name]
+    return [
+        f"@{name}" if "/" in name else name for name in mentioned_names(_shown(text)) if "/" in name or "." not in name
+    ]
 
 
 def marker(text: str) -> str:

@@ -54,7 +54,7 @@ NAMED = {
 }
 
 
-def plain(written: str) -> str:
+def plain_glyph(written: str) -> str:
     """The glyph for WRITTEN, which is a glyph or the name of one."""
     bare = written.strip(":").partition("::")[0]
     glyph = NAMED.get(bare, bare).translate(VARIANTS)

@@ -17,21 +17,21 @@ HUMAN, AGENT, SYSTEM = "human", "agent", "system"
 EVERYBODY = "@all"
 
 
-def some(**members: Any) -> Line:
+def without_empty(**members: Any) -> Line:
     """MEMBERS without empty ones."""
     return {name: value for name, value in members.items() if value is not None and value != ""}
 
 
-def words(text: str) -> list[Line]:
+def text_content(text: str) -> list[Line]:
     """TEXT as content; empty if it is blank."""
     return [{"type": "text", "text": text.replace("\r\n", "\n")}] if text.strip() else []
 
 
 def target(mentions: Iterable[str], recipient: str = "") -> Line:
     """The target of a message, with each mention once. An edit that removed all mentions has an empty list."""
-    return some(mentions=list(dict.fromkeys(mentions)), recipient=recipient)
+    return without_empty(mentions=list(dict.fromkeys(mentions)), recipient=recipient)
 
 
-def done_at(moment: int, sequence: int | None = None) -> Line:
+def timing(moment: int, sequence: int | None = None) -> Line:
     """The time of an event, and its sequence number, if the platform assigns one."""
-    return some(createdAt=clock.text(moment), sequence=sequence)
+    return without_empty(createdAt=clock.text(moment), sequence=sequence)

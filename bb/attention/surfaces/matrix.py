@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.surfaces import matrix_text
-from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target
+from bb.attention.surfaces.glyphs import plain_glyph
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 from bb.kernel import clock
 
@@ -30,7 +30,9 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
 
 def _room(headers: Mapping[str, str], event: Part) -> Line:
     kind = "dm" if header(headers, "bb-direct") == "true" else "channel"
-    return {"id": event.text("room_id"), "kind": kind} | some(private=header(headers, "bb-private") == "true" or None)
+    return {"id": event.text("room_id"), "kind": kind} | without_empty(
+        private=header(headers, "bb-private") == "true" or None
+    )
 
 
 def _message(event: Part, content: Part, room: Line) -> list[Line]:
@@ -45,10 +47,10 @@ def _message(event: Part, content: Part, room: Line) -> list[Line]:
     thread, answered = _related(relates) if relates else ("", "")
     unsigned = event.maybe_part("unsigned")
     return [
-        _line("message", event, event.text("event_id"), content, room | some(threadId=thread))
-        | {"content": parts, "timing": done_at(_moment(event))}
-        | some(replyTo=_event_id(event, answered) if answered else None)
-        | some(marker=unsigned.maybe_text("transaction_id") if unsigned else "")  # sent only to the author
+        _line("message", event, event.text("event_id"), content, room | without_empty(threadId=thread))
+        | {"content": parts, "timing": timing(_moment(event))}
+        | without_empty(replyTo=_event_id(event, answered) if answered else None)
+        | without_empty(marker=unsigned.maybe_text("transaction_id") if unsigned else "")  # sent only to the author
     ]
 
 
@@ -56,7 +58,7 @@ def _edited(event: Part, content: Part, relates: Part, room: Line) -> Line:
     """An edit. Any user can send one; it counts only if its author also wrote the message."""
     new, moment = content.part("m.new_content"), _moment(event)
     edit = _line("edit", event, relates.text("event_id"), new, room)
-    return edit | {"content": matrix_text.content(new), "timing": done_at(moment), "version": moment}
+    return edit | {"content": matrix_text.content(new), "timing": timing(moment), "version": moment}
 
 
 def _reacted(event: Part, content: Part, _room: Line) -> list[Line]:
@@ -71,9 +73,9 @@ def _reacted(event: Part, content: Part, _room: Line) -> list[Line]:
             "eventId": _event_id(event, relates.text("event_id")),
             "reactionId": _event_id(event, event.text("event_id")),  # removing a reaction redacts this event
             "author": {"id": event.text("sender"), "kind": HUMAN},
-            "glyph": plain(relates.text("key")),
+            "glyph": plain_glyph(relates.text("key")),
             "added": True,
-            "timing": done_at(_moment(event)),
+            "timing": timing(_moment(event)),
         }
     ]
 
@@ -82,7 +84,7 @@ def _redacted(event: Part, content: Part, _room: Line) -> list[Line]:
     gone = event.maybe_text("redacts") or content.text(
         "redacts"
     )  # in rooms of version 11 or later it is in the content
-    return [{"type": "delete", "eventId": _event_id(event, gone), "timing": done_at(_moment(event))}]
+    return [{"type": "delete", "eventId": _event_id(event, gone), "timing": timing(_moment(event))}]
 
 
 def _typing(_event: Part, content: Part, room: Line) -> list[Line]:

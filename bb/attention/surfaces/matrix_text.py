@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
-from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import EVERYBODY, Line, some, words
+from bb.attention.messages.mentions import mentioned_names, unquoted
+from bb.attention.surfaces.line import EVERYBODY, Line, text_content, without_empty
 from bb.attention.surfaces.payload import Part
 
 USER = re.compile(r"(?<![\w@/.+-])@[\w.=/+-]{1,200}:[A-Za-z0-9-][A-Za-z0-9.-]{0,200}(?::\d{1,5})?", re.ASCII)
@@ -22,7 +22,7 @@ def content(message: Part, *, is_answer: bool = False) -> list[Line]:
     if kind in FILES:
         return _file(message, body)
     text = _without_fallback(body) if is_answer else body
-    return words(f"* {text}" if kind == "m.emote" else text)
+    return text_content(f"* {text}" if kind == "m.emote" else text)
 
 
 def mentions(message: Part) -> list[str]:
@@ -32,7 +32,7 @@ def mentions(message: Part) -> list[str]:
         return meant.texts("user_ids") + ([EVERYBODY] if meant.flag("room") else [])
     said = unquoted(message.maybe_text("body"))
     ids = [found.rstrip(".-") for found in USER.findall(said)]
-    return ids + [EVERYBODY if name == "room" else name for name in named(USER.sub(" ", said))]
+    return ids + [EVERYBODY if name == "room" else name for name in mentioned_names(USER.sub(" ", said))]
 
 
 def _file(message: Part, body: str) -> list[Line]:
@@ -40,7 +40,7 @@ def _file(message: Part, body: str) -> list[Line]:
     sealed = message.maybe_part("file")
     url = sealed.text("url") if sealed else message.text("url")
     name = message.maybe_text("filename") or body
-    return [*words(body if name != body else ""), some(type="file", url=url, title=name)]
+    return [*text_content(body if name != body else ""), without_empty(type="file", url=url, title=name)]
 
 
 def _without_fallback(body: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.surfaces import slack_text
-from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
+from bb.attention.surfaces.glyphs import plain_glyph
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, root
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
@@ -45,7 +45,7 @@ def _message(whole: Part, event: Part) -> list[Line]:
     sent = _line("message", whole, event, event, content)
     thread = event.maybe_text("thread_ts")
     root_id = _event_id(whole, event, thread) if thread not in ("", event.text("ts")) else None
-    return [sent | {"timing": done_at(at // 1000, at)} | some(replyTo=root_id)]
+    return [sent | {"timing": timing(at // 1000, at)} | without_empty(replyTo=root_id)]
 
 
 def _changed(whole: Part, event: Part) -> list[Line]:
@@ -58,7 +58,7 @@ def _changed(whole: Part, event: Part) -> list[Line]:
         return []
     at = _micros(event, "ts")  # more precise than `edited.ts`, which has only seconds
     line = _line("edit", whole, event, message, _content(message))
-    return [line | {"timing": done_at(at // 1000), "version": at}]
+    return [line | {"timing": timing(at // 1000), "version": at}]
 
 
 def _deleted(whole: Part, event: Part, message: Part, name: str) -> Line:
@@ -66,7 +66,7 @@ def _deleted(whole: Part, event: Part, message: Part, name: str) -> Line:
     return {
         "type": "delete",
         "eventId": _event_id(whole, event, message.text(name)),
-        "timing": done_at(when // 1000),
+        "timing": timing(when // 1000),
     }
 
 
@@ -79,9 +79,9 @@ def _reacted(whole: Part, event: Part, *, added: bool) -> list[Line]:
             "type": "reaction",
             "eventId": _event_id(whole, item, item.text("ts")),
             "author": {"id": event.text("user"), "kind": HUMAN},
-            "glyph": plain(event.text("reaction")),
+            "glyph": plain_glyph(event.text("reaction")),
             "added": added,
-            "timing": done_at(_micros(event, "event_ts") // 1000),
+            "timing": timing(_micros(event, "event_ts") // 1000),
         }
     ]
 
@@ -93,7 +93,7 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
         "type": kind,
         "eventId": _event_id(whole, event, message.text("ts")),
         "source": {"platform": "slack", "workspaceId": whole.text("team_id")},
-        "conversation": _conversation(event) | some(threadId=message.maybe_text("thread_ts")),
+        "conversation": _conversation(event) | without_empty(threadId=message.maybe_text("thread_ts")),
         "author": author,
         "target": target(slack_text.mentions(message.maybe_text("text")), _recipient(whole, event, author["id"])),
         "content": content,
@@ -105,7 +105,9 @@ def _conversation(event: Part) -> Line:
     channel, kind = event.text("channel"), event.maybe_text("channel_type")
     if kind in DIRECT or channel.startswith("D"):
         return {"id": channel, "kind": "dm"}
-    return {"id": channel, "kind": "channel"} | some(private=kind == "group" or channel.startswith("G") or None)
+    return {"id": channel, "kind": "channel"} | without_empty(
+        private=kind == "group" or channel.startswith("G") or None
+    )
 
 
 def _recipient(whole: Part, event: Part, author: str) -> str:
@@ -122,18 +124,18 @@ def _author(message: Part) -> Line:
     who = message.maybe_text("user") or bot or message.text("user")
     profile = message.maybe_part("bot_profile")
     name = message.maybe_text("username") or (profile.maybe_text("name") if profile else "")
-    return some(id=who, kind=SYSTEM if who == SLACKBOT else AGENT if bot else HUMAN, displayName=name)
+    return without_empty(id=who, kind=SYSTEM if who == SLACKBOT else AGENT if bot else HUMAN, displayName=name)
 
 
 def _content(message: Part) -> list[Line]:
     """The text, or the text of the attachments if a bot sent only those; and the files."""
     attached = [part.maybe_text("fallback") or part.maybe_text("text") for part in message.parts("attachments")]
     files = [
-        some(type="file", url=url, title=file.maybe_text("title") or file.maybe_text("name"))
+        without_empty(type="file", url=url, title=file.maybe_text("title") or file.maybe_text("name"))
         for file in message.parts("files")
         if (url := file.maybe_text("permalink") or file.maybe_text("url_private"))
     ]
-    return words(slack_text.readable(message.maybe_text("text") or "\n".join(attached))) + files
+    return text_content(slack_text.readable(message.maybe_text("text") or "\n".join(attached))) + files
 
 
 def _event_id(whole: Part, place: Part, ts: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from bb.attention.surfaces.line import EVERYBODY
-from bb.attention.surfaces.spoken import spoken
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 ENTITY = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
 AT_EVERYBODY = ("here", "channel", "everyone")
@@ -18,7 +18,7 @@ GROUP = "subteam^"
 def mentions(raw: str) -> list[str]:
     """The ids of users, the ids of user groups after an @, and @all."""
     called: list[str] = []
-    for sign, body, _ in ENTITY.findall(spoken(raw.replace("&gt;", ">"))):
+    for sign, body, _ in ENTITY.findall(without_quotes_and_code(raw.replace("&gt;", ">"))):
         if sign == "@":
             called.append(body)
         elif sign == "!" and body.startswith(GROUP):

@@ -12,7 +12,7 @@ from bb.attention.messages.mentions import SPAN
 FENCE = "```"
 
 
-def spoken(text: str) -> str:
+def without_quotes_and_code(text: str) -> str:
     """TEXT without quotations and code. An unclosed fence hides the rest, so a name in code is not a mention."""
     said: list[str] = []
     for line in " ".join(text.split(FENCE)[::2]).split("\n"):

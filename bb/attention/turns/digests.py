@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Digested
-from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander
+from bb.attention.judging.cases import bystander_delivery, current_message, may_see, require_registered
 from bb.attention.messages.messages import EVERY
 from bb.attention.state import activity
 from bb.attention.turns import knocks
-from bb.attention.turns.rendering import UNVERIFIED, value
+from bb.attention.turns.rendering import UNVERIFIED, header_value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
 from bb.kernel.show import stripped
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -33,9 +33,9 @@ MOST_REPORTS, REPORT_LENGTH = 5, 160
 TITLE = "C2A DIGEST"
 
 
-def digest(book: Book, agent: str, now: int) -> Answer:
+def make_digest(book: AttentionState, agent: str, now: int) -> Answer:
     """A digest of what happened since the last digest of AGENT."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     state = book.states.state(activity.NAME, activity.DIGESTED + agent)
     since = state["upto"][3] if state and "upto" in state else ""
     sections: dict[str, dict[str, Any]] = {}
@@ -59,11 +59,13 @@ def digest(book: Book, agent: str, now: int) -> Answer:
         "mentions": calls,
     }
     facts: list[AttentionFact] = [Digested(agent, newest)] if newest else []
-    return facts, found | {"text": rendered(found) if sections or progress else ""}
+    return facts, found | {"text": digest_text(found) if sections or progress else ""}
 
 
-def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], known: Kept, agent: str) -> None:
-    delivery = book.delivery(known.event, agent) or of_bystander(book, known, agent)
+def _add(
+    book: AttentionState, sections: dict[str, dict[str, Any]], calls: list[str], known: MessageHead, agent: str
+) -> None:
+    delivery = book.delivery(known.event, agent) or bystander_delivery(book, known, agent)
     decision = delivery.decision
     if decision.mode == SILENT or known.reason:
         return
@@ -82,7 +84,7 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
         calls.append(known.event)
 
 
-def _progress(book: Book, since: str) -> list[dict[str, Any]]:
+def _progress(book: AttentionState, since: str) -> list[dict[str, Any]]:
     """The progress that was reported after the place SINCE."""
     reports: list[dict[str, Any]] = []
     for place, key, state in book.states.newest_first(activity.NAME, activity.PROGRESS.strip()):
@@ -95,21 +97,25 @@ def _progress(book: Book, since: str) -> list[dict[str, Any]]:
     return reports
 
 
-def rendered(found: dict[str, Any]) -> str:
+def digest_text(found: dict[str, Any]) -> str:
     """A digest as text for a prompt. Reports of other authors are put in quotation marks."""
     lines = [TITLE, f"response_policy: {found['policy']}"]
     for section in found["sections"]:
         count, authors = section["messages"], len(section["authors"])
-        lines.append(f"- {value(section['about'])}: {_counted(count, 'message')} from {_counted(authors, 'author')}")
+        lines.append(
+            f"- {header_value(section['about'])}: {_counted(count, 'message')} from {_counted(authors, 'author')}"
+        )
         lines += [
-            f"  {value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
+            f"  {header_value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
             for each in section["reports"]
         ]
     for each in found["progress"]:
         total = f" of {each['total']}" if each.get("total") is not None else ""
         note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
-        lines.append(f"- {value(str(each['from']))} {value(each['token'])}: {each.get('progress')}{total}{note}")
-    lines += [f"- you are mentioned in {value(event)}" for event in found["mentions"]]
+        lines.append(
+            f"- {header_value(str(each['from']))} {header_value(each['token'])}: {each.get('progress')}{total}{note}"
+        )
+    lines += [f"- you are mentioned in {header_value(event)}" for event in found["mentions"]]
     return "\n".join(lines)
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from bb.attention.decision import Decision
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
 LABELS = {
     PLAIN: "message",
@@ -64,7 +64,7 @@ IN_SLUG = "abcdefghijklmnopqrstuvwxyz0123456789-_#./"
 LONGEST_SLUG = 24
 
 
-def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, Any]:
+def knock(book: AttentionState, said: Sequence[Message], decision: Decision) -> dict[str, Any]:
     """One knock for several messages of a thread. It describes the last of them."""
     last = said[-1]
     is_thread = bool(last.thread)
@@ -82,12 +82,12 @@ def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, 
     return found | ({"count": len(said)} if len(said) > 1 else {})
 
 
-def author_of(said: Message | Kept) -> str:
+def author_of(said: Message | MessageHead) -> str:
     """The author of a message: their kind and id. Never a display name, which is free text."""
     return f"agent:{said.agent}" if said.agent else f"{said.author_kind}:{said.author}"
 
 
-def topic(book: Book, said: Message, decision: Decision) -> str:
+def topic(book: AttentionState, said: Message, decision: Decision) -> str:
     """What the message is about, in words chosen by the host."""
     if book.conversation(said.conversation).is_private:
         return LABELS[PLAIN]

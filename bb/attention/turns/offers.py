@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from bb.attention.facts import Moved
 from bb.attention.judging.cases import open_cases
-from bb.attention.judging.claiming import default_of
-from bb.attention.messages.message import in_order
+from bb.attention.judging.claiming import default_responder
+from bb.attention.messages.message import in_sequence_order
 from bb.attention.state import activity, deliveries
 from bb.attention.words import (
     AGENT,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.standing import Standing
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
     from bb.attention.state.deliveries import Delivery
 
 CONTENT, KNOCK = deliveries.SHOWN, "knock"
@@ -50,11 +50,11 @@ INTERRUPTS = 5 * MINUTE  # at least, between two interruptions
 TOGGLED = 5 * SECOND  # delay of a new reaction, which its author may still take back
 
 
-class Waiting(Record):
+class OpenDelivery(Record):
     """A delivery that may be offered."""
 
     standing: Standing
-    known: Kept
+    known: MessageHead
 
     @property
     def event(self) -> str:
@@ -64,13 +64,13 @@ class Waiting(Record):
 class Offer(Record):
     """Messages that are offered together. The last of ITEMS gives the offer its event id."""
 
-    items: tuple[Waiting, ...]
+    items: tuple[OpenDelivery, ...]
     shape: str
     attempt: int
     policy: str
 
     @property
-    def last(self) -> Waiting:
+    def last(self) -> OpenDelivery:
         return self.items[-1]
 
     @property
@@ -97,10 +97,15 @@ class Session(Record):
     again: frozenset[str] = frozenset()  # events to offer once more, whatever was tried before
 
 
-def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
+def offers_for(
+    book: AttentionState,
+    agent: str,
+    now: int,
+    session: Session = Session(),  # noqa: B008
+) -> tuple[list[Offer], list[Held]]:
     """The offers to make to AGENT now, and the events that still wait."""
-    wanted = in_order(
-        [each for each in waiting(book, agent, now) if _is_to_offer(each, now, session, book.tuning.ack_ms)],
+    wanted = in_sequence_order(
+        [each for each in open_deliveries(book, agent, now) if _is_to_offer(each, now, session, book.tuning.ack_ms)],
         lambda each: each.known.counted,
     )
     ready: list[Offer] = []
@@ -110,14 +115,14 @@ def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tu
     _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, ready, held)
     _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, ready, held)
     ready.sort(key=lambda offer: offer.last.standing.delivery.place)
-    return in_order(ready, lambda offer: offer.last.known.counted), held
+    return in_sequence_order(ready, lambda offer: offer.last.known.counted), held
 
 
-def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
+def open_deliveries(book: AttentionState, agent: str, now: int) -> Iterable[OpenDelivery]:
     """The open deliveries to AGENT that it may see now and is not forbidden to answer."""
     for known, stands in open_cases(book, agent, now):
         if stands.decision.policy != MUST_NOT:
-            yield Waiting(stands, known)
+            yield OpenDelivery(stands, known)
 
 
 def retry_at(attempt: int, failed_at: int) -> int:
@@ -125,7 +130,7 @@ def retry_at(attempt: int, failed_at: int) -> int:
     return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
-def _is_to_offer(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
+def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int) -> bool:
     """Whether a delivery is to be offered, for the first time or again."""
     delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
@@ -150,7 +155,7 @@ def _is_to_offer(waiting: Waiting, now: int, session: Session, ack_ms: int) -> b
     return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 
 
-def _is_toggling(waiting: Waiting, now: int, held: list[Held]) -> bool:
+def _is_toggling(waiting: OpenDelivery, now: int, held: list[Held]) -> bool:
     """Whether this is a reaction made just now, which may still be taken back. It is then added to HELD."""
     until = waiting.standing.delivery.arrived + TOGGLED
     if waiting.standing.delivery.decision.reason != REACTION or now >= until:
@@ -159,7 +164,7 @@ def _is_toggling(waiting: Waiting, now: int, held: list[Held]) -> bool:
     return True
 
 
-def _shape(waiting: Waiting) -> str:
+def _shape(waiting: OpenDelivery) -> str:
     delivery = waiting.standing.delivery
     if (
         delivery.reminded_at is not None
@@ -170,14 +175,16 @@ def _shape(waiting: Waiting) -> str:
     return waiting.standing.decision.mode
 
 
-def _offer(items: Iterable[Waiting], shape: str) -> Offer:
+def _offer(items: Iterable[OpenDelivery], shape: str) -> Offer:
     items = tuple(items)
     policies = [each.standing.decision.policy for each in items]
     strictest = min(policies, key=POLICIES.index)
     return Offer(items, shape, items[-1].standing.delivery.attempt + 1, strictest)
 
 
-def _offer_at_once(waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]) -> None:
+def _offer_at_once(
+    waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
+) -> None:
     for each in waiting:
         is_urgent = each.standing.decision.priority == URGENT
         may_interrupt = session.can_interrupt and is_urgent and now >= session.last_interrupt + INTERRUPTS
@@ -191,7 +198,7 @@ def _offer_at_once(waiting: list[Waiting], now: int, session: Session, ready: li
 
 
 def _offer_buffered(
-    book: Book, waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]
+    book: AttentionState, waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
     for group, is_closed in _groups(book, waiting):
         due = 0 if is_closed else _due(book, group)
@@ -203,12 +210,12 @@ def _offer_buffered(
             ready.append(_offer(group, CONTENT))
 
 
-def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting], bool]]:
+def _groups(book: AttentionState, waiting: list[OpenDelivery]) -> Iterable[tuple[list[OpenDelivery], bool]]:
     """Groups of messages that belong to one turn, each with whether it is complete.
 
     A group holds messages of one author in one thread, sent within the time in which pieces are merged.
     """
-    open_groups: dict[tuple[str, str], list[Waiting]] = {}
+    open_groups: dict[tuple[str, str], list[OpenDelivery]] = {}
     speaking: dict[str, str] = {}
     for each in waiting:
         delivery = each.standing.delivery
@@ -237,12 +244,12 @@ def _is_whole(delivery: Delivery) -> bool:
     return delivery.is_whole or delivery.author_kind == AGENT or delivery.platform in ("", *AT_ONCE)
 
 
-def _began(group: list[Waiting]) -> int:
+def _began(group: list[OpenDelivery]) -> int:
     """When the first piece arrived. The platform's order may differ from the order of arrival."""
     return min(each.standing.delivery.arrived for each in group)
 
 
-def _due(book: Book, group: list[Waiting]) -> int:
+def _due(book: AttentionState, group: list[OpenDelivery]) -> int:
     """When a group counts as complete: shortly after its last piece or the end of typing, but within the merge time."""
     last = max((each.standing.delivery for each in group), key=lambda each: each.arrived)
     if _is_whole(last):
@@ -261,15 +268,15 @@ def _due(book: Book, group: list[Waiting]) -> int:
 
 
 def _offer_knocks(
-    waiting: list[Waiting], agent: str, book: Book, now: int, ready: list[Offer], held: list[Held]
+    waiting: list[OpenDelivery], agent: str, book: AttentionState, now: int, ready: list[Offer], held: list[Held]
 ) -> None:
-    by_thread: dict[str, list[Waiting]] = {}
+    by_thread: dict[str, list[OpenDelivery]] = {}
     knocked = _knocked(book, agent)
     for each in waiting:
         delivery = each.standing.delivery
         until = delivery.arrived + book.tuning.slot_ms
         is_called = delivery.decision.reason == ROLE_MENTION and now < until and not delivery.decision.is_default
-        first = default_of(book, each.known) if is_called else ""
+        first = default_responder(book, each.known) if is_called else ""
         if first in book.agents and book.agents[first].is_live:
             held.append(Held(each.event, f"{first} is asked first", until))
         elif delivery.window in knocked and each.standing.decision.policy != MUST and delivery.attempt == 0:
@@ -279,7 +286,7 @@ def _offer_knocks(
     ready += [_offer(group, KNOCK) for group in by_thread.values()]
 
 
-def _knocked(book: Book, agent: str) -> set[str]:
+def _knocked(book: AttentionState, agent: str) -> set[str]:
     """The threads for which the agent got a knock and has not read the messages yet."""
     return {
         each.window
@@ -291,7 +298,7 @@ def _knocked(book: Book, agent: str) -> set[str]:
 # -- the facts of an offer
 
 
-def offered(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
+def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
     """The facts to record when these offers are handed over. IS_TAKEN: they arrive without an acknowledgement."""
     facts: list[AttentionFact] = []
     for offer in made:

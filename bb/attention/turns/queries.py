@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander, open_cases
+from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
 from bb.attention.judging.standing import standing
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.standing import Standing
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -38,7 +38,7 @@ MOST_LOOKED_THROUGH = 20_000  # messages that are searched for one list
 STATES = ("open", "buffering", "closed", "all")
 
 
-class Wanted(Record):
+class Filter(Record):
     """The filter of a list."""
 
     stream: str = ""
@@ -54,9 +54,9 @@ class Wanted(Record):
     with_silent: bool = False
 
 
-def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
+def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> Answer:
     """The events that AGENT may see, newest first."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     rows: list[dict[str, Any]] = []
     seen: list[str] = []
     counts = {"open": 0, "knocks": 0}
@@ -70,7 +70,7 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
         last = place
         if not _is_wanted(known, stands, wanted):
             continue
-        rows.append(row(book, known, stands, now, with_body=wanted.with_body))
+        rows.append(event_row(book, known, stands, now, with_body=wanted.with_body))
         counts["open"] += stands.is_open
         counts["knocks"] += stands.is_open and stands.decision.mode == NOTIFY
         if wanted.with_body and not known.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
@@ -81,7 +81,7 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
     return facts, {"events": rows, "cursor": cursor, "counts": counts}
 
 
-def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
+def _each(book: AttentionState, agent: str, wanted: Filter, now: int) -> Iterator[tuple[str, MessageHead, Standing]]:
     """The messages that AGENT may see, newest first, within the cursor and the times; each with its place."""
     pairs = _from_the_last(book, agent, wanted)
     many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more than the limit shows that there is another page
@@ -90,14 +90,14 @@ def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[st
         at_hand = book.with_deliveries_of([known for _, known in some], agent)
         for place, known in some:
             if known.agent != agent and may_see(at_hand, agent, known):
-                delivery = at_hand.delivery(known.event, agent) or of_bystander(at_hand, known, agent)
+                delivery = at_hand.delivery(known.event, agent) or bystander_delivery(at_hand, known, agent)
                 claim = at_hand.claim(known.event, known.window, now)
                 yield place, known, standing(delivery, claim, now, book.tuning)
 
 
-def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
+def _from_the_last(book: AttentionState, agent: str, wanted: Filter) -> Iterator[tuple[str, MessageHead]]:
     """The messages after the cursor, newest first, with their places."""
-    pairs: Iterator[tuple[str, Kept]]
+    pairs: Iterator[tuple[str, MessageHead]]
     is_by_arrival = True
     if wanted.state in ("open", "buffering"):
         opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
@@ -117,7 +117,7 @@ def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str
             return
 
 
-def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
+def _is_wanted(known: MessageHead, stands: Standing, wanted: Filter) -> bool:
     if stands.decision.mode == SILENT and not wanted.with_silent:
         return False
     if wanted.until is not None and known.arrived > wanted.until:
@@ -136,7 +136,9 @@ def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
     return is_in.get(wanted.state, True)
 
 
-def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool = False) -> dict[str, Any]:
+def event_row(
+    book: AttentionState, known: MessageHead, stands: Standing, now: int, *, with_body: bool = False
+) -> dict[str, Any]:
     """One event as a row of a list. The body is left out unless the caller asks for it."""
     result = {
         "eventId": known.event,
@@ -146,7 +148,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         **({"unverified": True} if book.is_doubted(known) else {}),
         "at": clock.text(known.at),
         "ageMs": max(now - known.at, 0),
-        **stands.decision.shown(),
+        **stands.decision.details(),
         **stands.shown(),
         **signal_shown(known.reason, known.linked),
         **({"linked": known.linked} if known.linked else {}),
@@ -162,26 +164,26 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
     return result
 
 
-def _optional(known: Kept) -> dict[str, str]:
+def _optional(known: MessageHead) -> dict[str, str]:
     members = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
     return {name: value for name, value in members.items() if value}
 
 
-def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
+def owed_answers(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
     """The events that AGENT owes an answer, the most urgent first."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     rows = []
     for known, stands in open_cases(book, agent, now):
         if stands.is_owed or (stands.is_open and stands.delivery.disposition is not None):
             due = clock.text(stands.due) if stands.due is not None else None
-            rows.append((stands.due or 1 << 60, row(book, known, stands, now) | {"dueAt": due}))
+            rows.append((stands.due or 1 << 60, event_row(book, known, stands, now) | {"dueAt": due}))
     return {"agent": agent, "events": [each for _, each in sorted(rows, key=lambda each: each[0])]}
 
 
-def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
+def open_knocks(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
     """The knocks whose messages AGENT has not read yet, one for each thread."""
-    must_be_here(book, agent)
-    by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
+    require_registered(book, agent)
+    by_thread: dict[str, list[tuple[MessageHead, Standing]]] = {}
     for known, stands in open_cases(book, agent, now):
         delivery = stands.delivery
         if stands.decision.mode == NOTIFY and delivery.pulled_at is None and stands.decision.policy != MUST_NOT:

@@ -7,10 +7,10 @@ messages.
 from __future__ import annotations
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import case, current_message, may_see, must_be_here
+from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
 from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import in_window, place_of
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.messages import conversation_sort_key, in_window
+from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -43,12 +43,12 @@ class Window(Record):
     most_bytes: int = 64 * 1024
 
 
-def read(book: Book, agent: str, window: Window, now: int) -> Answer:
+def read(book: AttentionState, agent: str, window: Window, now: int) -> Answer:
     """The messages of a thread, or of a part of a conversation, oldest first."""
-    must_be_here(book, agent)
+    require_registered(book, agent)
     conversation, thread = window.conversation, window.thread
     if window.event:
-        around = case(book, window.event, agent, now).known
+        around = case_for_agent(book, window.event, agent, now).known
         conversation, thread = around.conversation, thread or around.thread
     if not book.conversation(conversation).admits(agent):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
@@ -68,9 +68,9 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
     }
 
 
-def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
+def _newest(book: AttentionState, agent: str, term: str, window: Window) -> tuple[list[MessageHead], bool]:
     """The newest messages in the window, and whether there are earlier ones."""
-    newest: list[Kept] = []
+    newest: list[MessageHead] = []
     before, after = (_place(book, agent, name) for name in (window.before, window.after))
     for place, name, state in book.states.newest_first(MESSAGES, term):
         known = message_kept(name, state)
@@ -86,12 +86,12 @@ def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kep
     return newest, False
 
 
-def _is_about_another(known: Kept, agent: str) -> bool:
+def _is_about_another(known: MessageHead, agent: str) -> bool:
     """Whether an event is not part of the conversation: a reaction, or a notice of the host to another agent."""
     return bool(signal_in(known.reason)) or (bool(known.reason) and agent not in known.meant)
 
 
-def _place(book: Book, agent: str, event: str) -> str:
+def _place(book: AttentionState, agent: str, event: str) -> str:
     """The place of an event among those of its conversation; empty if EVENT is empty."""
     if not event:
         return ""
@@ -99,16 +99,16 @@ def _place(book: Book, agent: str, event: str) -> str:
     known = message_kept(event, state)
     if not (state and known and may_see(book, agent, known)):
         raise no_event(event)
-    return place_of(state["said"][:3], state["said"][3])
+    return conversation_sort_key(state["said"][:3], state["said"][3])
 
 
-def _latest_sequence(book: Book, agent: str, term: str) -> int | None:
+def _latest_sequence(book: AttentionState, agent: str, term: str) -> int | None:
     """The platform's highest sequence number among the messages that AGENT may see."""
     messages = book.newest_messages(term)
     return next((each.sequence for each in messages if each.sequence is not None and may_see(book, agent, each)), None)
 
 
-def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> list[AttentionFact]:
+def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_the_end: str) -> list[AttentionFact]:
     """The facts that AGENT has seen these messages. After READING TO THE END of a thread it may answer stale events."""
     facts: list[AttentionFact] = []
     checked: dict[str, None] = {}
@@ -123,7 +123,9 @@ def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> li
     return facts + [Moved(agent, event, agent, deliveries.CHECKED) for event in checked]
 
 
-def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tuple[list[dict[str, Any]], bool]:
+def _within(
+    book: AttentionState, newest: list[MessageHead], most_bytes: int, is_cut: bool
+) -> tuple[list[dict[str, Any]], bool]:
     """The newest messages that fit into MOST_BYTES, oldest first."""
     items: list[dict[str, Any]] = []
     size = 0

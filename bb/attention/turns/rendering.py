@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bb.attention.decision import Decision
     from bb.attention.messages.message import Message
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
 
 EVENT, KNOCK, RULES, MESSAGE = "C2A EVENT", "C2A KNOCK", "C2A RESPONSE RULES", "MESSAGE"
 STANDING_RULES = """C2A RESPONSE RULES
@@ -70,10 +70,10 @@ def event(
         *([("stale", "read the thread before you answer")] if is_stale else []),
         *([("body_boundary", boundary)] if boundary else []),
     ]
-    head = [EVENT, *(f"{name}: {value(text)}" for name, text in rows)]
+    head = [EVENT, *(f"{name}: {header_value(text)}" for name, text in rows)]
     before = [line for each, who in context for line in _quoted(each, who)]
     body = _cut("\n".join(line for each in said for line in _body(each)))
-    lines = [*head, "", *before, MESSAGE, *set_off(body)]
+    lines = [*head, "", *before, MESSAGE, *quoted_if_needed(body)]
     return "\n".join([*lines, *([f"END OF MESSAGE {boundary}"] if boundary else [])])
 
 
@@ -86,7 +86,7 @@ def knock(found: Mapping[str, Any], event_id: str) -> str:
         *([("count", str(found["count"]))] if "count" in found else []),
         ("pull_with", str(found["pullWith"])),
     ]
-    return "\n".join([KNOCK, *(f"{name}: {value(text)}" for name, text in rows)])
+    return "\n".join([KNOCK, *(f"{name}: {header_value(text)}" for name, text in rows)])
 
 
 def _author(said: Message) -> str:
@@ -94,20 +94,22 @@ def _author(said: Message) -> str:
     if said.agent:
         return f"agent:{said.agent}"
     doubt = UNVERIFIED if said.is_unverified else ""
-    return f"{said.author_kind}:{said.author_name if value(said.author_name) else said.author}{doubt}"
+    return f"{said.author_kind}:{said.author_name if header_value(said.author_name) else said.author}{doubt}"
 
 
 def _body(said: Message) -> Iterable[str]:
     if signal := signal_in(said.reason):
-        meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
-        yield f"[reaction: {value(signal)} on {value(said.linked)}{', meaning: ' + meaning if meaning else ''}]"
+        meaning = f", meaning: {SIGNALS[signal].answers}" if signal in SIGNALS and SIGNALS[signal].answers else ""
+        yield f"[reaction: {header_value(signal)} on {header_value(said.linked)}{meaning}]"
         return
     for part in said.content:
         if part.get("type") == "text":
             yield from str(part.get("text", "")).split("\n")
         else:
-            shown = ", ".join(f"{value(name)} {value(str(each))}" for name, each in part.items() if name != "type")
-            yield f"[{value(str(part.get('type')))}: {shown}]"
+            shown = ", ".join(
+                f"{header_value(name)} {header_value(str(each))}" for name, each in part.items() if name != "type"
+            )
+            yield f"[{header_value(str(part.get('type')))}: {shown}]"
 
 
 def _cut(body: str) -> str:
@@ -118,12 +120,12 @@ def _cut(body: str) -> str:
 
 def _quoted(said: Message, who: str) -> Iterable[str]:
     """An earlier message as a quotation. Each line is marked, so that none is taken for the message itself."""
-    yield f"context: earlier message by {value(who)}, event {value(said.event)}"
+    yield f"context: earlier message by {header_value(who)}, event {header_value(said.event)}"
     for line in _body(said):
         yield f"{SET_OFF}{stripped(line)}"
 
 
-def set_off(body: str) -> list[str]:
+def quoted_if_needed(body: str) -> list[str]:
     """The lines of BODY. If one of them looks like a line of the host, all of them are marked as quoted."""
     lines = [stripped(line) for line in body.split("\n")]
     return [SET_OFF + line for line in lines] if any(_looks_like_host(line) for line in lines) else lines
@@ -157,7 +159,7 @@ def _letters(text: str) -> str:
     return "".join(each for each in text if each.isalnum() and each not in BLANK)
 
 
-def value(text: str) -> str:
+def header_value(text: str) -> str:
     """TEXT as a header value: short, on one line, and quoted if it contains unusual characters."""
     text = _normal("NFKC", text)
     kept = "".join(each for each in text if each.isprintable() and is_shown(each))
@@ -177,6 +179,6 @@ def _json(text: str) -> str:
     return json_text.dumps(text.translate(MARKS))  # so that a quotation mark in the text does not look like the end
 
 
-def knock_of(book: Book, said: Sequence[Message], decision: Decision) -> str:
+def knock_of(book: AttentionState, said: Sequence[Message], decision: Decision) -> str:
     """The knock for these messages as text for a prompt."""
     return knock(knocks.knock(book, said, decision), said[-1].event)

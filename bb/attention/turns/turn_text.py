@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bb.attention.judging.cases import current_message, may_see, must_be_here
+from bb.attention.judging.cases import current_message, may_see, require_registered
 from bb.attention.messages.messages import in_window
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
-from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
+from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offer_facts, offers_for, open_deliveries
 from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
 from bb.kernel import show
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import AttentionFact
     from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
+    from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.book import AttentionState
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -31,8 +31,14 @@ MOST_BLOCKS = 20  # in one turn; the rest waits for the next turn
 RULES = "rules"
 
 
-def injected(
-    book: Book, agent: str, now: int, seed: str, *, told: Collection[str] | None = None, most: int = MOST_BLOCKS
+def inject(
+    book: AttentionState,
+    agent: str,
+    now: int,
+    seed: str,
+    *,
+    told: Collection[str] | None = None,
+    most: int = MOST_BLOCKS,
 ) -> Answer:
     """What AGENT is to see in its next turn. It counts as delivered once it is handed over.
 
@@ -40,61 +46,61 @@ def injected(
     passed, open messages that only other sessions were given are repeated, because this session's model has not seen
     them.
     """
-    must_be_here(book, agent)
-    made, held = offers(book, agent, now, Session(is_pull=True))
+    require_registered(book, agent)
+    made, held = offers_for(book, agent, now, Session(is_pull=True))
     again = _repeated(book, agent, now, made, told) if told is not None else []
-    fresh = [offer for offer in made if told is None or name_of(offer) not in told]
+    fresh = [offer for offer in made if told is None or offer_name(offer) not in told]
     shown = [*again, *fresh][:most]
     quoted: set[str] = set()
     blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
     knows_rules = _has_rules(book, agent) if told is None else RULES in told
     rules = rendering.STANDING_RULES if shown and not knows_rules else None
     texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
-    return offered(agent, [offer for offer in shown if offer not in again], is_taken=True), {
+    return offer_facts(agent, [offer for offer in shown if offer not in again], is_taken=True), {
         "agent": agent,
         "rules": rules,
         "blocks": blocks,
         "held": [{"eventId": each.event, "why": each.why, "until": each.until} for each in held],
         "more": len(again) + len(fresh) - len(shown),
         "text": "\n\n".join(texts),
-        **({"told": [RULES, *map(name_of, shown)]} if told is not None else {}),
+        **({"told": [RULES, *map(offer_name, shown)]} if told is not None else {}),
     }
 
 
-def name_of(offer: Offer) -> str:
+def offer_name(offer: Offer) -> str:
     """The name under which a session remembers that it was given OFFER."""
     reminded = offer.last.standing.delivery.reminded_at
     return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
 
 
-def _repeated(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
+def _repeated(book: AttentionState, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
     """Offers of open messages that only other sessions were given so far."""
     fresh = {each.event for offer in made for each in offer.items}
     repeated = []
-    for each in waiting(book, agent, now):
+    for each in open_deliveries(book, agent, now):
         delivery = each.standing.delivery
         is_open = delivery.attempt > 0 and delivery.disposition is None and delivery.pulled_at is None
         if is_open and each.event not in fresh and each.standing.decision.mode in OFFERED:
             shape = KNOCK if each.standing.decision.mode == NOTIFY else CONTENT
             offer = Offer((each,), shape, delivery.attempt, each.standing.decision.policy)
-            if name_of(offer) not in told:
+            if offer_name(offer) not in told:
                 repeated.append(offer)
     return repeated
 
 
-def _has_rules(book: Book, agent: str) -> bool:
+def _has_rules(book: AttentionState, agent: str) -> bool:
     """Whether the agent was ever handed a message, and so has the response rules."""
     for _, key, state in book.states.newest_first(deliveries.NAME, f"to {agent}"):
-        if deliveries.delivery(key, state).attempt:
+        if deliveries.delivery_of_state(key, state).attempt:
             return True
     return False
 
 
-def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
+def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
     """One offer, as data and as text. Events in QUOTED are not quoted again as context."""
-    decision = offer.last.standing.decision.but(policy=offer.policy)
+    decision = offer.last.standing.decision.replace(policy=offer.policy)
     said = _pieces(book, agent, offer)
-    result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
+    result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.details()}
     result |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
     if offer.shape == KNOCK:
         knock = knocks.knock(book, said, decision)
@@ -120,7 +126,7 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     return result | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
 
 
-def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
+def _pieces(book: AttentionState, agent: str, offer: Offer) -> list[Message]:
     """The messages that are offered together, including pieces that were merged in an earlier offer."""
     known = [each.known for each in offer.items]
     if len(known) == 1 and offer.shape == CONTENT:
@@ -133,9 +139,9 @@ def _named(before: list[tuple[Message, str]]) -> str | None:
     return "thread_window" if before else None
 
 
-def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
+def context(book: AttentionState, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
     """The newest earlier messages of the thread and its first message, as far as the agent has not seen them."""
-    messages: list[Kept] = []
+    messages: list[MessageHead] = []
     size = 0
     own = {each.event for each in offer.items}
     start = offer.items[0].known.order
@@ -153,17 +159,17 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
     return _with_authors(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
 
 
-def _with_authors(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
+def _with_authors(book: AttentionState, messages: Sequence[MessageHead]) -> list[tuple[Message, str]]:
     said = [(current_message(book, known), knocks.author_of(known)) for known in reversed(messages)]
     return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
 
-def _is_context(book: Book, agent: str, known: Kept) -> bool:
+def _is_context(book: AttentionState, agent: str, known: MessageHead) -> bool:
     """Whether a message by another author, which the agent may see, can serve as context."""
     return not known.reason and not known.is_deleted and known.agent != agent and may_see(book, agent, known)
 
 
-def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list[Kept]:
+def _root(book: AttentionState, agent: str, first: Message, told: Collection[str]) -> list[MessageHead]:
     """The message that FIRST answers, or the first message of its thread, unless it is in TOLD."""
     line = book.thread(first.window).root if first.thread else ""
     c2a = book.data(line).get("c2a") if line else None
@@ -174,10 +180,10 @@ def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list
     return [known] if _is_context(book, agent, known) and len(_text(book, known)) <= CONTEXT_BYTES else []
 
 
-def _text(book: Book, known: Kept) -> str:
+def _text(book: AttentionState, known: MessageHead) -> str:
     return current_message(book, known).text
 
 
-def _has_seen(book: Book, agent: str, event: str) -> bool:
+def _has_seen(book: AttentionState, agent: str, event: str) -> bool:
     delivery = book.delivery(event, agent)
     return delivery is not None and (delivery.pulled_at is not None or delivery.is_shown)

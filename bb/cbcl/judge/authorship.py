@@ -18,7 +18,7 @@ from bb.cbcl.judge.trust import REQUIRED, UntrustedAuthor
 from bb.cbcl.read import canonical
 from bb.cbcl.read.fuel import CHECKING
 from bb.cbcl.read.message import Signed, layers
-from bb.cbcl.read.tree import Node, agent, listed, string, symbol
+from bb.cbcl.read.tree import Node, agent, list_of, string, symbol
 from bb.cbcl.read.words import SIGNED
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
@@ -66,13 +66,13 @@ class Proof(Record):
     def is_good(self) -> bool:
         return self.state == VERIFIED
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The proof as JSON."""
         return {"state": self.state, "key": self.key or None, **({"why": self.why} if self.why else {})}
 
-    def shown(self, author: str, trust: Trust) -> dict[str, Any]:
+    def as_json_for(self, author: str, trust: Trust) -> dict[str, Any]:
         """The proof as JSON, with the setting for AUTHOR's messages: whether they must be signed."""
-        return {**self.as_plain(), "demanded": trust.signed_of(author)}
+        return {**self.as_json(), "demanded": trust.signed_of(author)}
 
 
 NONE = Proof(UNSIGNED)
@@ -82,13 +82,13 @@ def octets(message: Node, author: str, ledger: str | None, fuel: Fuel | None = N
     """The octets that AUTHOR signs for a MESSAGE in a LEDGER; without a ledger, the message alone."""
     if ledger is None:
         return canonical.octets(message, fuel)
-    return canonical.octets(listed(symbol(BOUND), string(ledger), agent(author), message), fuel)
+    return canonical.octets(list_of(symbol(BOUND), string(ledger), agent(author), message), fuel)
 
 
 def signed_message(message: Node, seed: bytes, author: str, ledger: str | None) -> Node:
     """MESSAGE, wrapped in AUTHOR's signature."""
     signature = signatures.sign(seed, octets(message, author, ledger))
-    return listed(symbol(SIGNED), string(signature), message)
+    return list_of(symbol(SIGNED), string(signature), message)
 
 
 def signature_in(message: Message) -> Signed | None:
@@ -138,7 +138,7 @@ def _contexts(ledger: Ledger | None, said_in: str) -> Iterator[tuple[str | None,
     yield None, "it was signed outside of any ledger"
 
 
-def must_be_believed(proof: Proof, author: str, trust: Trust) -> None:
+def require_proof(proof: Proof, author: str, trust: Trust) -> None:
     """Refuse a forged message, and one that is not proved if AUTHOR's messages must be signed."""
     if proof.state == FORGED:
         raise InvalidSignature("the signature does not match this text and this key")
@@ -150,7 +150,7 @@ def must_be_believed(proof: Proof, author: str, trust: Trust) -> None:
     raise UnsignedMessage(f"messages of @{author} must be signed, and this one is not{why}")
 
 
-def revised(state: str, key: str, author: str, trust: Trust) -> str:
+def current_state(state: str, key: str, author: str, trust: Trust) -> str:
     """The current STATE of a past proof: a message verified with a KEY that was removed since is revoked."""
     is_trusted = any(signatures.fingerprint(each) == key for each in trust.keys_of(author))
     return REVOKED if state == VERIFIED and not is_trusted else state

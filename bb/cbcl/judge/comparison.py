@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from bb.cbcl.read import canonical
-from bb.cbcl.read.definition import LIMITS, Definition, Performative, written
+from bb.cbcl.read.definition import LIMITS, Definition, Performative, parameters_text
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import LIST, Node, text_of
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 
 
@@ -50,7 +50,7 @@ class Comparison(Record):
 def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Comparison:
     """The differences of B from A."""
     before, after = _by_name(a), _by_name(b)
-    with Undisturbed():
+    with GcPause():
         hashes = canonical.digest(a.node, fuel), canonical.digest(b.node, fuel)
         return Comparison(
             hashes,
@@ -98,7 +98,7 @@ def _number(value: int | None) -> str | None:
 
 
 def _change(name: str, one: Performative, other: Performative, fuel: Fuel | None) -> Change | None:
-    params = written(one.params), written(other.params)
+    params = parameters_text(one.params), parameters_text(other.params)
     first = first_difference(one.template, other.template, fuel)
     if params[0] == params[1] and first is None:
         return None
@@ -135,7 +135,7 @@ def excerpt(node: Node | None, longest: int = 60) -> str | None:
     return text if len(text) <= longest else text[:longest] + "…"
 
 
-def shown(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
     """A comparison as JSON. PLACES are two functions that return the line and column of an octet, one for each text."""
     return {
         "same": comparison.is_same,

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bb.cbcl.judge import expansion
-from bb.cbcl.judge.library import Beside
+from bb.cbcl.judge.library import Overlay
 from bb.cbcl.judge.verification import Violation
 from bb.cbcl.read import grammar, reader
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
 from bb.cbcl.read.message import Call, Lang, Message
 from bb.cbcl.read.reader import BOUNDS, Bounds, Text
-from bb.cbcl.read.tree import STRING, SYMBOL, Node, head, same, text_of
+from bb.cbcl.read.tree import STRING, SYMBOL, Node, equal, head, text_of
 from bb.cbcl.read.words import LANG
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -72,7 +72,7 @@ def _example(text: Text, node: Node) -> Example:
 
 def check(examples: Sequence[Example], definition: Definition, known: Mapping[str, Definition]) -> Iterator[Violation]:
     """The examples with a different result, if DEFINITION is installed beside the KNOWN dialects."""
-    dialects = Beside(known)
+    dialects = Overlay(known)
     dialects.add(definition)
     left = MOST_CHARACTERS
     for example in examples:
@@ -92,7 +92,7 @@ def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) ->
     try:
         expanded = expansion.expand(said, dialects)
     except BbError as refusal:
-        spent = expansion.WIDEST.size if refusal.code == ResourceLimit.code else 1
+        spent = expansion.MAXIMUM_ROOM.size if refusal.code == ResourceLimit.code else 1
         if refusal.code == example.code:
             return None, spent
         wanted = f", not {harmless(example.code[:60])}" if example.code else ""
@@ -108,7 +108,7 @@ def _difference(example: Example, expanded: expansion.Expansion | None, said: Me
     if len(messages) != len(example.expected):
         return f"the call expands to {len(messages)} messages, not {len(example.expected)}: {_shown(messages)}"
     for place, (actual, expected) in enumerate(zip(messages, example.expected, strict=True), 1):
-        if not same(actual, expected):
+        if not equal(actual, expected):
             which = f"message {place} of the expansion" if len(messages) > 1 else "the expansion"
             return f"{which} is {_shown([actual])}"
     return None

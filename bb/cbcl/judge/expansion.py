@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bb.cbcl.judge.library import why_not
+from bb.cbcl.judge.library import unusable_reason
 from bb.cbcl.read import grammar
-from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative, written
+from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative, parameters_text
 from bb.cbcl.read.fuel import Fuel, ResourceLimit, for_text
 from bb.cbcl.read.message import Call, Lang, Limited, Message, Meta, core_of, layers
-from bb.cbcl.read.reader import DEPTH_MOST, SIZE_RECOMMENDED, UTMOST, Malformed
-from bb.cbcl.read.templates import ExpansionFailed, chosen, is_sequence
+from bb.cbcl.read.reader import DEPTH_MOST, MAXIMUM_BOUNDS, SIZE_RECOMMENDED, Malformed
+from bb.cbcl.read.templates import ExpansionFailed, evaluate, is_sequence
 from bb.cbcl.read.tree import LIST, NIL, Extent, Node, extent, head, text_of
 from bb.cbcl.read.words import CORE
 from bb.kernel.errors import NotFound, Usage
@@ -47,18 +47,18 @@ class InvalidArguments(Usage):
     hint = "run `bb cbcl dialect show NAME` to see the parameters of each performative"
 
 
-class Room(Record):
+class Limits(Record):
     """The maximum size and depth of an expansion. A value equal to the limit is allowed."""
 
     depth: int = DEPTH_MOST
     size: int = 65_536
 
-    def within(self, depth: int | None, size: int | None) -> Room:
+    def within(self, depth: int | None, size: int | None) -> Limits:
         """This room, reduced to smaller limits. A larger limit has no effect."""
-        return Room(min(self.depth, depth or self.depth), min(self.size, size or self.size))
+        return Limits(min(self.depth, depth or self.depth), min(self.size, size or self.size))
 
 
-WIDEST = Room()
+MAXIMUM_ROOM = Limits()
 
 
 class Expansion(Record):
@@ -70,17 +70,17 @@ class Expansion(Record):
     messages: tuple[Message, ...]
     size: int
     depth: int
-    room: Room
+    room: Limits
 
 
 def expand(
-    message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST, fuel: Fuel | None = None
+    message: Message, dialects: Mapping[str, Definition], room: Limits = MAXIMUM_ROOM, fuel: Fuel | None = None
 ) -> Expansion | None:
     """The expansion of MESSAGE with the installed DIALECTS; None if it contains no call, even inside a `lang`."""
     fuel = fuel or for_text(SIZE_RECOMMENDED)
     said: Message | Call = message
     while not isinstance(said, Call):
-        room = hinted(said, room)
+        room = limited_by_hints(said, room)
         said = core_of(said)
         if not isinstance(said, Lang):
             return None
@@ -91,7 +91,7 @@ def expand(
     return _called(said, scope, dialects, room, fuel)
 
 
-def hinted(message: Message, room: Room) -> Room:
+def limited_by_hints(message: Message, room: Limits) -> Limits:
     """ROOM, reduced by the limits in MESSAGE. The depth of the message itself must keep them too."""
     for layer in layers(message):
         if isinstance(layer, Limited):
@@ -105,11 +105,11 @@ def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
     dialect = dialects.get(name)
     if dialect is None:
         unknown = UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
-        raise why_not(dialects, name) or unknown
+        raise unusable_reason(dialects, name) or unknown
     return dialect
 
 
-def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room, fuel: Fuel) -> Expansion:
+def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Limits, fuel: Fuel) -> Expansion:
     dialect, performative = find(call.name, name, dialects)
     for declared in (
         dialect,
@@ -157,7 +157,7 @@ def bind(call: Call, performative: Performative) -> dict[str, Node]:
     required, optional = performative.of("req"), performative.of("optional")
     rest, keys = performative.of("rest"), performative.of("key")
     count, called = len(call.args), harmless(performative.name[:60])
-    hint = f"its parameters are {written(performative.params)[:LONGEST_HINT]}"
+    hint = f"its parameters are {parameters_text(performative.params)[:LONGEST_HINT]}"
     if count < len(required) or (count > len(required) + len(optional) and not rest):
         most = " or more" if rest else f" to {len(required) + len(optional)}" if optional else ""
         plural = "" if len(required) == 1 and not most else "s"
@@ -201,12 +201,12 @@ def _value(argument: Node) -> Node:
 # -- filling
 
 
-def _filled(template: Node, bound: Mapping[str, Node], room: Room, fuel: Fuel) -> Iterator[Node]:
+def _filled(template: Node, bound: Mapping[str, Node], room: Limits, fuel: Fuel) -> Iterator[Node]:
     """The messages of a template, in order."""
     count = _Count(bound, room)
     left = [template]
     while left:
-        node, is_value = chosen(left.pop(), bound, fuel)
+        node, is_value = evaluate(left.pop(), bound, fuel)
         if not is_value and is_sequence(node):
             left += reversed(node.value)
         else:
@@ -216,7 +216,7 @@ def _filled(template: Node, bound: Mapping[str, Node], room: Room, fuel: Fuel) -
 class _Count:
     """The size and depth of the output so far. An oversized result is refused before it is built."""
 
-    def __init__(self, bound: Mapping[str, Node], room: Room) -> None:
+    def __init__(self, bound: Mapping[str, Node], room: Limits) -> None:
         self._extents: dict[int, Extent] = {id(value): extent(value) for value in bound.values()}
         self._room = room
         self._size = 0
@@ -257,13 +257,13 @@ def _copy(template: Node, bound: Mapping[str, Node], count: _Count, fuel: Fuel, 
             lists[-1].append(Node(LIST, elements))
         if not within:
             return lists[0][0]
-        node, is_value = chosen(following, bound, fuel) if following is not None else (NIL, True)
+        node, is_value = evaluate(following, bound, fuel) if following is not None else (NIL, True)
 
 
 def _read_again(tree: Node, fuel: Fuel) -> Message:
     """Parse a result. It must be a message, and neither `lang` nor `meta`."""
     try:
-        message = grammar.message(text_of(tree, fuel).encode(), UTMOST, fuel)
+        message = grammar.message(text_of(tree, fuel).encode(), MAXIMUM_BOUNDS, fuel)
     except Malformed as error:
         raise ExpansionFailed(f"the expansion is not a valid message: {error.message}", **error.details) from None
     if isinstance(core_of(message), Lang | Meta):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bb.cbcl.judge import expansion
-from bb.cbcl.judge.expansion import Expansion, Room
+from bb.cbcl.judge.expansion import Expansion, Limits
 from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, for_text
 from bb.cbcl.read.message import Call, Lang, Limited, Message, core_of, every_layer
@@ -80,7 +80,7 @@ class Explanation(Record):
 
 
 def explain(
-    message: Message, dialects: Mapping[str, Definition], policy: Room, fuel: Fuel | None = None
+    message: Message, dialects: Mapping[str, Definition], policy: Limits, fuel: Fuel | None = None
 ) -> Explanation | None:
     """How MESSAGE is expanded under a POLICY; None if it contains no call. An error in the call itself is refused, as
     by an expansion; an error in the result is part of the explanation."""
@@ -132,13 +132,13 @@ def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -
         yield Bound(param.name, param.section, values[param.name], source, at)
 
 
-def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Iterator[Limit]:
+def _limits(message: Message, spoken: Sequence[Definition], policy: Limits) -> Iterator[Limit]:
     hints: dict[str, int] = {}
     for layer in every_layer(message):
         for name, value in ((DEPTH, layer.depth), (SIZE, layer.size)) if isinstance(layer, Limited) else ():
             if value is not None:
                 hints[name] = min(value, hints.get(name, value))
-    widest = expansion.WIDEST
+    widest = expansion.MAXIMUM_ROOM
     for name, ours, most in ((DEPTH, policy.depth, widest.depth), (SIZE, policy.size, widest.size)):
         declared = min((value for each in spoken if (value := each.limit(name))), default=None)
         values = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}

@@ -71,17 +71,17 @@ def install(
         is_local=is_local,
         check=signatures.check,
     )
-    must_be_sound(definition, known, rules, fuel)
+    require_sound(definition, known, rules, fuel)
     if is_here and not (replaces and status == VALID):  # otherwise the new signature is recorded
         return []
     if set(before) - {hashed} and not replaces:
-        shown = names.brief(definition.name)
+        shown = names.shortened(definition.name)
         raise DialectConflict(f"another dialect named {shown} is installed", dialect=shown)
     name, text, author = definition.name, text_of(definition.node), definition.author or ""
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
 
 
-def must_be_sound(
+def require_sound(
     definition: Definition, known: Mapping[str, Definition], rules: Rules, fuel: Fuel | None = None
 ) -> None:
     """Refuse a definition that breaks a rule or needs too many steps to verify."""
@@ -96,7 +96,7 @@ def rejected(verdict: Verdict) -> DialectRejected:
     """The refusal with every broken rule and the first violations."""
     violations = verdict.violations
     first = violations[0]
-    where = f" in {names.brief(first.performative)}" if first.performative else ""
+    where = f" in {names.shortened(first.performative)}" if first.performative else ""
     return DialectRejected(
         f"{first.rule}{where}: {first.why}{verdict.others}",
         rules=sorted(verdict.rules),

@@ -23,11 +23,11 @@ class Library(Mapping[str, "Definition"]):
         """The hashes of the definitions installed under NAME."""
 
     @abstractmethod
-    def excuse(self, name: str) -> BbError | None:
+    def unusable_reason(self, name: str) -> BbError | None:
         """Why NAME cannot be used although something is installed under it."""
 
 
-class Beside(Mapping[str, "Definition"]):
+class Overlay(Mapping[str, "Definition"]):
     """The dialects of OTHERS, plus some that count as installed for one request."""
 
     def __init__(self, others: Mapping[str, Definition]) -> None:
@@ -54,7 +54,7 @@ def hashes(known: Mapping[str, Definition], name: str) -> tuple[str, ...]:
     return (canonical.digest(known[name].node),) if name in known else ()
 
 
-def why_not(known: Mapping[str, Definition], name: str) -> BbError | None:
+def unusable_reason(known: Mapping[str, Definition], name: str) -> BbError | None:
     """Why NAME cannot be used among the KNOWN dialects; None if nothing is installed under it."""
-    library = known.others if isinstance(known, Beside) else known
-    return library.excuse(name) if isinstance(library, Library) else None
+    library = known.others if isinstance(known, Overlay) else known
+    return library.unusable_reason(name) if isinstance(library, Library) else None

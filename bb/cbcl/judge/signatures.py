@@ -64,14 +64,14 @@ def check(signature: str, octets: bytes, key: bytes) -> None:
 
     raw = _signature(signature)
     try:
-        Ed25519PublicKey.from_public_bytes(sound(key)).verify(raw, octets)
+        Ed25519PublicKey.from_public_bytes(checked_key(key)).verify(raw, octets)
     except Mismatch:
         raise InvalidSignature("the signature does not match this text and this key") from None
 
 
 def key_of(text: str) -> bytes:
     """The public key in TEXT."""
-    return sound(_read(text, "public key"))
+    return checked_key(_read(text, "public key"))
 
 
 def seed_of(text: str) -> bytes:
@@ -90,7 +90,7 @@ def fingerprint(key: bytes) -> str:
     return "-".join(digits[start : start + 4] for start in FINGERPRINT)
 
 
-def sound(key: bytes) -> bytes:
+def checked_key(key: bytes) -> bytes:
     """KEY, if it is a valid public key."""
     if len(key) != KEY_OCTETS:
         raise InvalidKey(f"a public key has {KEY_OCTETS} octets, not {len(key)}")

@@ -7,7 +7,7 @@ A signature that no trusted key can check proves no more than a missing one, sin
 
 from __future__ import annotations
 
-from bb.cbcl.judge.signatures import InvalidKey, InvalidSignature, key_of, key_text, sound
+from bb.cbcl.judge.signatures import InvalidKey, InvalidSignature, checked_key, key_of, key_text
 from bb.cbcl.read.reader import DEPTH_MOST, DEPTH_RECOMMENDED, SIZE_MOST, SIZE_RECOMMENDED
 from bb.kernel.errors import NotFound, Refused, Usage
 from bb.kernel.record import Record
@@ -122,16 +122,16 @@ class Trust(Record):
         if word is not None and len(others) >= MOST_SAID:
             why = f"{MOST_SAID:,} authors already have a setting for signed messages, the maximum"
             raise TooManyKeys(why, hint="remove an unused one with `bb cbcl trust signed AUTHOR default`")
-        return self.but(signed=others | ({name: word} if word is not None else {}))
+        return self.replace(signed=others | ({name: word} if word is not None else {}))
 
     def with_author(self, name: str, key: bytes) -> Trust:
         """This trust with one more key of NAME."""
         keys = self.keys_of(identifier(name))
-        if sound(key) in keys:
+        if checked_key(key) in keys:
             return self
         if len(keys) == MOST_KEYS:
             raise TooManyKeys(f"@{name} already has {MOST_KEYS} keys, the maximum")
-        return self.but(authors={**self.authors, name: (*keys, key)})
+        return self.replace(authors={**self.authors, name: (*keys, key)})
 
     def without_author(self, name: str, key: bytes | None = None) -> Trust:
         """This trust without one KEY of NAME, or without NAME. An author without keys is no longer trusted."""
@@ -140,13 +140,13 @@ class Trust(Record):
             raise AuthorNotFound(f"@{name} has no such key here" if keys else f"@{name} is not trusted here")
         left = tuple(each for each in keys if key not in (None, each))
         others = {author: keys for author, keys in self.authors.items() if author != name}
-        return self.but(authors=others | ({name: left} if left else {}))
+        return self.replace(authors=others | ({name: left} if left else {}))
 
     def with_policy(self, changes: dict[str, Any]) -> Trust:
         """This trust with CHANGES to its policy."""
-        return self.but(policy=policy_of(self.policy.as_dict() | changes))
+        return self.replace(policy=policy_of(self.policy.as_dict() | changes))
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         authors = {name: [key_text(key) for key in keys] for name, keys in sorted(self.authors.items())}
         signed = {"signed": dict(sorted(self.signed.items()))} if self.signed else {}
         return {"v": VERSION, "authors": authors, "policy": self.policy.as_dict(), **signed}
@@ -164,7 +164,7 @@ def judge(
         _must_do_without(author, trust, is_local=is_local)
         return UNSIGNED
     if keys := trust.keys_of(author):
-        must_fit(signature, octets, keys, check)
+        require_matching_key(signature, octets, keys, check)
         return VALID
     if trust.policy.define == TRUSTED or not _is_unsigned_fine(trust.policy, is_local=is_local):
         raise UntrustedAuthor(
@@ -214,7 +214,7 @@ def is_identifier(name: str) -> bool:
     return 0 < len(name) <= LONGEST_IDENTIFIER and not name.strip(IN_IDENTIFIER)
 
 
-def must_fit(signature: str, octets: bytes, keys: tuple[bytes, ...], check: Check) -> None:
+def require_matching_key(signature: str, octets: bytes, keys: tuple[bytes, ...], check: Check) -> None:
     """Refuse, unless SIGNATURE matches one of the KEYS. If none matches, the refusal for the last key is raised."""
     *others, last = keys
     for key in others:

@@ -20,10 +20,10 @@ from typing import Any
 from bb.cbcl.read.definition import DEPTH, LIMITS, SIZE, TIME, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, OutOfSteps, steps_of
 from bb.cbcl.read.reader import excerpt
-from bb.cbcl.read.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
+from bb.cbcl.read.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest_extent
 from bb.cbcl.read.tree import LIST, OPERATOR, SYMBOL, Node, head, nodes
 from bb.cbcl.read.words import CORE, HEADS, PERFORMATIVES, WRAPPERS
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 
 R1, R2, R3, R4, STRUCTURE, PARENT = "R1", "R2", "R3", "R4", "structure", "parent"
@@ -32,7 +32,7 @@ CEILINGS = {DEPTH: 64, SIZE: 65_536, TIME: 60_000}
 ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of a value in a gap; a rest is always a list
 TEMPLATE_WORDS = (OR, COND, "else", "member", "list")
 VERSION = 1  # of the rules: increase it with every change that may alter the verdict on a definition
-MOST_TOLD, MOST_COUNTED = 50, 1000  # the maximum number of violations that are reported, and that are counted
+MOST_REPORTED, MOST_COUNTED = 50, 1000  # the maximum number of violations that are reported, and that are counted
 
 
 class Violation(Record):
@@ -80,7 +80,7 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
     violations: list[Violation] = []
     warnings: list[Violation] = []
     count, rules = 0, set()
-    with Undisturbed():
+    with GcPause():
         try:
             for each in _broken(definition, installed, fuel):
                 if each.is_warning:
@@ -108,7 +108,7 @@ def _granted(definition: Definition, most: int | None) -> int:
 
 
 def _first(violations: list[Violation]) -> list[Violation]:
-    return sorted(violations, key=lambda violation: violation.at)[:MOST_TOLD]
+    return sorted(violations, key=lambda violation: violation.at)[:MOST_REPORTED]
 
 
 def _broken(definition: Definition, installed: Container[str], fuel: Fuel) -> Iterator[Violation]:
@@ -308,7 +308,7 @@ def _tests(form: Node) -> Iterator[Node]:
 def _room(definition: Definition, performative: Performative, fuel: Fuel) -> Iterator[Violation]:
     """Limits that are too small even for the smallest message of a template."""
     least_of = {each.name: EMPTY_LIST if each.section == "rest" else ATOM for each in performative.params}
-    size, depth = smallest(performative.template, least_of, fuel)
+    size, depth = smallest_extent(performative.template, least_of, fuel)
     for name, least in ((DEPTH, depth), (SIZE, size)):
         limit = definition.limit(name)
         if limit is not None and 0 < limit < least:
@@ -316,7 +316,7 @@ def _room(definition: Definition, performative: Performative, fuel: Fuel) -> Ite
             yield Violation(R2, performative.at, why, performative.name)
 
 
-def shown(violation: Violation, where: Any) -> dict[str, Any]:
+def violation_json(violation: Violation, where: Any) -> dict[str, Any]:
     """A violation as JSON. WHERE returns the line and column of an octet."""
     line, column = where(violation.at)
     return {

@@ -59,9 +59,9 @@ def _atom(node: Node) -> bytes:
 
 def digest(root: Node, fuel: Fuel | None = None) -> str:
     """The SHA-256 of a tree's canonical octets, which identifies it."""
-    return hashed(octets(root, fuel))
+    return digest_of_octets(octets(root, fuel))
 
 
-def hashed(canonical: bytes) -> str:
+def digest_of_octets(canonical: bytes) -> str:
     """The SHA-256 of canonical octets."""
     return hashlib.sha256(canonical).hexdigest()

@@ -24,14 +24,14 @@ from bb.cbcl.read.tree import (
     STRING,
     SYMBOL,
     UNSETTLED,
-    WHOLE,
+    WHOLE_NUMBER,
     Node,
     head,
     nodes,
-    whole,
+    whole_number,
 )
 from bb.cbcl.read.words import ENVELOPE, SIGNED, WRAPPERS
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -102,9 +102,9 @@ class Definition(Record):
         return self.extends or "cbcl"
 
 
-def read(text: Text, node: Node) -> Definition:
+def parse_definition(text: Text, node: Node) -> Definition:
     """The definition in a `define` list."""
-    with Undisturbed():
+    with GcPause():
         return _Definition(text).read(node)
 
 
@@ -177,9 +177,9 @@ class _Definition:
         return limits
 
     def _whole(self, node: Node) -> int:
-        limit = whole(node)
+        limit = whole_number(node)
         if limit is None:
-            raise self._refuse(node, f"a limit must be {WHOLE}")
+            raise self._refuse(node, f"a limit must be {WHOLE_NUMBER}")
         return limit
 
     def _performative(self, node: Node) -> Performative:
@@ -245,7 +245,7 @@ class _Definition:
             raise self._refuse(node, f"&{section} must be followed by a name")
 
 
-def written(params: Sequence[Parameter]) -> str:
+def parameters_text(params: Sequence[Parameter]) -> str:
     """A parameter list as text, with each marker once."""
     words: list[str] = []
     section = None

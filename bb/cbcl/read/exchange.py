@@ -13,7 +13,7 @@ from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message,
 from bb.cbcl.read.tree import as_json
 
 
-def shown(message: Message | Call) -> dict[str, Any]:
+def message_json(message: Message | Call) -> dict[str, Any]:
     """A message as JSON. Wrappers are added from the inside out."""
     around: list[dict[str, Any]] = []
     inner: Message | Call = message
@@ -54,7 +54,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
                 "params": [[name, as_json(value)] for name, value in message.params],
             }
         case Define():
-            return {"type": "meta", "op": "define", "dialect": dialect(message.definition)}
+            return {"type": "meta", "op": "define", "dialect": definition_json(message.definition)}
         case Query():
             return {"type": "meta", "op": "query", "dialect": message.dialect}
         case Teach():
@@ -63,7 +63,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
                 "op": "teach",
                 "recipient": _agent(message.recipient),
                 "signature": message.signature,
-                "dialect": dialect(message.definition),
+                "dialect": definition_json(message.definition),
             }
         case Call():
             return {
@@ -75,7 +75,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
     raise AssertionError(f"{type(message).__name__} is not a type of message")
 
 
-def dialect(definition: Definition) -> dict[str, Any]:
+def definition_json(definition: Definition) -> dict[str, Any]:
     """A definition as JSON."""
     resources = definition.resources
     return {

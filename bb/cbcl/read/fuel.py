@@ -41,7 +41,7 @@ class Fuel:
         if self.left < 0:
             raise OutOfSteps(f"processing needs more than {self.why}", limit="steps", granted=self.granted)
 
-    def less(self, steps: int, why: str) -> None:
+    def limit_to(self, steps: int, why: str) -> None:
         """Reduce the steps left. A larger number has no effect."""
         if steps < self.left:
             self.granted, self.left, self.why = self.used + steps, steps, why
@@ -64,6 +64,6 @@ def for_text(size: int) -> Fuel:
     return Fuel(size * STEPS_AN_OCTET)
 
 
-def without_end() -> Fuel:
+def unlimited() -> Fuel:
     """A budget that no text can exhaust, for texts that were checked before or are bounded otherwise."""
     return Fuel(1 << 62)

@@ -25,12 +25,12 @@ from bb.cbcl.read.tree import (
     STRING,
     SYMBOL,
     UNSETTLED,
-    WHOLE,
+    WHOLE_NUMBER,
     Node,
     depth,
     head,
     nodes,
-    whole,
+    whole_number,
 )
 from bb.cbcl.read.words import DEFINE, ENVELOPE, HEADS, LANG, PERFORMATIVES, QUERY, SIGNED, TEACH, WRAPPERS
 
@@ -40,7 +40,7 @@ HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size
 def message(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Message:
     """The message of a text that must contain exactly one."""
     text = Text(octets, bounds, fuel)
-    return message_of(text, reader.one(text))
+    return message_of(text, reader.single_tree(text))
 
 
 def messages(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Message]:
@@ -53,10 +53,10 @@ def messages(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Message]:
 def definition_in(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> tuple[str | None, Definition]:
     """The signature, if any, and the dialect in a file: a definition, signed or not, or a `define` or `teach`."""
     text = Text(octets, bounds, fuel)
-    node = reader.one(text)
+    node = reader.single_tree(text)
     grammar = Grammar(text)
     if head(node) == DEFINE:
-        return None, definition.read(text, node)
+        return None, definition.parse_definition(text, node)
     if head(node) == SIGNED and len(node.value) == 3 and head(node.value[2]) == DEFINE:
         return grammar.taught(node)
     parsed = message_of(text, node)
@@ -185,7 +185,7 @@ class Grammar:
         operation = node.value[1]
         match head(operation):
             case "define":
-                return Define(node, definition.read(self._text, operation))
+                return Define(node, definition.parse_definition(self._text, operation))
             case "query":
                 return Query(node, self._queried(operation))
             case "teach":
@@ -213,7 +213,7 @@ class Grammar:
             signature, node = self.signature(node), node.value[2]
         if head(node) != DEFINE:
             raise self.refuse(reader.META, node, "`teach` takes a definition or a signed definition")
-        return signature, definition.read(self._text, node)
+        return signature, definition.parse_definition(self._text, node)
 
     # -- wrappers
 
@@ -295,7 +295,7 @@ class Grammar:
             if name not in HINTS:
                 known = ", ".join(f":{each}" for each in HINTS)
                 raise self.refuse(reader.WRAPPER, node.value[place - 1], f"`with-limits` takes only {known}")
-            values[HINTS[name]] = limit = whole(node.value[place])
+            values[HINTS[name]] = limit = whole_number(node.value[place])
             if limit is None or limit <= 0:
-                raise self.refuse(reader.WRAPPER, node.value[place], f"a limit must be {WHOLE}, above 0")
+                raise self.refuse(reader.WRAPPER, node.value[place], f"a limit must be {WHOLE_NUMBER}, above 0")
         return values

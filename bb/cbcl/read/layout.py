@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 
 WIDTH = 80
 STEP = 2
@@ -28,9 +28,9 @@ class _Piece:
         self.nodes, self.indent, self.closing, self.flows = nodes, indent, closing, flows
 
 
-def laid_out(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
+def pretty_print(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
     """ROOT as text in lines of at most WIDTH columns, unless an atom is longer."""
-    with Undisturbed():
+    with GcPause():
         return _Page(_sizes(root, fuel), width, fuel).filled(root)
 
 

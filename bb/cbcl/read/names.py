@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bb.cbcl.read import canonical
 from bb.cbcl.read.message import Message, Simple, core_of
-from bb.cbcl.read.tree import Node, agent, keyword, listed, string, symbol, text_of, whole
+from bb.cbcl.read.tree import Node, agent, keyword, list_of, string, symbol, text_of, whole_number
 from bb.cbcl.read.words import ASK
 from bb.kernel.show import harmless
 
@@ -38,7 +38,7 @@ def given_id(said: Simple) -> str | None:
     return own if own and len(own) <= LONGEST_NAME else None
 
 
-class Within:
+class ExpansionIds:
     """The ids of the messages in an expansion: their own `:id`, or else the id of the original message. If several of
     them ask the same agent, only the first one gets it; the others get one derived from their content, because each
     needs its own answer."""
@@ -59,11 +59,11 @@ class Within:
 def timeout_of(said: Simple) -> str | None:
     """The seconds to wait for an answer. The draft gives the `:timeout` of an ask no unit; here it is seconds."""
     value = said.param("timeout")
-    seconds = whole(value) if value is not None else None
+    seconds = whole_number(value) if value is not None else None
     return str(seconds) if seconds and 0 < seconds < LONGEST_WAIT else None
 
 
-def brief(name: str) -> str:
+def shortened(name: str) -> str:
     """NAME, shortened for an error message."""
     return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
 
@@ -74,13 +74,13 @@ def thread_of(message: Message) -> str | None:
     return core.text(THREAD) if isinstance(core, Simple) else None
 
 
-def name(text: str) -> Node:
+def name_node(text: str) -> Node:
     """A name as a symbol if possible, otherwise as a string."""
     is_plain = bool(text) and PLAIN.issuperset(text) and not text.lstrip("-").isdigit()
     return symbol(text) if is_plain else string(text)
 
 
-def answer(
+def answer_text(
     performative: str,
     to: str,
     content: str | None = None,
@@ -91,18 +91,18 @@ def answer(
 ) -> str:
     """The text of an answer."""
     params = list(more)
-    params += [(IN_REPLY_TO, name(in_reply_to))] if in_reply_to else []
-    params += [(THREAD, name(thread))] if thread and len(thread) <= LONGEST_NAME else []
+    params += [(IN_REPLY_TO, name_node(in_reply_to))] if in_reply_to else []
+    params += [(THREAD, name_node(thread))] if thread and len(thread) <= LONGEST_NAME else []
     said = [] if content is None else [string(content)]
     pairs = [node for key, value in params for node in (keyword(key), value)]
-    return text_of(listed(symbol(performative), agent(to), *said, *pairs))
+    return text_of(list_of(symbol(performative), agent(to), *said, *pairs))
 
 
-def error(
+def error_text(
     to: str, code: str, text: str, *, in_reply_to: str | None, thread: str | None, rules: Sequence[str] = ()
 ) -> str:
     """The text of an `error` answer: the reason, the code and the id of the refused message."""
     more = [(CODE, string(code))]
-    more += [(RULE, listed(*map(symbol, rules)))] if rules else []
+    more += [(RULE, list_of(*map(symbol, rules)))] if rules else []
     said = harmless(text[:LONGEST_TEXT])
-    return answer("error", to, said, in_reply_to=in_reply_to, thread=thread, more=more)
+    return answer_text("error", to, said, in_reply_to=in_reply_to, thread=thread, more=more)

@@ -18,7 +18,7 @@ import re
 from bb.cbcl.read.fuel import Fuel, for_text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, OPERATOR, QUOTED, STRING, SYMBOL, UNSETTLED, Node
 from bb.kernel.errors import Usage
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
@@ -51,7 +51,7 @@ class Bounds(Record):
 
 BOUNDS = Bounds()
 BEYOND = "shorten the text, or raise the limit: --max-depth or --max-size of the command, or `bb cbcl policy`"
-UTMOST = Bounds(DEPTH_MOST, SIZE_MOST)  # for texts that this program wrote, or checked before
+MAXIMUM_BOUNDS = Bounds(DEPTH_MOST, SIZE_MOST)  # for texts that this program wrote, or checked before
 
 IDENTIFIER = r"[A-Za-z0-9_-]++"  # possessive: no backtracking into a run
 PLAIN = r" !#-\[\]-~\x80-\xff"  # characters that a string holds unescaped
@@ -237,9 +237,9 @@ class Text:
         return self.refuse(LEX, place, f"the octet {ord(self.characters[place]):#04x} is not allowed in a comment")
 
 
-def one(text: Text) -> Node:
+def single_tree(text: Text) -> Node:
     """The tree of a text that must be exactly one list."""
-    with Undisturbed():
+    with GcPause():
         trees = list(text.trees())  # read to the end, so that a lexical mistake is reported before an extra message
     if not trees:
         raise text.refuse(STRUCTURE, text.size, "the text contains no message")

@@ -25,10 +25,10 @@ from bb.cbcl.read.tree import (
     SYMBOL,
     TYPE_IS,
     Node,
+    equal,
     head,
     is_nil,
     lexeme,
-    same,
 )
 from bb.kernel.errors import Refused
 
@@ -98,7 +98,7 @@ def _problems_of_test(test: Node, params: Container[str]) -> Iterator[tuple[Node
         yield parts[2], "`member` takes a list of values"
 
 
-def smallest(template: Node, gaps: Mapping[str, tuple[int, int]], fuel: Fuel) -> tuple[int, int]:
+def smallest_extent(template: Node, gaps: Mapping[str, tuple[int, int]], fuel: Fuel) -> tuple[int, int]:
     """The smallest possible size and depth of a template's expansion: every one of its GAPS has its smallest value, and
     every choice takes its smallest alternative. The messages of a sequence are counted together."""
     extents: list[list[tuple[int, int]]] = [[]]  # the extents of the parts of each open list
@@ -143,7 +143,7 @@ def _together(node: Node, parts: list[tuple[int, int]], *, is_sequence: bool) ->
 # -- evaluation, once the parameters are bound
 
 
-def chosen(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> tuple[Node, bool]:
+def evaluate(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> tuple[Node, bool]:
     """The result of NODE, and whether it is a bound value, which is data and must not be evaluated."""
     otherwise: list[Node] = []  # the second alternatives of the enclosing `or`s, the innermost last
     while True:
@@ -177,7 +177,7 @@ def holds(test: Node, bound: Mapping[str, Node], fuel: Fuel) -> bool:
     value = bound[param.value]
     fuel.spend(1)
     if operator.value == EQUALS:
-        return same(value, literal, fuel)
+        return equal(value, literal, fuel)
     if operator.value == TYPE_IS:
         return value.tag in TYPES[literal.value]
-    return any(same(value, each, fuel) for each in literal.value)
+    return any(equal(value, each, fuel) for each in literal.value)

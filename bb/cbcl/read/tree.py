@@ -28,7 +28,7 @@ MARKS = {SYMBOL: "", QUOTED: "'", KEYWORD: ":", AGENT: "@", NUMBER: "", OPERATOR
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = str.maketrans(ESCAPES)
 LONGEST_NUMBER = 1000  # digits of a number that is converted to a value
-WHOLE = f"a whole number of at most {LONGEST_NUMBER:,} digits"
+WHOLE_NUMBER = f"a whole number of at most {LONGEST_NUMBER:,} digits"
 
 
 class Node(NamedTuple):
@@ -55,11 +55,11 @@ def string(text: str) -> Node:
     return Node(STRING, text)
 
 
-def listed(*elements: Node) -> Node:
+def list_of(*elements: Node) -> Node:
     return Node(LIST, list(elements))
 
 
-NIL = listed()
+NIL = list_of()
 
 
 def is_list(node: Node) -> bool:
@@ -189,7 +189,7 @@ def depth(root: Node) -> int:
     return levels
 
 
-def same(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
+def equal(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
     """Whether two trees are equal, apart from positions. Each pair of nodes costs one step of FUEL."""
     pairs = [(one, other)]
     while pairs:
@@ -208,7 +208,7 @@ def same(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
     return True
 
 
-def whole(node: Node) -> int | None:
+def whole_number(node: Node) -> int | None:
     """The whole number in NODE; None if it is not one or has too many digits."""
     is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
     return int(node.value) if is_whole else None

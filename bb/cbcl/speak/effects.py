@@ -104,7 +104,7 @@ BY_NAME: dict[str, type[Any]] = {
 }
 
 
-def written(effects: Iterable[Effect], own: frozenset[str] = frozenset()) -> list[list[Any]]:
+def to_line(effects: Iterable[Effect], own: frozenset[str] = frozenset()) -> list[list[Any]]:
     """EFFECTS in the form of a line. Texts among the message's OWN are left out. Dialects have their own lines."""
     return [[type(each).__name__.lower(), *_values(each, own)] for each in effects if not isinstance(each, Installed)]
 
@@ -119,7 +119,7 @@ def texts(effect: Effect) -> str:
     return effect.text if isinstance(effect, Believed | Entered) else ""
 
 
-def read(value: Any) -> Iterator[Effect]:
+def from_line(value: Any) -> Iterator[Effect]:
     """The effects on a line. Invalid entries are skipped."""
     for each in value[:MOST] if isinstance(value, list) else ():
         kind = BY_NAME.get(each[0]) if isinstance(each, list) and each and isinstance(each[0], str) else None

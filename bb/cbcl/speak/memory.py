@@ -15,7 +15,7 @@ from bb.cbcl.speak import processing, speaking
 from bb.cbcl.speak.effects import Believed, Effect, Entered, Verified
 from bb.cbcl.speak.processing import Outcome
 from bb.cbcl.speak.speaking import Speech
-from bb.cbcl.speak.state import Standing
+from bb.cbcl.speak.state import AgentState
 
 
 class Agent:
@@ -23,7 +23,7 @@ class Agent:
 
     def __init__(self, name: str, rules: Rules) -> None:
         self._taken: set[tuple[str, str]] = set()
-        self.standing = Standing(name, taken=self._taken)
+        self.standing = AgentState(name, taken=self._taken)
         self.rules = rules
         self.definitions: dict[str, Definition] = {}
         self._installed: dict[str, Installed] = {}

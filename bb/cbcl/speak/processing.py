@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import Proof
-from bb.cbcl.judge.expansion import Room, expand, hinted
+from bb.cbcl.judge.expansion import Limits, expand, limited_by_hints
 from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import canonical, grammar, names
 from bb.cbcl.read.definition import Definition
@@ -37,8 +37,8 @@ from bb.cbcl.read.message import (
     core_of,
     layers,
 )
-from bb.cbcl.read.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed, first_head
-from bb.cbcl.read.tree import listed, symbol, text_of
+from bb.cbcl.read.reader import DEPTH, LIMIT, MAXIMUM_BOUNDS, Bounds, Malformed, first_head
+from bb.cbcl.read.tree import list_of, symbol, text_of
 from bb.cbcl.read.words import CORE, ERROR
 from bb.cbcl.speak.effects import (
     CANCELLED,
@@ -56,7 +56,7 @@ from bb.cbcl.speak.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.speak.state import MOST_OPEN, Standing
+from bb.cbcl.speak.state import MAX_OPEN_ANSWERS, AgentState
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 
@@ -96,7 +96,7 @@ class Outcome(Record):
 
 
 def receive(
-    standing: Standing,
+    standing: AgentState,
     dialects: Mapping[str, Definition],
     octets: bytes,
     sender: str,
@@ -113,12 +113,12 @@ def receive(
     untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
     taking = _Taking(standing, dialects, sender, untouched.id, rules, fuel, said_in)
     try:
-        is_new = taking.take(message, Room(policy.max_depth, policy.max_expansion_size))
+        is_new = taking.take(message, Limits(policy.max_depth, policy.max_expansion_size))
     except BbError as refusal:
-        return _refused(untouched.but(proof=taking.proof), refusal, sender, message)
+        return _refused(untouched.replace(proof=taking.proof), refusal, sender, message)
     if not is_new:
-        return untouched.but(status=REPEATED, proof=taking.proof)
-    return untouched.but(**taking.result())
+        return untouched.replace(status=REPEATED, proof=taking.proof)
+    return untouched.replace(**taking.result())
 
 
 def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
@@ -128,14 +128,14 @@ def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
     refused = Outcome(REFUSED, code=code, why=why)
     if first_head(octets) == ERROR or (is_beyond and _is_error(octets)):
         return refused
-    return refused.but(answers=((sender, names.error(sender, code, why, in_reply_to=None, thread=None)),))
+    return refused.replace(answers=((sender, names.error_text(sender, code, why, in_reply_to=None, thread=None)),))
 
 
 def _is_error(octets: bytes) -> bool:
     """Whether OCTETS are an error message that only exceeds our limits. Between two agents with very low limits, an
     error could exceed both limits, and they would answer each other's errors forever."""
     try:
-        return _says_error(grammar.message(octets, UTMOST))
+        return _says_error(grammar.message(octets, MAXIMUM_BOUNDS))
     except Malformed:
         return False
 
@@ -155,10 +155,10 @@ def innermost(message: Message) -> Message | Call:
 
 def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message) -> Outcome:
     """The outcome of a refused message. An error is never answered with an error."""
-    refused = untouched.but(status=REFUSED, code=refusal.code, why=refusal.message)
+    refused = untouched.replace(status=REFUSED, code=refusal.code, why=refusal.message)
     if _says_error(message):
         return refused
-    text = names.error(
+    text = names.error_text(
         sender,
         refusal.code,
         refusal.message,
@@ -166,18 +166,20 @@ def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message
         thread=untouched.thread,
         rules=refusal.details.get("rules", ()),
     )
-    return refused.but(answers=((sender, text),))
+    return refused.replace(answers=((sender, text),))
 
 
-def must_be_from(sender: str, layer: Message) -> None:
+def require_sender(sender: str, layer: Message) -> None:
     """Refuse an envelope that names another agent than SENDER."""
     if isinstance(layer, Envelope) and layer.sender not in (None, sender):
         raise SenderMismatch(
-            f"the envelope names @{names.brief(layer.sender or '')} as sender, but the message is from @{sender}"
+            f"the envelope names @{names.shortened(layer.sender or '')} as sender, but the message is from @{sender}"
         )
 
 
-def named(open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple) -> Open | None:
+def cancelled_answer(
+    open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple
+) -> Open | None:
     """The open answer that CANCEL names, looked up with OPEN_TO: by the id in `:in-reply-to` or `:id`, or else by the
     thread; in that case `:id` is the id of the cancel message itself. Without any of these, nothing is cancelled."""
     in_reply_to, own_id, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.ID), cancel.text(names.THREAD)
@@ -191,7 +193,7 @@ class _Taking:
 
     def __init__(
         self,
-        standing: Standing,
+        standing: AgentState,
         dialects: Mapping[str, Definition],
         sender: str,
         known: str,
@@ -204,7 +206,7 @@ class _Taking:
         self._dialects = dialects
         self._sender = sender
         self._id = known
-        self._within = names.Within(known)
+        self._within = names.ExpansionIds(known)
         self._rules = rules
         self._fuel, self._said_in = fuel, said_in
         self.proof = authorship.NONE  # the weakest proof among the parts of the message
@@ -230,10 +232,10 @@ class _Taking:
     def _proved(self, message: Message, around: Proof) -> Proof:
         """The proof that MESSAGE is from its sender: the proof of the message AROUND it, or else its own signature."""
         for layer in layers(message):
-            must_be_from(self._sender, layer)
+            require_sender(self._sender, layer)
             if isinstance(layer, Limited) and layer.timeout is not None:
                 steps = steps_of(layer.timeout)
-                self._fuel.less(steps, f"{steps:,} steps, the equivalent of its :timeout of {layer.timeout} ms")
+                self._fuel.limit_to(steps, f"{steps:,} steps, the equivalent of its :timeout of {layer.timeout} ms")
         if around.is_good:
             return around
         rules = self._rules
@@ -246,7 +248,7 @@ class _Taking:
         if not self._is_judged or (self.proof.is_good and not proof.is_good):
             self.proof, self._is_judged = proof, True
         if not (isinstance(core, Teach) and core.signature is not None and proof.state != authorship.FORGED):
-            authorship.must_be_believed(proof, self._sender, self._rules.trust)
+            authorship.require_proof(proof, self._sender, self._rules.trust)
 
     def _is_new(self, message: Message, proof: Proof) -> bool:
         """False if a signed message was accepted before. Unsigned messages always count as new."""
@@ -260,7 +262,7 @@ class _Taking:
 
     # -- interpret and update
 
-    def take(self, message: Message, room: Room) -> bool:
+    def take(self, message: Message, room: Limits) -> bool:
         """Process MESSAGE; False if it is a duplicate. The messages of an expansion are verified and processed in the
         same way, in order."""
         left = [(message, room, False, authorship.NONE)]
@@ -274,7 +276,7 @@ class _Taking:
                 )  # otherwise the message inside the `lang` may have its own signature
             if not self._is_new(said, proof):
                 return False
-            room = hinted(said, room)
+            room = limited_by_hints(said, room)
             if isinstance(core, Lang):
                 left += [(each, room, True, proof) for each in reversed(self._comes_of(core, room))]
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
@@ -286,7 +288,7 @@ class _Taking:
                 self._meta(core, said, is_made=is_made)
         return True
 
-    def _comes_of(self, lang: Lang, room: Room) -> list[Message]:
+    def _comes_of(self, lang: Lang, room: Limits) -> list[Message]:
         """The messages of a `lang`: the expansion of its call, or the message inside it."""
         expansion = expand(lang, self._dialects, room, self._fuel)
         if expansion is not None:
@@ -305,7 +307,7 @@ class _Taking:
         from an expansion is kept back, so that a sender cannot make this agent send messages, and any other message
         is refused."""
         if not (is_made or self._rules.trust.policy.relay):
-            raise NotRecipient(f"the message is for @{names.brief(to)}, not for @{self._standing.id}")
+            raise NotRecipient(f"the message is for @{names.shortened(to)}, not for @{self._standing.id}")
         waiting = self._passed_on if self._rules.trust.policy.relay else self._kept_back
         waiting.append((to, text_of(said.node)))
 
@@ -317,9 +319,9 @@ class _Taking:
             case "tell" if said.content is not None:
                 self._happens(Believed(sender, text_of(said.content)))
             case "ask":
-                if len(self._standing.obliged.of(sender)) >= MOST_OPEN:
+                if len(self._standing.obliged.of(sender)) >= MAX_OPEN_ANSWERS:
                     raise ResourceLimit(
-                        f"@{sender} already waits for {MOST_OPEN} answers from this agent", limit="asks"
+                        f"@{sender} already waits for {MAX_OPEN_ANSWERS} answers from this agent", limit="asks"
                     )
                 self._happens(Obliged(sender, known, thread, names.timeout_of(said)))
             case "reply":
@@ -341,9 +343,9 @@ class _Taking:
             self._happens(Settled(self._sender, expected.id, how))
 
     def _cancel(self, said: Simple, known: str) -> None:
-        if owed := named(self._standing.owed, self._sender, said):
+        if owed := cancelled_answer(self._standing.owed, self._sender, said):
             self._happens(Discharged(self._sender, owed.id, CANCELLED))
-            self._answer(names.answer("ok", self._sender, in_reply_to=known, thread=said.text(names.THREAD)))
+            self._answer(names.answer_text("ok", self._sender, in_reply_to=known, thread=said.text(names.THREAD)))
 
     def _hello(self) -> None:
         """Answer a hello once."""
@@ -351,7 +353,7 @@ class _Taking:
         self._happens(Met(self._sender))
         if not is_greeted:
             self._happens(Greeted(self._sender))
-            self._answer(names.answer("hello", self._sender))
+            self._answer(names.answer_text("hello", self._sender))
 
     # -- dialects
 
@@ -367,9 +369,9 @@ class _Taking:
     def _query(self, core: Query) -> None:
         spoken = sorted(self._dialects)
         is_spoken = core.dialect == CORE or core.dialect in self._dialects
-        known = (names.DIALECTS, listed(*map(symbol, spoken)))
+        known = (names.DIALECTS, list_of(*map(symbol, spoken)))
         says = "yes" if is_spoken else "no"
-        self._answer(names.answer("reply", self._sender, says, in_reply_to=self._id, more=[known]))
+        self._answer(names.answer_text("reply", self._sender, says, in_reply_to=self._id, more=[known]))
 
     def _install(self, definition: Definition, signature: str | None) -> None:
         facts = install(
@@ -382,4 +384,4 @@ class _Taking:
             fuel=self._fuel,
         )
         self._effects += facts
-        self._answer(names.answer("ok", self._sender, in_reply_to=self._id))
+        self._answer(names.answer_text("ok", self._sender, in_reply_to=self._id))

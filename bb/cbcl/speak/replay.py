@@ -114,7 +114,7 @@ class _Stage:
             "received": text,
             "from": sender,
             "status": outcome.status,
-            "verified": outcome.proof.as_plain(),
+            "verified": outcome.proof.as_json(),
             "id": outcome.id,
             **({"code": outcome.code, "message": outcome.why} if outcome.code else {}),
             "comes_to": list(outcome.comes_to),

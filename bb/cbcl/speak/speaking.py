@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from bb.cbcl.judge.expansion import Room, UnknownDialect, expand
+from bb.cbcl.judge.expansion import Limits, UnknownDialect, expand
 from bb.cbcl.judge.installation import Rules, install
 from bb.cbcl.read import grammar, names
 from bb.cbcl.read.definition import Definition
@@ -32,8 +32,8 @@ from bb.cbcl.speak.effects import (
     Parted,
     Settled,
 )
-from bb.cbcl.speak.processing import innermost, must_be_from, named
-from bb.cbcl.speak.state import MOST_OPEN, Standing
+from bb.cbcl.speak.processing import cancelled_answer, innermost, require_sender
+from bb.cbcl.speak.state import MAX_OPEN_ANSWERS, AgentState
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
@@ -63,14 +63,14 @@ class Speech(Record):
 
 
 def speak(
-    standing: Standing, dialects: Mapping[str, Definition], octets: bytes, rules: Rules, to: Sequence[str] = ()
+    standing: AgentState, dialects: Mapping[str, Definition], octets: bytes, rules: Rules, to: Sequence[str] = ()
 ) -> Speech:
     """The message in OCTETS, checked for sending. TO holds the recipients if the message names none."""
     policy = rules.trust.policy
     message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
-    comes_to, unknown = _comes_to(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
+    comes_to, unknown = _comes_to(message, dialects, Limits(policy.max_depth, policy.max_expansion_size))
     for layer in chain.from_iterable(map(every_layer, (message, *comes_to))):
-        must_be_from(standing.id, layer)
+        require_sender(standing.id, layer)
     said = [core for each in comes_to if isinstance(core := innermost(each), Simple)]
     recipients = dict.fromkeys(_recipients(message, said))
     goes_to = tuple(dict.fromkeys(to)) or _envelope_to(message) or tuple(recipients)
@@ -82,9 +82,9 @@ def speak(
     elif not goes_to:
         raise NoRecipient if unknown is None else unknown
     if to and said and recipients.keys() != set(to):
-        shown = [names.brief(each) for each in recipients]
+        shown = [names.shortened(each) for each in recipients]
         raise OtherRecipient(f"the message is addressed to {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
-    within = names.Within(known)
+    within = names.ExpansionIds(known)
     now = standing
     for each in said:
         happened = _effects(now, each, within.known(each))
@@ -96,7 +96,7 @@ def speak(
 
 
 def _comes_to(
-    message: Message, dialects: Mapping[str, Definition], room: Room
+    message: Message, dialects: Mapping[str, Definition], room: Limits
 ) -> tuple[Sequence[Message], UnknownDialect | None]:
     """The messages of the expansion: the message itself if it contains no call, none if its dialect is UNKNOWN."""
     try:
@@ -116,7 +116,7 @@ def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
     return [core.recipient] if isinstance(core, Teach) else [each.recipient for each in said]
 
 
-def _effects(standing: Standing, said: Simple, known: str) -> list[Effect]:
+def _effects(standing: AgentState, said: Simple, known: str) -> list[Effect]:
     """The effects of sending one simple message with the id KNOWN."""
     return [*entered(standing.id, said, known), *_meaning(standing, said, said.text(names.THREAD), known)]
 
@@ -129,20 +129,22 @@ def entered(who: str, said: Message, known: str) -> list[Entered]:
     return [Entered(thread, who, said.performative, known, text_of(said.node))]
 
 
-def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -> list[Effect]:
+def _meaning(standing: AgentState, said: Simple, thread: str | None, known: str) -> list[Effect]:
     to = said.recipient
     match said.performative:
         case "tell" if said.content is not None:
             return [Believed(standing.id, text_of(said.content))]
         case "ask":
-            if len(standing.expected.of(to)) >= MOST_OPEN:
-                raise ResourceLimit(f"you already wait for {MOST_OPEN} answers from @{names.brief(to)}", limit="asks")
+            if len(standing.expected.of(to)) >= MAX_OPEN_ANSWERS:
+                raise ResourceLimit(
+                    f"you already wait for {MAX_OPEN_ANSWERS} answers from @{names.shortened(to)}", limit="asks"
+                )
             return [Expected(to, known, thread, names.timeout_of(said))]
         case "reply" | "error":
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)
             return [Discharged(to, owed.id, REPLIED if said.performative == "reply" else FAILED)] if owed else []
         case "cancel":
-            expected = named(standing.awaited, to, said)
+            expected = cancelled_answer(standing.awaited, to, said)
             return [Settled(to, expected.id, CANCELLED)] if expected else []
         case "hello":
             return [Greeted(to)]

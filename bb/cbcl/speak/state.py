@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Open = TypeVar("Open", Expected, Obliged)
 
 
-MOST_OPEN = 256  # answers that one agent waits for from another
+MAX_OPEN_ANSWERS = 256  # answers that one agent waits for from another
 
 
 class Answers(Record):
@@ -52,7 +52,7 @@ class Answers(Record):
 NONE = Answers({})
 
 
-class Standing(Record):
+class AgentState(Record):
     """One agent at one moment: the answers it expects, the answers it owes, and its peers."""
 
     id: str
@@ -62,29 +62,29 @@ class Standing(Record):
     greeted: frozenset[str] = frozenset()
     taken: Container[tuple[str, str]] = ()  # accepted signed messages, as pairs of author and hash
 
-    def after(self, effects: Sequence[Effect]) -> Standing:
+    def after(self, effects: Sequence[Effect]) -> AgentState:
         """The state after these effects."""
         standing = self
         for effect in effects:
             standing = standing._after(effect)
         return standing
 
-    def _after(self, effect: Effect) -> Standing:
+    def _after(self, effect: Effect) -> AgentState:
         match effect:
             case Expected(to=to, id=known):
-                return self.but(expected=self.expected.changed(to, known, effect))
+                return self.replace(expected=self.expected.changed(to, known, effect))
             case Settled(to=to, id=known):
-                return self.but(expected=self.expected.changed(to, known))
+                return self.replace(expected=self.expected.changed(to, known))
             case Obliged(from_=from_, id=known):
-                return self.but(obliged=self.obliged.changed(from_, known, effect))
+                return self.replace(obliged=self.obliged.changed(from_, known, effect))
             case Discharged(from_=from_, id=known):
-                return self.but(obliged=self.obliged.changed(from_, known))
+                return self.replace(obliged=self.obliged.changed(from_, known))
             case Met(peer=peer):
-                return self.but(peers=self.peers | {peer})
+                return self.replace(peers=self.peers | {peer})
             case Greeted(peer=peer):
-                return self.but(greeted=self.greeted | {peer})
+                return self.replace(greeted=self.greeted | {peer})
             case Parted(peer=peer):
-                return self.but(peers=self.peers - {peer}, greeted=self.greeted - {peer})
+                return self.replace(peers=self.peers - {peer}, greeted=self.greeted - {peer})
         return self
 
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:

@@ -26,14 +26,14 @@ class NeedsOutput(Usage):
     hint = "name a file with --output, or redirect the output into a pipe"
 
 
-def poured(desk: Desk, arguments: Mapping[str, Any]) -> None:
+def write_attachment(desk: Desk, arguments: Mapping[str, Any]) -> None:
     """Write the bytes of an attachment unchanged to standard output."""
     _refuse_terminal(NeedsOutput())
     octets = chat_blobs.content(desk, arguments["path"], arguments.get("group_id"))
     say.octets(octets[arguments.get("offset", 0) :])
 
 
-def written(octets: bytes) -> None:
+def write_octets(octets: bytes) -> None:
     """Write binary OCTETS unchanged to standard output."""
     _refuse_terminal(NeedsOutput(hint="redirect the output into a pipe or a file"))
     say.octets(octets)
@@ -44,9 +44,9 @@ def _refuse_terminal(refusal: NeedsOutput) -> None:
         raise refusal
 
 
-def attached(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
+def attachments_with_files(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
     """The attachments of a message, including FILES, which are stored first."""
-    store = group_desk.of(desk, arguments.get("group_id")).store.path
+    store = group_desk.open_group(desk, arguments.get("group_id")).store.path
     given = arguments.get("attachments") or []
     kept = [blobs.keep(store, chat_blobs.read(desk, file), os.path.basename(file)) for file in files]
     return [*(given if isinstance(given, list) else [given]), *kept]

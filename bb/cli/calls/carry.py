@@ -61,7 +61,7 @@ def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
     known = {parameter.name for parameter in op.parameters}
     if "group_id" in known and not given.get("group_id"):
-        given["group_id"] = group_desk.of(desk, None).id
+        given["group_id"] = group_desk.open_group(desk, None).id
     if "by" in known and (not given.get("by") or isinstance(given["by"], str)) and (who := desk.actor(given.get("by"))):
         given["by"] = who
         _refuse_another_session(desk, given)
@@ -71,9 +71,9 @@ def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_another_session(desk: Desk, given: Mapping[str, Any]) -> None:
     """Refuse a caller whose session does not hold the name. The daemon trusts its clients, so it cannot check this."""
     try:
-        group = group_desk.of(desk, given.get("group_id"))
+        group = group_desk.open_group(desk, given.get("group_id"))
     except BbError as refusal:
         if refusal.code != knowns.GroupNotFound.code:  # the daemon refuses an unknown group itself
             raise
     else:
-        signs_of_life.may_act(desk, group.index(), given["by"])
+        signs_of_life.refuse_other_session(desk, group.index(), given["by"])

@@ -43,7 +43,7 @@ def _known(kind: Kind) -> Iterable[str]:
     if kind.metavar in BY_METAVAR:
         return BY_METAVAR[kind.metavar]()
     if kind.is_agent:
-        return [*kind.offered, *(_actors() if issubclass(kind, params.Word) else _agents())]
+        return [*kind.offered, *(_actors() if issubclass(kind, params.JsonText) else _agents())]
     return kind.offered or kind.choices
 
 
@@ -52,16 +52,16 @@ def _agents() -> list[str]:
     from bb.ledger.git import place  # noqa: PLC0415
     from bb.ledger.local import presence  # noqa: PLC0415
 
-    return list(presence.everybody(place.find(os.getcwd(), os.environ).store))
+    return list(presence.all_presences(place.find(os.getcwd(), os.environ).store))
 
 
 def _actors() -> list[str]:
     """The actors in the group of the current repository."""
     from bb.ops.desk import desk, group_desk  # noqa: PLC0415
 
-    here = desk.here()
+    here = desk.desk_here()
     try:
-        return [actor.id for actor in group_desk.of(here, None).actors()]
+        return [actor.id for actor in group_desk.open_group(here, None).actors()]
     finally:
         here.close()
 
@@ -70,7 +70,7 @@ def _groups() -> list[str]:
     """The groups registered on this machine."""
     from bb.ledger.local import machine_registry  # noqa: PLC0415
 
-    return [each.group_id for each in machine_registry.everything(machine_registry.home(os.environ))]
+    return [each.group_id for each in machine_registry.all_groups(machine_registry.home(os.environ))]
 
 
 def _dialects() -> list[str]:
@@ -78,9 +78,9 @@ def _dialects() -> list[str]:
     from bb.ops.cbcl import inputs  # noqa: PLC0415
     from bb.ops.desk import desk  # noqa: PLC0415
 
-    here = desk.here()
+    here = desk.desk_here()
     try:
-        return list(inputs.spoken(here))
+        return list(inputs.installed_dialects(here))
     finally:
         here.close()
 

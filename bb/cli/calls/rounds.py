@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 OUTPUT = 1
 
 
-def rest() -> None:
+def sleep_or_stop() -> None:
     """Sleep between two polls. Detects a closed pipe even if there is no output."""
-    if is_unread():
+    if reader_is_gone():
         raise BrokenPipeError
     time.sleep(GLANCE)
 
 
-def is_unread() -> bool:
+def reader_is_gone() -> bool:
     """Whether the reader of our output has closed the pipe, if the system can tell."""
     if os.name == "nt":
         return False
@@ -36,7 +36,7 @@ def is_unread() -> bool:
 
 
 @contextlib.contextmanager
-def ending() -> Iterator[None]:
+def exit_on_signals() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into SystemExit, so that cleanup code runs."""
 
     def leave(number: int, _: object) -> NoReturn:

@@ -34,13 +34,13 @@ def perform(
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
+        at: Desk = desk.desk_here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
         at.only_reads = op.reads
         try:
             if files:
-                arguments["attachments"] = _blobs().attached(at, arguments, files)
+                arguments["attachments"] = _blobs().attachments_with_files(at, arguments, files)
             if op.output == catalogue.ATTACHMENT and not (as_json or "output" in arguments):
-                _blobs().poured(at, arguments)
+                _blobs().write_attachment(at, arguments)
                 return 0
             answer = _answer(op, at, arguments)
             progress.done()
@@ -63,7 +63,7 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
     elif op.output == catalogue.EDITOR:
         return say.to_editor(answer)
     elif op.output == catalogue.OCTETS and arguments.get("raw"):
-        _blobs().written(bytes.fromhex(answer["canonical_hex"]))
+        _blobs().write_octets(bytes.fromhex(answer["canonical_hex"]))
     elif op.streams and not isinstance(answer, dict):
         say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
     else:
@@ -90,7 +90,7 @@ def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
             return carry.answer(op, at, arguments)
         if (answer := carry.answer_if_any(op, at, arguments)) is not None:
             return answer
-    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
+    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.run(at, arguments)
 
 
 def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
@@ -101,7 +101,7 @@ def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
 def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
 
-    return reports.filed(op, at, arguments)
+    return reports.write_report(op, at, arguments)
 
 
 def _blobs() -> ModuleType:

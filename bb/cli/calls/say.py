@@ -33,7 +33,7 @@ def success(command: str, data: object, *, as_json: bool, screen: str = "") -> N
     if as_json:
         document(envelope.success(command, data))
     else:
-        lines(_words().of(command, data, screen))
+        lines(_words().format_answer(command, data, screen))
         _say_more(command, data)
 
 
@@ -51,8 +51,8 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
     if as_json:
         document(envelope.failure(command, error))
     else:
-        lines(_words().findings(error))
-        lines(_words().of_error(error), sys.stderr)
+        lines(_words().refusal_details(error))
+        lines(_words().format_refusal(error), sys.stderr)
     return error.exit_status
 
 
@@ -77,8 +77,8 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         gathered: list[Any] = [
             item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in items
         ]
-        if isinstance(items, catalogue.Rows):
-            gathered = catalogue.Rows(gathered, items.hint, items.omitted)
+        if isinstance(items, catalogue.TruncatedRows):
+            gathered = catalogue.TruncatedRows(gathered, items.hint, items.omitted)
         document(envelope.success(op.words, gathered))
         return
     for item in items:
@@ -87,7 +87,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         elif as_json or op.output == catalogue.DOCUMENTS or (is_endless and op.output == catalogue.FEED):
             document(item)
         else:
-            lines(_words().of(op.words, item, op.screen))
+            lines(_words().format_answer(op.words, item, op.screen))
         if is_endless:
             flush()
     if not as_json:

@@ -14,11 +14,11 @@ import sys
 import time
 
 from bb.cli.calls import carry, say
-from bb.cli.calls.rounds import ending
+from bb.cli.calls.rounds import exit_on_signals
 from bb.cli.programs import attach_keys
 from bb.cli.programs.terminal_modes import Switches
 from bb.kernel.errors import BbError, Busy, Usage
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ledger.local import machine_registry as knowns
 from bb.ops import catalogue
 from bb.ops.desk import desk as desks
@@ -70,15 +70,16 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
             _refuse_if_lost(home)
             return 0
         is_writer = not read_only and found.get("writer") is not False
-        name = str(Outside(wanted["actor_id"]))
+        name = str(Foreign(wanted["actor_id"]))
         say.lines([_greeting(name, is_writer=is_writer, read_only=read_only)], sys.stderr)
         sys.stderr.flush()
         resize = _resizer(home, wanted) if is_writer else None
-        has_left = _at_terminal(connection, rest, resize, read_only=read_only)
-    if not has_left:
+        is_client_gone = _at_terminal(connection, rest, resize, read_only=read_only)
+    if not is_client_gone:
         _refuse_if_lost(home)
     say.lines(
-        [f"Detached from {name}, which keeps running" if has_left else f"The terminal of {name} has closed"], sys.stderr
+        [f"Detached from {name}, which keeps running" if is_client_gone else f"The terminal of {name} has closed"],
+        sys.stderr,
     )
     return 0
 
@@ -100,7 +101,7 @@ def _refuse_if_lost(home: str) -> None:
 def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:
     op = catalogue.find("term_attach")
     given = {"actor_id": actor, "group_id": group, "read_only": read_only}
-    desk = desks.here()
+    desk = desks.desk_here()
     try:
         return carry.request(op, desk, catalogue.bind(op, given))
     finally:
@@ -140,7 +141,7 @@ def _resizer(home: str, wanted: dict[str, Any]) -> Callable[[], None]:
 
 def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], None] | None, *, read_only: bool) -> bool:
     """Copy bytes in both directions until one side ends; return whether the user detached."""
-    with ending(), _signalled() as bell, _raw() as switches:
+    with exit_on_signals(), _signalled() as bell, _raw() as switches:
         settled_at = time.monotonic() + SETTLING
         if resize:
             resize()

@@ -11,7 +11,7 @@ import sys
 from bb.cli.calls import say
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
-from bb.ops.cbcl.batch import Desk, InvalidRequest
+from bb.ops.cbcl.batch import BatchClient, InvalidRequest
 from bb.wire import envelope
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ LONGEST = 40 << 20  # octets of a line: room for the longest text in hex
 
 def run() -> int:
     """Answer requests until the end of stdin."""
-    desk = Desk()
+    desk = BatchClient()
     for line in _lines(sys.stdin.buffer):
         say.octets(json_text.dumps_ascii(answer(desk, line)).encode("ascii") + b"\n")
         say.flush()
@@ -43,7 +43,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
             yield line
 
 
-def answer(desk: Desk, line: bytes | None) -> dict[str, Any]:
+def answer(desk: BatchClient, line: bytes | None) -> dict[str, Any]:
     """The envelope that answers LINE, with the `id` of the request."""
     about: dict[str, Any] = {}
     try:

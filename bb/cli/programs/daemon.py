@@ -73,7 +73,7 @@ def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) 
                 child.kill()
                 child.wait()
             return {"started": found["pid"] == child.pid, **found}
-        if child.poll() is not None and not descriptor.is_held(home):  # if held, another daemon started first
+        if child.poll() is not None and not descriptor.is_running(home):  # if held, another daemon started first
             raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
         time.sleep(PAUSE)
     raise _not_started(home, begun_at, f"the daemon does not answer after {TO_START:.0f} seconds")
@@ -82,7 +82,7 @@ def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) 
 def stop(env: Mapping[str, str]) -> dict[str, Any]:
     """Stop the daemon, wait until it has ended, and return the process and actors that were stopped."""
     home = knowns.home(env)
-    if not descriptor.is_held(home):
+    if not descriptor.is_running(home):
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
     found = status(env)
     try:
@@ -90,7 +90,7 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
     except (DaemonUnavailable, client.OutcomeUnknown):
         _terminate(home, found["pid"])
     deadline = time.monotonic() + TO_STOP
-    while descriptor.is_held(home):
+    while descriptor.is_running(home):
         if time.monotonic() > deadline:
             raise DaemonNotStopped(f"process {found['pid']} still runs after {TO_STOP:.0f} seconds", pid=found["pid"])
         time.sleep(PAUSE)
@@ -103,7 +103,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
     found = _ping(home)
     where = descriptor.address(home)
     pid = found["pid"] if found else where.pid or None
-    runs = found is not None or descriptor.is_held(home)
+    runs = found is not None or descriptor.is_running(home)
     answer: dict[str, Any] = {
         "running": runs,
         "responding": found is not None,
@@ -122,7 +122,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
 def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool) -> int:
     """Become the daemon, in the foreground. With --json, print one document first."""
     home = knowns.home(env)
-    if descriptor.is_held(home):
+    if descriptor.is_running(home):
         raise descriptor.AlreadyRunning(home=home)
     begins = {"pid": os.getpid(), "home": home}
     if as_json:
@@ -217,7 +217,7 @@ def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
 
 def _terminate(home: str, pid: int | None) -> None:
     """End the daemon's process, if its id is certain."""
-    if not descriptor.is_held(home):
+    if not descriptor.is_running(home):
         return
     lock = os.path.join(home, "daemon", descriptor.LOCK)
     if pid is None or not _has_open(pid, lock):

@@ -26,7 +26,7 @@ class ExtraMissing(Refused):
     code = "EXTRA_MISSING"
 
 
-def need(command: str, extra: str) -> None:
+def require_extra(command: str, extra: str) -> None:
     """Refuse COMMAND if packages of its EXTRA are missing."""
     missing = [package for package in EXTRAS[extra] if importlib.util.find_spec(package) is None]
     if missing:
@@ -36,7 +36,7 @@ def need(command: str, extra: str) -> None:
         )
 
 
-def become(face: str, words: Sequence[str]) -> NoReturn:
+def exec_face(face: str, words: Sequence[str]) -> NoReturn:
     """Replace this process with FACE, called with WORDS and with the same bb."""
     sys.stdout.flush()
     sys.stderr.flush()

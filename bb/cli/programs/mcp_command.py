@@ -40,7 +40,7 @@ def choose(
     """
 
     def call(as_json: bool) -> int:
-        extras.need("bb mcp", "mcp")
+        extras.require_extra("bb mcp", "mcp")
         if as_json and not http:
             raise StdoutIsTaken
         if port is not None and not http:
@@ -54,7 +54,7 @@ def choose(
         flags = [flag for flag, is_set in (("--http", http), ("--json", as_json)) if is_set]
         if not http and sys.stdin is not None and sys.stdin.isatty():
             lines([FOR_HOSTS], sys.stderr)
-        extras.become("mcp", [*flags, *words])
+        extras.exec_face("mcp", [*flags, *words])
 
     return lambda as_json: run.guarded("mcp", lambda: call(as_json), as_json=as_json)
 

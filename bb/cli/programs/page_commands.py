@@ -33,8 +33,10 @@ def _web(port: str | None = None, open_: bool = False, **_: Any) -> Chosen:
         from bb.cli.programs import extras  # noqa: PLC0415
 
         number = str(Port.from_text(port, "port")) if port is not None else ""
-        extras.need("bb web", "web")
-        return extras.become("web", ["serve", number, *(["--open"] if open_ else []), *(["--json"] if as_json else [])])
+        extras.require_extra("bb web", "web")
+        return extras.exec_face(
+            "web", ["serve", number, *(["--open"] if open_ else []), *(["--json"] if as_json else [])]
+        )
 
     return lambda as_json: run.guarded("web", lambda: call(as_json), as_json=as_json)
 
@@ -50,8 +52,8 @@ def _report(output: str | None = None, **_: Any) -> Chosen:
 
         if not output:
             raise MissingOption("report needs --output", hint="for example --output report.html", option="--output")
-        extras.need("bb report", "web")
-        return extras.become("web", ["report", output, *(["--json"] if as_json else [])])
+        extras.require_extra("bb report", "web")
+        return extras.exec_face("web", ["report", output, *(["--json"] if as_json else [])])
 
     return lambda as_json: run.guarded("report", lambda: call(as_json), as_json=as_json)
 

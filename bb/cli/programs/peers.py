@@ -13,7 +13,7 @@ import threading
 import time
 
 from bb.wire import jsonrpc
-from bb.wire.seat import Seat
+from bb.wire.seat import HarnessSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Peer:
         look: Callable[[], None],
     ) -> None:
         self.line = line
-        self.seat = Seat(desk, agent, self.say, note, report, look)
+        self.seat = HarnessSession(desk, agent, self.say, note, report, look)
         self.unsent = bytearray()
         self.since = self.ending_since = time.monotonic()
         self.is_open = True

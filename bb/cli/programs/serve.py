@@ -38,8 +38,8 @@ LAST_WORDS = 2.0  # seconds for a harness to read the last output
 
 def on_stdio(agent: str | None) -> int:
     """Serve the parent process until it closes our stdin."""
-    at = desk.here()
-    at.env = callers.without(at.env, keeps_own=True)
+    at = desk.desk_here()
+    at.env = callers.without_session_variables(at.env, keeps_own=True)
     server = Server(at, at.actor(agent) or None)
     out = os.dup(1)
     os.dup2(2, 1)  # other output goes to stderr, because stdout carries messages only
@@ -49,11 +49,11 @@ def on_stdio(agent: str | None) -> int:
 
 def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
     """Serve clients of the socket at PATH until interrupted."""
-    at = desk.here()
+    at = desk.desk_here()
     if agent:
         at.actor(agent)
     # Each harness names its agent, and has a session of its own.
-    at.env = {name: value for name, value in callers.without(at.env).items() if name != "BB_AGENT"}
+    at.env = {name: value for name, value in callers.without_session_variables(at.env).items() if name != "BB_AGENT"}
     server = Server(at, agent)
     with Listener(path) as listener:
         if as_json:
@@ -197,7 +197,7 @@ class Server:
             self._hand_over(peer)
 
     def _has_changed(self) -> bool:
-        before, self._ends = self._ends, self._store.ends()
+        before, self._ends = self._ends, self._store.last_files()
         return self._ends != before
 
     def _must_tick(self, now: int) -> bool:
@@ -214,7 +214,7 @@ class Server:
             for peer in self._peers:
                 if peer.seat.hosting:
                     peer.seat.hosting.beat()
-            self._tick_at = serving.ticked(self._desk)
+            self._tick_at = serving.process_due(self._desk)
         except BbError as refusal:
             note(f"{refusal.code}: {refusal.message}")
             self._tick_at = None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bb.attention.words import ACK_ONLY, CLAIMED, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
 from bb.cli.screens import paint
-from bb.cli.screens.paint import block, column, flowing, hanging, heading, painted, whole
+from bb.cli.screens.paint import block, coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
-from bb.kernel.outside import Outside, names, page, sentence, shell_word
+from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
 DONE = "-"  # the mark of a closed event
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     if command == "chat inject":  # this text goes into a prompt, so its lines are not wrapped
         return injected(data)
-    return paint.laid_out(FORMS[command](data))
+    return paint.wrap_lines(FORMS[command](data))
 
 
 # -- events, one line each
 
 
-def listed(found: Outside) -> list[str]:
+def listed(found: Foreign) -> list[str]:
     """An agent's events, newest first. Events that need no answer are counted, unless their content was requested."""
     rows = found["events"]
     if not rows:
@@ -46,52 +46,52 @@ def listed(found: Outside) -> list[str]:
     return [*lines, *([f"-> the same with {more}"] if found["cursor"] else [])]
 
 
-def _rows(rows: Sequence[Outside], when: Callable[[Outside], str] | None = None) -> list[str]:
+def _rows(rows: Sequence[Foreign], when: Callable[[Foreign], str] | None = None) -> list[str]:
     """One line for each event: required action, age, author, conversation, reason and id."""
-    authors = min(max((paint.occupied(_author(each)) for each in rows), default=0), AUTHOR)
-    places = min(max((paint.occupied(_where(each["conversation"])) for each in rows), default=0), PLACE)
+    authors = min(max((paint.display_width(_author(each)) for each in rows), default=0), AUTHOR)
+    places = min(max((paint.display_width(_where(each["conversation"])) for each in rows), default=0), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
 
 
-def _author(each: Outside) -> str:
+def _author(each: Foreign) -> str:
     return f"{each['author']}{_doubt(each)}"
 
 
-def _doubt(each: Outside) -> str:
+def _doubt(each: Foreign) -> str:
     """A note on a message that carries the person's name without the person's signature."""
     return ", unverified" if each.get("unverified") else ""
 
 
-def _row(each: Outside, when: str, authors: int, places: int) -> str:
+def _row(each: Foreign, when: str, authors: int, places: int) -> str:
     who, where = column(_author(each), authors), column(_where(each["conversation"]), places)
     why = ", ".join([whole(each["reason"]), *_notes(each)])
     line = f"{column(_mark(each), 2)} {when}  {who}  {where}  {why}  [{whole(each['eventId'])}]"
     is_quiet = each["policy"] in (ACK_ONLY, MUST_NOT) or not each["open"]
-    return painted(line, "dim") if is_quiet else line
+    return coloured(line, "dim") if is_quiet else line
 
 
-def _mark(each: Outside) -> str:
+def _mark(each: Foreign) -> str:
     """The mark before an event; for an event that may only be acknowledged, the glyph of its signal."""
     if each["policy"] == ACK_ONLY:
         return each.get("signal").among(SIGNALS, SIGNALS["seen"]).glyph
     if MUST in (each["policy"], each.get("originalPolicy")) and each["open"]:
-        return painted(MARKS[MUST], "red")
+        return coloured(MARKS[MUST], "red")
     return each["policy"].among(MARKS, "?") if each["open"] or each["policy"] == MUST_NOT else DONE
 
 
-def _age(each: Outside) -> str:
+def _age(each: Foreign) -> str:
     return f"{paint.span(int(each['ageMs']) // 1000):>6}"
 
 
-def _where(conversation: Outside) -> str:
+def _where(conversation: Foreign) -> str:
     """The conversation of an event, with its thread in the form that `--thread` takes."""
     thread = f"/{conversation['threadId']}" if conversation.get("threadId") else ""
     return whole(f"{conversation['kind']} {conversation['id']}{thread}")
 
 
-def _notes(each: Outside) -> list[str]:
+def _notes(each: Foreign) -> list[str]:
     """Notes on an event that its reason does not cover."""
-    claim = each.get("claim") if each.get("reason") != CLAIMED else Outside(None)
+    claim = each.get("claim") if each.get("reason") != CLAIMED else Foreign(None)
     signal, linked = each.get("signal") if each["policy"] != ACK_ONLY else None, each.get("linked")
     disposition = each["disposition"] if each["policy"] != MUST_NOT or each["open"] else None
     notes = [f"about {whole(linked)}"] if linked else []
@@ -108,17 +108,17 @@ def _notes(each: Outside) -> list[str]:
     return [*notes, *(["deleted"] if each.get("deleted") else [])]
 
 
-def _left(until: Outside, each: Outside) -> str:
+def _left(until: Foreign, each: Foreign) -> str:
     """The time from this answer until UNTIL."""
     return paint.span((int(until) - _now(each)) // 1000) if until.is_number else "some time"
 
 
-def _now(each: Outside) -> int:
+def _now(each: Foreign) -> int:
     """The time at which the answer that contains this event was made."""
     return clock.parse_or(str(each["at"]), 0) + int(each["ageMs"])
 
 
-def _counted(rows: Sequence[Outside]) -> list[str]:
+def _counted(rows: Sequence[Foreign]) -> list[str]:
     """One line that counts the events that need no answer, by reason."""
     if not rows:
         return []
@@ -129,10 +129,10 @@ def _counted(rows: Sequence[Outside]) -> list[str]:
     reasons = ", ".join(whole(f"{count} {reason}") for reason, count in most)
     verb = "need" if len(rows) > 1 else "needs"
     look = whole(f"bb chat list --policy {MUST_NOT} --body")
-    return [painted(f"{MARKS[MUST_NOT]}  {len(rows)} {verb} no answer: {reasons}", "dim"), f"-> {look}"]
+    return [coloured(f"{MARKS[MUST_NOT]}  {len(rows)} {verb} no answer: {reasons}", "dim"), f"-> {look}"]
 
 
-def spoken(parts: Outside, inset: str = "    ") -> list[str]:
+def spoken(parts: Foreign, inset: str = "    ") -> list[str]:
     """The parts of a message, line by line, indented and marked as untrusted text."""
     lines: list[str] = []
     for part in parts:
@@ -144,28 +144,28 @@ def spoken(parts: Outside, inset: str = "    ") -> list[str]:
     return lines
 
 
-def pending(found: Outside) -> list[str]:
+def pending(found: Foreign) -> list[str]:
     """The events that an agent must answer or has claimed, the most urgent first."""
     if not found["events"]:
         return [f"{found['agent']} owes no answers. {whole('`bb chat list`')} shows its other events."]
     return _rows(list(found["events"]), _due)
 
 
-def _due(each: Outside) -> str:
+def _due(each: Foreign) -> str:
     if each["dueAt"].is_none:
         return f"{'':<10}"
     left = (clock.parse_or(str(each["dueAt"]), 0) - _now(each)) // 1000
-    return f"due {paint.span(left):<6}" if left > 0 else painted(f"{paint.span(-left) + ' late':<10}", "red")
+    return f"due {paint.span(left):<6}" if left > 0 else coloured(f"{paint.span(-left) + ' late':<10}", "red")
 
 
-def knocks(found: Outside) -> list[str]:
+def knocks(found: Foreign) -> list[str]:
     """The knocks whose messages the agent has not read yet. A knock contains no message text."""
     if not found["knocks"]:
         return [f"No knocks for {found['agent']}. {whole('`bb chat pending`')} shows what it owes."]
     return [*map(_knock, found["knocks"]), f"-> {whole('bb chat read EVENT')} shows the message"]
 
 
-def _knock(each: Outside) -> str:
+def _knock(each: Foreign) -> str:
     knock = each["knock"]
     count = f", {knock['count']} of them" if knock.get("count") else ""
     where = whole(str(knock["where"]).replace(":", " ", 1))
@@ -173,13 +173,13 @@ def _knock(each: Outside) -> str:
     topic = f"{flowing(sentence(knock['topic']))}{count}"
     who = f"{knock['from']}{_doubt(knock)}"
     line = f"{column(mark, 2)} {topic}, from {who} in {where}  [{whole(each['eventId'])}]"
-    return painted(line, "dim") if knock["policy"] == ACK_ONLY else line
+    return coloured(line, "dim") if knock["policy"] == ACK_ONLY else line
 
 
 # -- one event, or what was said
 
 
-def read(found: Outside) -> list[str]:
+def read(found: Foreign) -> list[str]:
     """A thread, or the end of a conversation, oldest first."""
     thread = f", thread {whole(found['thread'])}" if found["thread"] else ""
     lines = [f"{heading(whole(found['conversation']))}{thread}"]
@@ -188,38 +188,38 @@ def read(found: Outside) -> list[str]:
         lines.append(f"-> the same with {whole(f'--before {first}')} shows earlier messages")
     for each in found["items"]:
         notes = ", edited" if each.get("version") else ""
-        who = painted(_author(each), "cyan")
-        lines.append(f"{moment(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
-        lines += [f"    {painted('deleted', 'dim')}"] if each.get("tombstone") else spoken(each["parts"])
+        who = coloured(_author(each), "cyan")
+        lines.append(f"{minutes_text(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
+        lines += [f"    {coloured('deleted', 'dim')}"] if each.get("tombstone") else spoken(each["parts"])
     return lines if found["items"] else [*lines, "  no messages"]
 
 
-def show(found: Outside) -> list[str]:
+def show(found: Foreign) -> list[str]:
     """One event and its history, step by step."""
     is_edited = int(found["version"]) > 1
     deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if is_edited else ""
-    author, ago = painted(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
+    author, ago = coloured(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
     posting = f", {found['state']}" if found["state"] else ""
     lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_cancelled(found)]
     if not found["steps"]:
-        return [*lines, painted("  no action was required", "dim")]
+        return [*lines, coloured("  no action was required", "dim")]
     for each in found["steps"]:
-        about, step = told_about(each.get("about", {})), str(each["step"])
-        lines.append(f"  {moment(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
+        about, step = step_details(each.get("about", {})), str(each["step"])
+        lines.append(f"  {minutes_text(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
     return lines
 
 
-def _cancelled(found: Outside) -> list[str]:
+def _cancelled(found: Foreign) -> list[str]:
     """The reason that the sender gave for cancelling a message."""
     return [f"  cancelled: {flowing(found['deletionReason'])}"] if found.get("deletionReason") else []
 
 
-def _decision(found: Outside) -> str:
+def _decision(found: Foreign) -> str:
     return f"{found['policy']}, {found['directedness']}, {found['injection']} ({whole(found['reason'])})"
 
 
-def _state(found: Outside) -> str:
+def _state(found: Foreign) -> str:
     """The state of an event: open or closed, its phase, and notes."""
     is_open = "open" if found["open"] else "closed"
     phase = str(found["phase"]).replace("_", " ")
@@ -228,21 +228,21 @@ def _state(found: Outside) -> str:
     return ", ".join([*dict.fromkeys([is_open, phase + tried, *_notes(about)])])
 
 
-def told_about(about: Outside) -> str:
+def step_details(about: Foreign) -> str:
     """The details of a step."""
     if not about.is_mapping:
         return flowing(about)
     decision = about.get("decision")
     if decision.is_mapping or decision.is_list:
-        return flowing(names(Outside((decision.values() if decision.is_mapping else list(decision))[:4])))
+        return flowing(names(Foreign((decision.values() if decision.is_mapping else list(decision))[:4])))
     details = [f"{name} {_detail(name, value)}" for name, value in about.items() if name != "version"]
     return flowing(", ".join(details))
 
 
-def _detail(name: Outside, value: Outside) -> str:
+def _detail(name: Foreign, value: Foreign) -> str:
     """VALUE as text; a time if NAME is `until`."""
     is_moment = name == "until" and value.is_number and clock.FIRST <= int(value) <= clock.LAST
-    return moment(Outside(clock.text(int(value)))) if is_moment else str(value)
+    return minutes_text(Foreign(clock.text(int(value)))) if is_moment else str(value)
 
 
 POLICY = {
@@ -303,17 +303,17 @@ KINDS = {
 }
 
 
-def explain(found: Outside) -> list[str]:
+def explain(found: Foreign) -> list[str]:
     """Why an event got its policy for an agent."""
     current, inputs = found["now"], found["inputs"]
     original = found["recorded"] or found
     intent = f", {_article(inputs['intent'])}" if inputs["intent"] != PLAIN else ""
-    author = painted(_author(inputs), "cyan")
+    author = coloured(_author(inputs), "cyan")
     where = inputs["kind"].among(KINDS, str(inputs["kind"]))
     lines = [f"{heading(whole(found['eventId']))}  {author} {where}{intent}; to {found['agent']}:"]
     lines += _explained(current["policy"], POLICY) + _explained(current["directedness"], AIM)
     lines += _explained(current["injection"], SEEN) + _explained(current["reason"], REASONS)
-    due = f", due {moment(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
+    due = f", due {minutes_text(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
     lines += [f"  {_state(found.but(priority=current['priority']))}{due}", *_cancelled(found)]
     if _decision(original) != _decision(current):
         lines.append(f"On arrival it was {_decision(original)}; claims or time have changed that since.")
@@ -323,21 +323,21 @@ def explain(found: Outside) -> list[str]:
     lines += [
         "",
         heading("Inputs to the decision"),
-        *_inputs(inputs, aimed if aimed["directedness"] == found["directedness"] else Outside({})),
+        *_inputs(inputs, aimed if aimed["directedness"] == found["directedness"] else Foreign({})),
     ]
-    return [*lines, *(painted(f"Warning: {flowing(sentence(each))}", "yellow") for each in found["warnings"])]
+    return [*lines, *(coloured(f"Warning: {flowing(sentence(each))}", "yellow") for each in found["warnings"])]
 
 
-def _article(intent: Outside) -> str:
+def _article(intent: Foreign) -> str:
     plain = str(intent).replace("_", " ")
     return f"{'an' if plain[:1] in 'aeiou' else 'a'} {plain}"
 
 
-def _explained(word: Outside, means: Mapping[str, str]) -> list[str]:
+def _explained(word: Foreign, means: Mapping[str, str]) -> list[str]:
     return [f"  {column(whole(word), WORD)}  {hanging(flowing(word.among(means, '')))}".rstrip()]
 
 
-def _inputs(inputs: Outside, aimed: Outside) -> list[str]:
+def _inputs(inputs: Foreign, aimed: Foreign) -> list[str]:
     """The inputs to the decision that are not empty, and the resulting directedness."""
     labels = {
         "mentions": "mentions",
@@ -354,21 +354,21 @@ def _inputs(inputs: Outside, aimed: Outside) -> list[str]:
     rows |= {"directedness": f"{aimed['directedness']}, {sentence(aimed['why'])}"} if aimed else {}
     wide = max(map(len, rows), default=0)
     lines = [f"  {column(label, wide)}  {hanging(flowing(value))}" for label, value in rows.items()]
-    return lines or [painted("  none", "dim")]
+    return lines or [coloured("  none", "dim")]
 
 
 # -- for prompts
 
 
-def injected(found: Outside) -> Iterator[str]:
+def injected(found: Foreign) -> Iterator[str]:
     """The exact text for a turn; then one line that counts the events held back."""
     if found["text"]:
         yield from page(found["text"])
     if held := found["held"]:
-        yield from paint.laid_out([painted(f"Held back: {_held(held)}", "dim")])
+        yield from paint.wrap_lines([coloured(f"Held back: {_held(held)}", "dim")])
 
 
-def _held(held: Outside) -> str:
+def _held(held: Foreign) -> str:
     why: dict[str, int] = {}
     for each in held:
         why[str(each["why"])] = why.get(str(each["why"]), 0) + 1
@@ -377,16 +377,16 @@ def _held(held: Outside) -> str:
     return counts + (f"; next at {clock.text(min(times))[11:19]}" if times else "")
 
 
-def digest(found: Outside) -> list[str]:
+def digest(found: Foreign) -> list[str]:
     return [hanging(flowing(line)) for line in page(found["text"])] if found["text"] else ["Nothing new."]
 
 
-def moment(written: Outside, length: int = 16) -> str:
+def minutes_text(written: Foreign, length: int = 16) -> str:
     """A time as text: to the minute, or to LENGTH characters."""
     return str(written)[:length].replace("T", " ")
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat list": listed,
     "chat read": read,
     "chat show": show,

@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 from bb.cli.screens import paint
-from bb.cli.screens.attention import AUTHOR, moment
-from bb.cli.screens.paint import column, flowing, painted, whole
-from bb.kernel.outside import Outside, sentence
+from bb.cli.screens.attention import AUTHOR, minutes_text
+from bb.cli.screens.paint import coloured, column, flowing, whole
+from bb.kernel.foreign import Foreign, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.laid_out(FORMS[command](data))
+    return paint.wrap_lines(FORMS[command](data))
 
 
-def claim(found: Outside) -> list[str]:
+def claim(found: Foreign) -> list[str]:
     """The agent that has claimed a message or thread, and until when."""
     subject = _subject(found["subject"])
     if not found["granted"]:
         return [f"Claim released: {subject}"]
-    return [f"{found['owner']} has claimed {subject} until {moment(found['expiresAt'])}"]
+    return [f"{found['owner']} has claimed {subject} until {minutes_text(found['expiresAt'])}"]
 
 
-def _subject(subject: Outside) -> str:
+def _subject(subject: Foreign) -> str:
     """An event by its id; a thread as `--thread` takes it."""
     kind, _, name = subject.parted(" ")
     return whole("thread ") + thread(name) if kind == "thread" else whole(name)
 
 
-def thread(name: Outside) -> str:
+def thread(name: Foreign) -> str:
     """A conversation and its thread, in the form that `--thread` takes."""
     return whole("/".join(sentence(name).rsplit(" ", 1)))
 
 
-def deferred(found: Outside) -> list[str]:
-    return [f"Deferred until {moment(found['resurfaceAt'])}; then it is shown again  [{whole(found['eventId'])}]"]
+def deferred(found: Foreign) -> list[str]:
+    return [f"Deferred until {minutes_text(found['resurfaceAt'])}; then it is shown again  [{whole(found['eventId'])}]"]
 
 
-def resolved(found: Outside) -> list[str]:
+def resolved(found: Foreign) -> list[str]:
     """The events that were closed."""
     if found["disposition"].is_none:
         return [f"No open events for you in {thread(found['eventId'])}"]
@@ -48,13 +48,13 @@ def resolved(found: Outside) -> list[str]:
     return [f"Closed: {found['disposition']}  [{whole(found['eventId'])}]", *also]
 
 
-def progress(found: Outside) -> list[str]:
+def progress(found: Foreign) -> list[str]:
     total = f" of {found['total']}" if not found.get("total").is_none else ""
     note = f": {flowing(found['message'])}" if found.get("message") else ""
     return [f"{whole(found['token'])}: {found['progress']}{total}{note}"]
 
 
-def ticked(found: Outside) -> list[str]:
+def due_changes(found: Foreign) -> list[str]:
     """The changes that became due."""
     rows = [
         f"{column(str(each['what']).replace('_', ' '), 12)}  {each['agent']}"
@@ -64,19 +64,19 @@ def ticked(found: Outside) -> list[str]:
     return rows or ["Nothing is due."]
 
 
-def cancelled(found: Outside) -> list[str]:
+def cancelled(found: Foreign) -> list[str]:
     before = "Already cancelled" if found.get("already") else "Cancelled"
     return [f"{before}  [{whole(found['eventId'])}]"]
 
 
-def sent(found: Outside) -> list[str]:
+def sent(found: Foreign) -> list[str]:
     """The state of a message, its effect on each recipient, and warnings."""
     state = found["state"].among(STATES, str(found["state"]))
     again = "Already sent, not sent again: " if found["deduplicated"] else ""
     done = f"; the answered event is {found['disposition']}" if found["disposition"] else ""
     head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
     warned = [
-        painted(f"Warning: {flowing(sentence(each['message']))}  ({each['code']})", "yellow")
+        coloured(f"Warning: {flowing(sentence(each['message']))}  ({each['code']})", "yellow")
         for each in found["warnings"]
     ]
     no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
@@ -91,29 +91,29 @@ STATES = {
 }
 
 
-def effects(effects: Outside) -> list[str]:
+def effects(effects: Foreign) -> list[str]:
     """The effect of a message on each agent, the default responder first."""
     first = sorted(effects.items(), key=lambda each: not each[1].get("defaultResponder"))
     return [f"  {column(str(agent), AUTHOR)}  {_effect(each)}" for agent, each in first]
 
 
-def _effect(decision: Outside) -> str:
+def _effect(decision: Foreign) -> str:
     first = ", asked first" if decision.get("defaultResponder") else ""
     return f"{decision['policy']}, {decision['injection']} ({whole(decision['reason'])}){first}"
 
 
-def reacted(found: Outside) -> list[str]:
+def reacted(found: Foreign) -> list[str]:
     before = f", instead of {found['superseded']}" if found.get("superseded") else ""
     sign = f"{found['glyph']} {found['signal']}{before}"
     return [f"{sign}; the event is {found['disposition'] or 'still open'}  [{whole(found['eventId'])}]"]
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat claim": claim,
     "chat defer": deferred,
     "chat resolve": resolved,
     "chat progress": progress,
-    "chat tick": ticked,
+    "chat tick": due_changes,
     "chat cancel": cancelled,
     "chat send": sent,
     "chat react": reacted,

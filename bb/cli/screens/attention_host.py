@@ -5,26 +5,26 @@ from __future__ import annotations
 from bb.attention.state.tuning import Tuning
 from bb.attention.words import MUST
 from bb.cli.screens import paint
-from bb.cli.screens.attention import MARKS, WORD, moment, spoken, told_about
+from bb.cli.screens.attention import MARKS, WORD, minutes_text, spoken, step_details
 from bb.cli.screens.attention_acts import STATES, effects, thread
-from bb.cli.screens.paint import column, flowing, hanging, heading, painted, whole
+from bb.cli.screens.paint import coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
-from bb.kernel.outside import Outside, names, sentence, shell_word
+from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.laid_out(FORMS[command](data))
+    return paint.wrap_lines(FORMS[command](data))
 
 
 # -- audit
 
 
-def audit(found: Outside) -> list[str]:
+def audit(found: Foreign) -> list[str]:
     """Counters, the events left open, and the last records, newest first."""
     counters = found["counters"]
     too_little, too_much = counters.get("overSilence", 0), counters.get("overTalk", 0)
@@ -35,11 +35,11 @@ def audit(found: Outside) -> list[str]:
     if "verified" in found:
         is_sound = found["verified"]["sound"]
         damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
-        lines.append("The chain of the ledger is intact." if is_sound else painted(damaged, "red"))
+        lines.append("The chain of the ledger is intact." if is_sound else coloured(damaged, "red"))
     if found["open"]:
         lines.append(heading("Still open"))
         lines += [
-            f"{painted(MARKS[MUST], 'red')} since {moment(each['openSince'])}  {each['agent']}"
+            f"{coloured(MARKS[MUST], 'red')} since {minutes_text(each['openSince'])}  {each['agent']}"
             f"  [{whole(each['eventId'])}]"
             for each in found["open"]
         ]
@@ -54,20 +54,20 @@ def audit(found: Outside) -> list[str]:
     return lines
 
 
-def _record(each: Outside) -> str:
+def _record(each: Foreign) -> str:
     who = str(each.get("agent") or each.get("by") or "")
     event = f"  [{whole(each['eventId'])}]" if each.get("eventId") else ""
     if each["what"] == "refused":
-        details = told_about(each.without("at", "what", "by", "code", "eventId"))
-        refused = painted("refused", "yellow")
+        details = step_details(each.without("at", "what", "by", "code", "eventId"))
+        refused = coloured("refused", "yellow")
         return f"{refused}     {who}  {whole(each['code'])}  {details}".rstrip() + event
-    about = each.get("about") or Outside({})
+    about = each.get("about") or Foreign({})
     decision = each["decision"] if "decision" in each else about.get("decision")
-    told = told_about(about) if decision.is_none else _weighed(decision)
+    told = step_details(about) if decision.is_none else _weighed(decision)
     return f"{column(str(each['what']), 10)}  {who}  {told}".rstrip() + event
 
 
-def _weighed(decision: Outside) -> str:
+def _weighed(decision: Foreign) -> str:
     """A decision as `policy: reason`."""
     if decision.is_mapping:
         return whole(f"{decision['policy']}: {decision['reason']}")
@@ -77,7 +77,7 @@ def _weighed(decision: Outside) -> str:
 # -- input and output
 
 
-def ingested(found: Outside) -> list[str]:
+def ingested(found: Foreign) -> list[str]:
     """The number of lines imported, and the agents that they concern."""
     if not found["counts"]:
         return [f"The input is empty. {whole('`bb chat ingest --help`')} describes the input format."]
@@ -92,7 +92,7 @@ def ingested(found: Outside) -> list[str]:
     return lines
 
 
-def refused(details: Outside) -> list[str]:
+def refused(details: Foreign) -> list[str]:
     """The lines that were refused, and the status of the others."""
     counts = details.get("counts")
     lines = [
@@ -101,7 +101,7 @@ def refused(details: Outside) -> list[str]:
     return [*([f"The others: {_counts(counts)}"] if counts else []), *(lines if len(lines) > 1 else [])]
 
 
-def _counts(counts: Outside) -> str:
+def _counts(counts: Foreign) -> str:
     return ", ".join(f"{count:,} {str(status).replace('_', ' ')}" for status, count in counts.items())
 
 
@@ -114,7 +114,7 @@ NAMES = {
 }
 
 
-def bound(found: Outside) -> list[str]:
+def bound(found: Foreign) -> list[str]:
     """The platform names of agents, and the streams and threads that they own."""
     if "bindings" not in found:
         return _binding(found)
@@ -122,7 +122,7 @@ def bound(found: Outside) -> list[str]:
     return [line for each in found["bindings"] for line in _binding(each)] or [empty]
 
 
-def _binding(each: Outside) -> list[str]:
+def _binding(each: Foreign) -> list[str]:
     given = {name: listed for name in NAMES if (listed := each.get(name))}
     if not given:
         command = whole(f"`bb chat bind {shell_word(each['agent'])} --handle PLATFORM:ID`")
@@ -134,7 +134,7 @@ def _binding(each: Outside) -> list[str]:
     return [heading(str(each["agent"])), *rows]
 
 
-def arranged(found: Outside) -> list[str]:
+def arranged(found: Foreign) -> list[str]:
     """The settings of a conversation."""
     points = [f"on {whole(found['platform'])}"] if found["platform"] else []
     points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
@@ -150,11 +150,11 @@ def arranged(found: Outside) -> list[str]:
     ]
 
 
-def policy(found: Outside) -> list[str]:
+def policy(found: Foreign) -> list[str]:
     """The settings changed here, the policy matrix, and the default settings."""
     usual = _plain(Tuning().as_dict())
     own = [(name, value) for name, value in found["settings"].items() if value != usual.get(str(name))]
-    lines = [heading("Changed settings"), *(_settings(own) or [painted("  none", "dim")])]
+    lines = [heading("Changed settings"), *(_settings(own) or [coloured("  none", "dim")])]
     if "matrix" not in found:
         return lines
     named = [name for name, _ in own]
@@ -164,7 +164,7 @@ def policy(found: Outside) -> list[str]:
         for each in found["matrix"]
     ]
     change = whole("""bb chat policy --set '{"compose_ms": 2000}'""")
-    lines += ["", heading("The matrix"), painted(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
+    lines += ["", heading("The matrix"), coloured(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
     return [*lines, "", heading("Defaults"), *_settings(rest), f"-> {change}"]
 
 
@@ -181,7 +181,7 @@ def _plain(settings: Mapping[str, object]) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 
-def _settings(settings: Sequence[tuple[Outside, Outside]]) -> list[str]:
+def _settings(settings: Sequence[tuple[Foreign, Foreign]]) -> list[str]:
     """One line for each setting; a length of time also in a readable unit."""
     lines = []
     for name, value in settings:
@@ -195,13 +195,13 @@ def _settings(settings: Sequence[tuple[Outside, Outside]]) -> list[str]:
     return lines
 
 
-def _rule(rule: Outside) -> str:
+def _rule(rule: Foreign) -> str:
     match = ", ".join(f"{name} {value}" for name, value in rule["match"].items())
     chosen = ", ".join(f"{name} {value}" for name, value in rule["set"].items())
     return flowing(f"{match or 'everything'}: {chosen}")
 
 
-def signals(found: Outside) -> list[str]:
+def signals(found: Foreign) -> list[str]:
     """The signals, their glyphs, and the disposition that each gives an event."""
     rows = [
         f"{column(str(each['glyph']), 4)}{column(str(name), 10)}  {each['disposition'] or 'leaves it open'}"
@@ -210,12 +210,12 @@ def signals(found: Outside) -> list[str]:
     return rows + [f"    {whole(name)}  counts as {one}" for name, one in found["own"].items()]
 
 
-def outbox(found: Outside) -> list[str]:
+def outbox(found: Foreign) -> list[str]:
     """An item to post, or the confirmed result of posting it."""
     if "type" not in found:
         return _confirmed(found)
     is_unknown = found["state"] == "unknown"
-    state = painted("perhaps already posted: check first", "yellow") if is_unknown else str(found["state"])
+    state = coloured("perhaps already posted: check first", "yellow") if is_unknown else str(found["state"])
     head, event = f"{state}  {found.get('agent')}", f"[{whole(found['id'])}]"
     target = found.get("target")
     if found["type"] != "message" or not target.is_mapping:
@@ -231,7 +231,7 @@ def outbox(found: Outside) -> list[str]:
     return [f"{head} -> {where}{to}{answers}  {event}", *spoken(found["content"])]
 
 
-def _confirmed(found: Outside) -> list[str]:
+def _confirmed(found: Foreign) -> list[str]:
     if found.get("already"):
         return [f"Already {found['state']}  [{whole(found['id'])}]"]
     named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
@@ -242,15 +242,15 @@ def _confirmed(found: Outside) -> list[str]:
 # -- replay
 
 
-def replayed(found: Outside) -> list[str]:
+def replayed(found: Foreign) -> list[str]:
     """One step, its result, and the events that each agent would see after it."""
     error = found.get("error")
     result = f"[{error['code']}] {sentence(error['message'])}" if error else _brief(found.get("answer"))
     sees = [f"    {agent} sees {'; '.join(map(sentence, each))}" for agent, each in found["sees"].items() if each]
-    return [f"{found['step']:>3}  {moment(found['at'], 19)[11:]}  {found['do']}  {result}", *sees]
+    return [f"{found['step']:>3}  {minutes_text(found['at'], 19)[11:]}  {found['do']}  {result}", *sees]
 
 
-def _brief(answer: Outside) -> str:
+def _brief(answer: Foreign) -> str:
     """The short values of an answer, on one line."""
     if answer.is_list:
         return f"{len(answer)} answers" if len(answer) != 1 else _brief(answer[0])
@@ -263,7 +263,7 @@ def _brief(answer: Outside) -> str:
     return flowing(", ".join([*due, *plain]))
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat audit": audit,
     "chat ingest": ingested,
     "chat bind": bound,

@@ -10,8 +10,8 @@ from bb.cbcl.judge import verification
 from bb.cbcl.read.definition import LIMITS
 from bb.cbcl.read.tree import Node, lexeme
 from bb.cli.screens import paint
-from bb.cli.screens.paint import column, counted, expression, flowing, hanging, heading, painted, whole
-from bb.kernel.outside import Outside, page, sentence, shell_word
+from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
+from bb.kernel.foreign import Foreign, page, sentence, shell_word
 from bb.kernel.show import Exact
 
 TYPE_CHECKING = False
@@ -23,13 +23,13 @@ LONGEST_COVERED = 72  # characters of the signed text that are shown; --json has
 NAME = 11  # columns for a label
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
     lines = FORMS[command](data)
-    return lines if command in VERBATIM else paint.laid_out(lines)
+    return lines if command in VERBATIM else paint.wrap_lines(lines)
 
 
-def verbatim(text: Outside) -> Iterator[str]:
+def verbatim(text: Foreign) -> Iterator[str]:
     """TEXT unchanged for a file or a pipe; escaped for a terminal."""
     yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
 
@@ -37,7 +37,7 @@ def verbatim(text: Outside) -> Iterator[str]:
 # -- parsing
 
 
-def parsed(found: Outside) -> Iterator[str]:
+def parsed(found: Foreign) -> Iterator[str]:
     """A message part by part, then its text, id and hash."""
     if "messages" in found:
         for number, each in enumerate(found["messages"]):
@@ -49,7 +49,7 @@ def parsed(found: Outside) -> Iterator[str]:
     yield f"{column('hash', NAME)}  {found['hash']}"
 
 
-def _parts(ast: Outside) -> Iterator[str]:
+def _parts(ast: Foreign) -> Iterator[str]:
     """The layers of a message, the outermost first."""
     inner = ast
     while not inner.is_none:
@@ -69,7 +69,7 @@ def _parts(ast: Outside) -> Iterator[str]:
 OF_LAYER = ("type", "inner")
 
 
-def _core(ast: Outside) -> Iterator[str]:
+def _core(ast: Foreign) -> Iterator[str]:
     if ast["type"] == "simple":
         yield heading(f"{ast['performative']} to {ast['recipient']}")
         if not ast["content"].is_none:
@@ -91,7 +91,7 @@ def _core(ast: Outside) -> Iterator[str]:
         yield from _dialect(ast["dialect"])
 
 
-def _dialect(ast: Outside) -> Iterator[str]:
+def _dialect(ast: Foreign) -> Iterator[str]:
     yield f"  {column('extends', NAME)}  {ast['extends'] or 'cbcl'}"
     yield f"  {column('author', NAME)}  {ast['author'] or '-'}"
     limits = ", ".join(f"{name} {value}" for name in LIMITS if not (value := ast["resources"].get(name)).is_none)
@@ -102,9 +102,9 @@ def _dialect(ast: Outside) -> Iterator[str]:
         yield f"  {column('adds', NAME)}  {hanging(flowing(added))}"
 
 
-def written(pair: Outside) -> Outside:
+def written(pair: Foreign) -> Foreign:
     """A tree in JSON form as CBCL text."""
-    return Outside(_written(pair.raw()))
+    return Foreign(_written(pair.raw()))
 
 
 def _written(pair: Any) -> str:
@@ -113,27 +113,27 @@ def _written(pair: Any) -> str:
     return f"({' '.join(map(_written, value))})" if tag == "list" else lexeme(Node(tag, value))
 
 
-def formatted(found: Outside) -> Iterator[str]:
+def formatted(found: Foreign) -> Iterator[str]:
     """The text only."""
     for number, each in enumerate(found.get("messages", [found])):
         yield from [""] if number else []
         yield from verbatim(each["formatted"])
 
 
-def expanded(found: Outside) -> list[str]:
+def expanded(found: Foreign) -> list[str]:
     """The messages, one on each line, then a comment."""
     by = f"{found['performative']} of {found['dialect']}" if found["performative"] else "no call in it"
     about = f"; {by}: {found['size']:,} characters, {found['depth']} deep"
-    return [*(line for each in found["messages"] for line in verbatim(each["text"])), painted(about, "dim")]
+    return [*(line for each in found["messages"] for line in verbatim(each["text"])), coloured(about, "dim")]
 
 
 # -- verification
 
 
-def verified(found: Outside) -> Iterator[str]:
+def verified(found: Foreign) -> Iterator[str]:
     """The result of a successful verification, with warnings."""
     signed = found["signature"].among(SIGNED, "and the state of its signature is unknown")
-    yield f"{heading(str(found['dialect']))} {painted('is valid', 'green')}, {signed}"
+    yield f"{heading(str(found['dialect']))} {coloured('is valid', 'green')}, {signed}"
     yield f"hash {found['hash']}"
     if tried := found["examples"]:
         yield f"{counted(int(tried['count']), 'example')} in {whole(tried['file'])}: all give the expected result"
@@ -147,7 +147,7 @@ SIGNED = {
 }
 
 
-def violations(details: Outside) -> Iterator[str]:
+def violations(details: Foreign) -> Iterator[str]:
     """The rules that a dialect breaks."""
     yield from _placed(details["violations"], "")
     if more := int(details.get("count", 0)) - len(details["violations"]):
@@ -156,7 +156,7 @@ def violations(details: Outside) -> Iterator[str]:
     yield from _placed(details.get("warnings"), "warning ")
 
 
-def _placed(found: Outside, what: str) -> Iterator[str]:
+def _placed(found: Foreign, what: str) -> Iterator[str]:
     """FILE:LINE:COLUMN RULE: MESSAGE, as compilers write it."""
     for each in found:
         at = f"{each['line']}:{each['column']}" if "line" in each else f"octet {each['offset']}"
@@ -165,13 +165,13 @@ def _placed(found: Outside, what: str) -> Iterator[str]:
         yield f"{whole(file)}:{at} {what}{each['rule']}{about}: {flowing(sentence(each['message']))}"
 
 
-def explained(found: Outside) -> Iterator[str]:
+def explained(found: Foreign) -> Iterator[str]:
     """The expansion of a call: parameters, choices, limits and the resulting messages."""
     yield f"{heading(str(found['performative']))} of {found['dialect']}: {expression(found['call'])}"
     yield heading("Parameters")
     for each in found["parameters"]:
         place = f"argument {each['argument']}" if each["from"] == "argument" else each["from"].among(FROM, "-")
-        about = painted(f"{each['section'].among(SECTIONS, '-')}; {place}", "dim")
+        about = coloured(f"{each['section'].among(SECTIONS, '-')}; {place}", "dim")
         yield f"  {column(str(each['name']), NAME)}  {hanging(expression(each['value']))}  {about}"
     yield from [heading("Choices"), *_choices(found["choices"])] if found["choices"] else []
     yield heading("Limits")
@@ -179,13 +179,13 @@ def explained(found: Outside) -> Iterator[str]:
         used = "" if each["used"].is_none else f"{each['used']:,} of "
         others = ", ".join(f"{who} {value:,}" for who, value in each["said"].items())
         granted = f"{used}{each['granted']:,}, {each['from']}"
-        yield f"  {column(str(each['limit']), 20)}{granted}  {painted(f'({others})', 'dim')}"
+        yield f"  {column(str(each['limit']), 20)}{granted}  {coloured(f'({others})', 'dim')}"
     if refused := found["refused"]:
-        yield painted(f"Refused: [{refused['code']}] {flowing(sentence(refused['message']))}", "red")
+        yield coloured(f"Refused: [{refused['code']}] {flowing(sentence(refused['message']))}", "red")
         return
     yield heading("Expands to")
     for each in found["messages"]:
-        about = painted(f"{each['size']:,} characters, {each['depth']} deep", "dim")
+        about = coloured(f"{each['size']:,} characters, {each['depth']} deep", "dim")
         yield f"  {hanging(expression(each['text']))}  {about}"
 
 
@@ -193,27 +193,27 @@ FROM = {"keyword": "by its keyword", "nil": "not given, so nil"}
 SECTIONS = {"req": "required", "optional": "optional", "rest": "rest", "key": "by keyword"}
 
 
-def _choices(choices: Outside) -> Iterator[str]:
+def _choices(choices: Foreign) -> Iterator[str]:
     for each in choices:
         yield f"  {hanging(expression(each['form']))}"
         for tried in each["tried"]:
             test = "" if tried["test"].is_none else f"{expression(tried['test'])}: "
-            yield f"    {painted('->', 'green') if tried['taken'] else '  '} {test}{sentence(tried['why'])}"
+            yield f"    {coloured('->', 'green') if tried['taken'] else '  '} {test}{sentence(tried['why'])}"
         taken = "nothing: no test holds" if each["taken"].is_none else expression(each["taken"])
         yield f"       {hanging(taken)}"
 
 
-def compared(found: Outside) -> Iterator[str]:
+def compared(found: Foreign) -> Iterator[str]:
     """The differences between two dialects."""
     if found["same"]:
         yield f"The same dialect, {found['a']}  {found['hash']['a']}"
         return
     for each in found["clauses"]:
         yield f"{column(str(each['clause']), 20)}{each['a'] or 'nothing'} -> {each['b'] or 'nothing'}"
-    yield from (painted(f"+ {name}", "green") for name in found["added"])
-    yield from (painted(f"- {name}", "red") for name in found["removed"])
+    yield from (coloured(f"+ {name}", "green") for name in found["added"])
+    yield from (coloured(f"- {name}", "red") for name in found["removed"])
     for each in found["changed"]:
-        yield painted(f"~ {each['performative']}", "yellow")
+        yield coloured(f"~ {each['performative']}", "yellow")
         if params := each["params"]:
             yield f"    parameters  {expression(params['a'])} -> {expression(params['b'])}"
         if template := each["template"]:
@@ -223,7 +223,7 @@ def compared(found: Outside) -> Iterator[str]:
     yield from (f"{side} {found['hash'][side]}" for side in "ab")
 
 
-def _side(found: Outside) -> str:
+def _side(found: Foreign) -> str:
     text = "nothing" if found["text"].is_none else expression(found["text"])
     return f"{text} (line {found['line']}, column {found['column']})"
 
@@ -231,7 +231,7 @@ def _side(found: Outside) -> str:
 # -- replay
 
 
-def replayed(found: Outside) -> Iterator[str]:
+def replayed(found: Foreign) -> Iterator[str]:
     """Every step and its results; then the final state of each agent."""
     for number, step in enumerate(found["steps"], 1):
         yield f"{number:>3}  {_step(step)}"
@@ -246,15 +246,15 @@ def replayed(found: Outside) -> Iterator[str]:
                 yield f"  {column(str(what), NAME)}  {hanging(flowing(value))}"
 
 
-def _step(step: Outside) -> str:
+def _step(step: Foreign) -> str:
     verb = "says" if "sent" in step else f"hears from {step['from']}"
     text = step["sent"] if "sent" in step else step["received"]
     return f"{step['agent']} {verb} {hanging(expression(text))}"
 
 
-def _results(step: Outside) -> Iterator[str]:
+def _results(step: Foreign) -> Iterator[str]:
     if step.get("code"):
-        yield painted(f"[{step['code']}] {flowing(sentence(step['message']))}", "red")
+        yield coloured(f"[{step['code']}] {flowing(sentence(step['message']))}", "red")
     elif step["status"] not in ("ok", "taken"):
         yield str(step["status"])
     yield from (f"-> {each['effect']} {flowing(_rest(each))}" for each in step.get("effects"))
@@ -262,14 +262,14 @@ def _results(step: Outside) -> Iterator[str]:
     yield from (f"=> {each['to']}: {expression(each['text'])}" for each in step.get("passed_on"))
 
 
-def _rest(effect: Outside) -> Outside:
+def _rest(effect: Foreign) -> Foreign:
     return effect.without("effect", *(str(name) for name, value in effect.items() if value.is_none or value == ""))
 
 
 # -- keys and trust
 
 
-def made(found: Outside) -> list[str]:
+def made(found: Foreign) -> list[str]:
     """A new key, and the command with which others trust it."""
     command = f"bb cbcl trust add {shell_word(found['name'])} {shell_word(found['public_key'])}"
     return [
@@ -280,12 +280,12 @@ def made(found: Outside) -> list[str]:
     ]
 
 
-def signed(found: Outside) -> Iterator[str]:
+def signed(found: Foreign) -> Iterator[str]:
     """The signed text only."""
     return verbatim(found["text"])
 
 
-def checked(found: Outside) -> list[str]:
+def checked(found: Foreign) -> list[str]:
     by = f"of @{found['author']}" if found["author"] else "given"
     return [
         f"The signature is valid, by the key {by}  {found['fingerprint']}",
@@ -294,7 +294,7 @@ def checked(found: Outside) -> list[str]:
     ]
 
 
-def _covered(covers: Outside) -> Iterator[str]:
+def _covered(covers: Foreign) -> Iterator[str]:
     """The parts that a signature covers, and the parts that it does not cover."""
     context = ", which is valid in any ledger"
     if covers["what"] == "message":
@@ -307,19 +307,19 @@ def _covered(covers: Outside) -> Iterator[str]:
         yield f"{column('not covered', NAME)}  {hanging(expression(each))}"
 
 
-def author(found: Outside) -> list[str]:
+def author(found: Foreign) -> list[str]:
     """An author and its trusted keys."""
     by_default = "" if found["is_default"] else ", as you said"
     demand = f"  {found['signed'].among(DEMANDS, '')}{by_default}"
     if not found["keys"]:
         return [f"{heading(str(found['author']))}  has no key here", *([] if found["is_default"] else [demand])]
-    rows = [f"  {each['public_key']}  {painted(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
+    rows = [f"  {each['public_key']}  {coloured(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
     return [heading(str(found["author"])), *rows, demand]
 
 
-def _cut(text: Outside) -> Outside:
+def _cut(text: Foreign) -> Foreign:
     """The first characters of TEXT."""
-    return text if len(text) <= LONGEST_COVERED else Outside(f"{text[:LONGEST_COVERED].raw()}…")
+    return text if len(text) <= LONGEST_COVERED else Foreign(f"{text[:LONGEST_COVERED].raw()}…")
 
 
 DEMANDS = {
@@ -329,30 +329,30 @@ DEMANDS = {
 }
 
 
-def removed(found: Outside) -> list[str]:
+def removed(found: Foreign) -> list[str]:
     if found["keys"]:
         return author(found)
     return [f"{heading(str(found['author']))}  is no longer trusted"]
 
 
-def trusted(found: Outside) -> list[str]:
+def trusted(found: Foreign) -> list[str]:
     empty = f"No authors are trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} trusts an author's signatures."
     return [line for each in found["authors"] for line in author(each)] or [empty]
 
 
-def hashed(found: Outside) -> Iterator[str]:
+def hashed(found: Foreign) -> Iterator[str]:
     yield str(found["hash"])
     if found["dialect_hash"] and found["dialect_hash"] != found["hash"]:
-        yield f"{found['dialect_hash']}  {painted('of the dialect in it', 'dim')}"
+        yield f"{found['dialect_hash']}  {coloured('of the dialect in it', 'dim')}"
 
 
-def policy(found: Outside) -> Iterator[str]:
+def policy(found: Foreign) -> Iterator[str]:
     """The settings of the policy, each with its meaning."""
     for name, value in found["policy"].items():
         shown = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
         meaning = MEANINGS.get((str(name), shown), name.among(UNITS, ""))
-        changed = painted("  changed", "yellow") if name in found["changed"] else ""
-        row = f"{column(str(name).replace('_', '-'), 19)} {column(shown, 10)} {painted(meaning, 'dim')}{changed}"
+        changed = coloured("  changed", "yellow") if name in found["changed"] else ""
+        row = f"{column(str(name).replace('_', '-'), 19)} {column(shown, 10)} {coloured(meaning, 'dim')}{changed}"
         yield row.rstrip()
 
 
@@ -372,7 +372,7 @@ UNITS = {
     "max_verify_time": "milliseconds that verifying a dialect may take",
 }
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "cbcl parse": parsed,
     "cbcl format": formatted,
     "cbcl canonical": lambda found: page(found["canonical_hex"]),

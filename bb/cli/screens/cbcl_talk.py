@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bb.cli.screens import paint, proofs
 from bb.cli.screens.cbcl import verbatim
-from bb.cli.screens.paint import column, counted, expression, flowing, hanging, heading, painted, whole
-from bb.kernel.outside import Outside, names, sentence, shell_word
+from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
+from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 LABEL = 14  # columns for a label
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.laid_out(FORMS[command](data))
+    return paint.wrap_lines(FORMS[command](data))
 
 
 # -- dialects
 
 
-def listed(found: Outside) -> Iterator[str]:
+def listed(found: Foreign) -> Iterator[str]:
     """The installed dialects."""
     rows = found["dialects"]
     if not rows:
         yield f"No dialects are installed besides the core. {whole('`bb cbcl dialect install FILE`')} installs one."
-    wide = max((paint.occupied(str(row["dialect"])) for row in rows), default=0)
+    wide = max((paint.display_width(str(row["dialect"])) for row in rows), default=0)
     for row in rows:
-        odd = "" if row["usable"] else f"  {painted('not usable here', 'red')}"
+        odd = "" if row["usable"] else f"  {coloured('not usable here', 'red')}"
         about = f"{row['author'] or 'no author'}, {row['signature']}, by {row['installed_by']}"
         yield f"{column(str(row['dialect']), wide)}  {about}, {row['installed_at']}{odd}"
         yield f"  adds {flowing(names(row['adds']) or 'nothing')}"
         yield from _doubts(row)
 
 
-def _doubts(row: Outside) -> Iterator[str]:
+def _doubts(row: Foreign) -> Iterator[str]:
     """Why a dialect is not usable here, and other dialects of the same name."""
     if row["why_not"]:
         yield f"  {flowing(sentence(row['why_not']))}"
     for event in row["conflicts"]:
         shown = whole(f"`bb ledger show {shell_word(event)}`")
-        yield f"  {painted('conflict', 'yellow')}  {shown} shows another dialect of that name: --replace resolves it"
+        yield f"  {coloured('conflict', 'yellow')}  {shown} shows another dialect of that name: --replace resolves it"
 
 
-def dialect(found: Outside) -> Iterator[str]:
+def dialect(found: Foreign) -> Iterator[str]:
     """One dialect: author, hash, history and text."""
     yield heading(str(found["dialect"]))
     yield f"{column('author', LABEL)}{found['author'] or 'not named'}, {found['signature']}"
@@ -60,7 +60,7 @@ def dialect(found: Outside) -> Iterator[str]:
     yield from verbatim(found["formatted"])
 
 
-def installed(found: Outside) -> Iterator[str]:
+def installed(found: Foreign) -> Iterator[str]:
     added = ", ".join(str(each["name"]) for each in found["definition"]["performatives"]) or "nothing"
     if not found["changed"]:
         yield f"{whole(found['dialect'])} is already installed."
@@ -69,14 +69,14 @@ def installed(found: Outside) -> Iterator[str]:
     yield f"  {found['author'] or ''}, {found['signature']}  [{whole(found['event_id'])}]"
 
 
-def removed(found: Outside) -> Iterator[str]:
+def removed(found: Foreign) -> Iterator[str]:
     yield f"Removed {whole(found['dialect'])}."
 
 
 # -- talk
 
 
-def sent(found: Outside) -> Iterator[str]:
+def sent(found: Foreign) -> Iterator[str]:
     """The messages processed before, then the message sent and its effects."""
     for each in found["heard"]:
         yield from _heard(each)
@@ -90,13 +90,13 @@ def sent(found: Outside) -> Iterator[str]:
 
     if found["settles_nothing"]:
         where = whole("`bb cbcl pending`")
-        yield f"  {painted('it closes no question', 'yellow')}: it names no open one; {where} shows them"
+        yield f"  {coloured('it closes no question', 'yellow')}: it names no open one; {where} shows them"
 
 
 SETTLED = {"discharged": "you no longer owe an answer to", "settled": "you no longer wait for an answer to"}
 
 
-def heard(found: Outside) -> Iterator[str]:
+def heard(found: Foreign) -> Iterator[str]:
     """The processed messages, each with its replies."""
     if not found["heard"]:
         yield "No new messages."
@@ -106,20 +106,20 @@ def heard(found: Outside) -> Iterator[str]:
         yield f"{found['left']} more to process."
 
 
-def _heard(each: Outside) -> Iterator[str]:
-    proved = proofs.behind(each["verified"])
+def _heard(each: Foreign) -> Iterator[str]:
+    proved = proofs.verification_suffix(each["verified"])
     yield f"{each['from']}: {hanging(expression(each['says']))}  [{whole(each['event_id'])}]{proved}"
     if each["status"] == "error":
-        yield f"  {painted('refused', 'red')}  {each['code']}: {hanging(flowing(sentence(each['message'])))}"
+        yield f"  {coloured('refused', 'red')}  {each['code']}: {hanging(flowing(sentence(each['message'])))}"
     elif each["status"] == "duplicate":
         yield "  already processed"
     yield from (f"  expands to  {hanging(expression(text))}" for text in each["comes_to"])
     yield from (f"  answered  {hanging(expression(text))}" for text in each["replies"])
     yield from (f"  forwarded to {one['to']}: {expression(one['text'])}" for one in each["passed_on"])
-    yield from (f"  {painted('not sent', 'red')}  to {one}: not in service here" for one in each["unsent"])
+    yield from (f"  {coloured('not sent', 'red')}  to {one}: not in service here" for one in each["unsent"])
 
 
-def pending(found: Outside) -> Iterator[str]:
+def pending(found: Foreign) -> Iterator[str]:
     """The answers that an agent waits for, and those that it owes."""
     agent = str(found["agent_id"])
     for title, whose, rows in (
@@ -134,29 +134,29 @@ def pending(found: Outside) -> Iterator[str]:
         yield f"{unheard} not processed yet; {whole('`bb cbcl hear`')} processes new messages."
 
 
-def _open(each: Outside, whose: str) -> str:
+def _open(each: Foreign, whose: str) -> str:
     until = f", until {each['due_at']}" if each["due_at"] else ""
-    late = f" {painted('overdue', 'red')}" if each["is_overdue"] else ""
+    late = f" {coloured('overdue', 'red')}" if each["is_overdue"] else ""
     return (
         f"  {each[whose]}  since {each['since']}{until}{late}: "
         f"{hanging(expression(each['text']))}  [{whole(each['id'])}]"
     )
 
 
-def beliefs(found: Outside) -> Iterator[str]:
+def beliefs(found: Foreign) -> Iterator[str]:
     """The statements that an agent has received, with their authors."""
     if not found["beliefs"]:
         yield f"{found['agent_id']} has received no statements yet."
     for each in found["beliefs"]:
-        proved = proofs.behind(each["verified"])
+        proved = proofs.verification_suffix(each["verified"])
         yield f"{each['who']} says {hanging(expression(each['text']))}  [{whole(each['event_id'])}]{proved}"
 
 
-def conversations(found: Outside) -> Iterator[str]:
+def conversations(found: Foreign) -> Iterator[str]:
     """The threads, or one of them."""
     if "messages" in found:
         for each in found["messages"]:
-            proved = proofs.behind(each["verified"])
+            proved = proofs.verification_suffix(each["verified"])
             yield f"{each['at']}  {each['from']}: {hanging(expression(each['text']))}{proved}"
         yield from ([] if found["messages"] else ["No messages in this thread."])
         return
@@ -166,7 +166,7 @@ def conversations(found: Outside) -> Iterator[str]:
     yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread starts one."])
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "cbcl dialect list": listed,
     "cbcl dialect show": dialect,
     "cbcl dialect install": installed,

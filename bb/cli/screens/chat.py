@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bb.cli.screens import paint
 from bb.cli.screens.paint import block, brief, column, flowing, heading, whole
-from bb.kernel.outside import Outside, names, page, sentence, shell_word
+from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
 from bb.ops.desk import live_daemon
 
 TYPE_CHECKING = False
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
 LABEL = 12  # columns for a label
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.laid_out(FORMS.get(command, paint.plain)(data))
+    return paint.wrap_lines(FORMS.get(command, paint.plain)(data))
 
 
 # -- groups
 
 
-def groups(found: Outside) -> list[str]:
+def groups(found: Foreign) -> list[str]:
     """The list of groups."""
     rows = found["groups"]
     if not rows:
         return [f"No groups to show. {whole('`bb group attach .`')} creates one for the current directory."]
-    wide = max(paint.occupied(whole(row["group_id"])) for row in rows)
+    wide = max(paint.display_width(whole(row["group_id"])) for row in rows)
     return [f"{column(whole(row['group_id']), wide)}  {_state(row)}  {_title(row)}" for row in rows]
 
 
-def _state(row: Outside) -> str:
+def _state(row: Foreign) -> str:
     return paint.state(row["state"]) + (", running" if row["running"] else "")
 
 
-def _title(row: Outside) -> str:
+def _title(row: Foreign) -> str:
     """The title of a group and its path."""
     return f"{flowing(str(row['title']))}  {whole(row['path'])}".rstrip()
 
 
-def group(found: Outside) -> list[str]:
+def group(found: Foreign) -> list[str]:
     """The details of one group."""
     shown = found["group"]
     lines = [f"{heading(flowing(str(shown['title'])))}  {whole(shown['group_id'])}  {_state(shown)}"]
@@ -55,8 +55,8 @@ def group(found: Outside) -> list[str]:
     return [*lines, "", heading("Settings"), *_named(shown["settings"])]
 
 
-def _directory(active: Outside) -> Callable[[Outside], str]:
-    def row(scope: Outside) -> str:
+def _directory(active: Foreign) -> Callable[[Foreign], str]:
+    def row(scope: Foreign) -> str:
         where = whole(scope["url"]) if scope["is_here"] else f"{flowing(str(scope['label']))}, in another clone"
         mark = "*" if scope["scope_key"] == active else " "
         return f"{mark} {where}  [{whole(scope['scope_key'])}]"
@@ -64,45 +64,45 @@ def _directory(active: Outside) -> Callable[[Outside], str]:
     return row
 
 
-def _named(values: Outside) -> list[str]:
-    wide = max((paint.occupied(str(name)) for name, _ in values.items()), default=0)
+def _named(values: Foreign) -> list[str]:
+    wide = max((paint.display_width(str(name)) for name, _ in values.items()), default=0)
     return [f"  {column(str(name), wide)}  {value}" for name, value in values.items()]
 
 
-def settings(found: Outside) -> list[str]:
+def settings(found: Foreign) -> list[str]:
     return _named(found["settings"])
 
 
-def attached(found: Outside) -> list[str]:
+def attached(found: Foreign) -> list[str]:
     return [f"The directory belongs to {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
 
 
-def created(found: Outside) -> list[str]:
+def created(found: Foreign) -> list[str]:
     return [f"Created {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
 
 
-def updated(found: Outside) -> list[str]:
+def updated(found: Foreign) -> list[str]:
     return group(found)[:1]
 
 
-def started(found: Outside) -> list[str]:
+def started(found: Foreign) -> list[str]:
     """The actors of a group that were started or stopped."""
     verb = "Started" if "started" in found else "Stopped"
     whom = found["started"] if "started" in found else found.get("stopped")
     return [f"{verb} {names(whom)}" if whom else "The group has no actors"]
 
 
-def previewed(found: Outside) -> list[str]:
+def previewed(found: Foreign) -> list[str]:
     """The changes that an import would make."""
     diff = found["diff"]
     settings = [f"  {name}  {each['to']} (now {each['from']})" for name, each in diff["settings_changed"].items()]
     prompts = [name for name, each in diff["prompts_changed"].items() if each["changed"]]
     lines = _listed("Would add", diff["actors_add"]) + _listed("Would change", diff["actors_update"])
-    lines += _listed("Would remove", diff["actors_remove"]) + _listed("Would change prompts", Outside(prompts))
+    lines += _listed("Would remove", diff["actors_remove"]) + _listed("Would change prompts", Foreign(prompts))
     return [*lines, *settings] or ["Nothing would change: the group already matches the template."]
 
 
-def imported(found: Outside) -> list[str]:
+def imported(found: Foreign) -> list[str]:
     """The changes that an import made."""
     prompts = [f"{name} ({path or 'built-in'})" for name, path in found["prompt_paths"].items()]
     lines = _listed("Added", found["added"]) + _listed("Changed", found["updated"])
@@ -112,47 +112,47 @@ def imported(found: Outside) -> list[str]:
     return lines or ["Nothing changed: the group already matches the template."]
 
 
-def _listed(label: str, values: Outside) -> list[str]:
+def _listed(label: str, values: Foreign) -> list[str]:
     return [f"{label}: {names(values)}"] if values else []
 
 
 # -- actors
 
 
-def actors(found: Outside) -> list[str]:
+def actors(found: Foreign) -> list[str]:
     return actor_rows(found["actors"])
 
 
-def actor_rows(rows: Outside) -> list[str]:
+def actor_rows(rows: Foreign) -> list[str]:
     """The actors of a group, one line each."""
     if not rows:
         return [f"No actors to show. {whole('`bb actor add ID --runtime claude`')} adds one."]
-    wide = max(paint.occupied(str(row["id"])) for row in rows)
+    wide = max(paint.display_width(str(row["id"])) for row in rows)
     return [f"{column(str(row['id']), wide)}  {_actor(row)}" for row in rows]
 
 
-def _actor(row: Outside) -> str:
+def _actor(row: Foreign) -> str:
     does = "runs" if row["running"] else _rest(row)
     unread = f", {row['unread_count']} unread" if row.get("unread_count") else ""
     called = f"  {brief(str(row['title']))}" if row["title"] != row["id"] else ""
     return f"{row['role']:<7}  {does}{unread}  ({row['runtime']}, {row['runner']}){called}"
 
 
-def _rest(row: Outside) -> str:
+def _rest(row: Foreign) -> str:
     """Why an actor does not run."""
     how = row.get("exited")
     if not how.is_mapping:
         return "stopped" if row["enabled"] else "disabled"
     exact: Any = how.raw()
     end = sentence(live_daemon.how_it_ended(exact))
-    return f"{paint.painted('ended by itself', 'red')} with {end} at {paint.minute(how.get('ts', '-'))}"
+    return f"{paint.coloured('ended by itself', 'red')} with {end} at {paint.minute(how.get('ts', '-'))}"
 
 
-def actor(found: Outside) -> list[str]:
+def actor(found: Foreign) -> list[str]:
     return [f"{found['actor']['id']}  {_actor(found['actor'])}"]
 
 
-def tail(found: Outside) -> list[str]:
+def tail(found: Foreign) -> list[str]:
     """The text of an actor's terminal, unchanged."""
     return page(found["text"])
 
@@ -160,7 +160,7 @@ def tail(found: Outside) -> list[str]:
 # -- messages
 
 
-def messages(found: Outside) -> list[str]:
+def messages(found: Foreign) -> list[str]:
     """The unread messages, and the command that marks them as read."""
     if not found["messages"]:
         return ["No messages to read."]
@@ -169,7 +169,7 @@ def messages(found: Outside) -> list[str]:
     return [*lines, f"-> {last}"]
 
 
-def history(found: Outside) -> list[str]:
+def history(found: Foreign) -> list[str]:
     """Past messages, newest first."""
     lines = [line for each in found["messages"] for line in message(each)]
     oldest = shell_word(found["messages"][-1]["id"]) if found["messages"] else ""
@@ -177,13 +177,13 @@ def history(found: Outside) -> list[str]:
     return [*lines, *more] or ["No messages."]
 
 
-def message(event: Outside) -> list[str]:
+def message(event: Foreign) -> list[str]:
     """A message or a notification in full."""
     data = event["data"]
-    body = data.get("text") or data.get("message") or Outside("")
+    body = data.get("text") or data.get("message") or Foreign("")
     title = f": {flowing(data['title'])}" if data.get("title") else ""
     answers = f", answers {whole(data['reply_to'])}" if data.get("reply_to") else ""
-    by = f"{paint.painted(str(event['by']), 'cyan')}{_doubt(event)}"
+    by = f"{paint.coloured(str(event['by']), 'cyan')}{_doubt(event)}"
     head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += block(body, "    ")
@@ -193,63 +193,63 @@ def message(event: Outside) -> list[str]:
     return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
 
 
-def _doubt(event: Outside) -> str:
+def _doubt(event: Foreign) -> str:
     """A note on an event that carries the person's name without the person's signature."""
     return " (unverified)" if event.get("signature") else ""
 
 
-def _when(event: Outside) -> str:
-    return paint.minute(Outside(str(event["ts"])))
+def _when(event: Foreign) -> str:
+    return paint.minute(Foreign(str(event["ts"])))
 
 
-def _to(data: Outside) -> str:
+def _to(data: Foreign) -> str:
     to = data.get("target_actor_id") or data.get("to")
     return names(to) if to.is_list and to else str(to or "everybody")
 
 
-def _urgency(data: Outside) -> str:
+def _urgency(data: Foreign) -> str:
     priority = data.get("priority")
-    notes = [paint.painted(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
+    notes = [paint.coloured(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
     notes += ["to be acknowledged"] if data.get("requires_ack").is_true else []
     notes += ["asks for a reply"] if data.get("message_mode") == "request_reply" or data.get("reply_required") else []
     return "".join(f", {note}" for note in notes)
 
 
-def _attachment(each: Outside) -> Outside:
+def _attachment(each: Foreign) -> Foreign:
     return each.get("path") or each.get("title") if each.is_mapping else each
 
 
-def sent(found: Outside) -> list[str]:
+def sent(found: Foreign) -> list[str]:
     event = found["event"]
     return [f"Sent to {_to(event['data'])}  [{whole(event['id'])}]"]
 
 
-def reacted(found: Outside) -> list[str]:
+def reacted(found: Foreign) -> list[str]:
     return [f"Reaction recorded  [{whole(found['event']['id'])}]"]
 
 
-def _attended(command: str, found: Outside) -> Iterable[str]:
+def _attended(command: str, found: Foreign) -> Iterable[str]:
     """The C2A form of COMMAND's answer."""
     from bb.cli.screens import attention_acts  # noqa: PLC0415  (rarely needed)
 
     return attention_acts.FORMS[command](found)
 
 
-def delivered(found: Outside) -> list[str]:
+def delivered(found: Foreign) -> list[str]:
     how = "will be typed as soon as possible" if found["delivery_state"] == "claimed" else "already typed"
     return [f"{names(found['actor_ids'])}: {how}"]
 
 
-def crossed(found: Outside) -> list[str]:
+def crossed(found: Foreign) -> list[str]:
     event = found["dst_event"]
     return [f"Sent to {_to(event['data'])} of {whole(event['group_id'])}  [{whole(event['id'])}]"]
 
 
-def acknowledged(found: Outside) -> list[str]:
+def acknowledged(found: Foreign) -> list[str]:
     return ["Already acknowledged" if found["already"] else "Acknowledged"]
 
 
-def marked(found: Outside) -> list[str]:
+def marked(found: Foreign) -> list[str]:
     cursor = found["cursor"]
     return [f"Read up to {whole(cursor['event_id'])}" if cursor["event_id"] else "There was nothing to read"]
 
@@ -257,7 +257,7 @@ def marked(found: Outside) -> list[str]:
 # -- events
 
 
-def event(found: Outside) -> list[str]:
+def event(found: Foreign) -> list[str]:
     """One event on one line."""
     said = found["data"].get("text") or found["data"].get("title") or found["data"]
     when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
@@ -268,18 +268,18 @@ def event(found: Outside) -> list[str]:
 # -- attachments
 
 
-def kept(found: Outside) -> list[str]:
+def kept(found: Foreign) -> list[str]:
     return [f"{whole(found['path'])}  {found['bytes']:,} bytes"]
 
 
-def fetched(found: Outside) -> list[str]:
+def fetched(found: Foreign) -> list[str]:
     return [f"Wrote {found['bytes']:,} bytes to {whole(found['output'])}"]
 
 
 # -- the daemon
 
 
-def daemon(found: Outside) -> list[str]:
+def daemon(found: Foreign) -> list[str]:
     """Whether a daemon runs, its groups and its actors."""
     home = whole(found["home"])
     if not found["running"]:
@@ -296,23 +296,23 @@ def daemon(found: Outside) -> list[str]:
     return [*lines, "", heading("Running actors"), *(at_work or ["  none"])]
 
 
-def _running(found: Outside) -> str:
+def _running(found: Foreign) -> str:
     return f"The daemon is running: process {found['pid']}, version {found['version']}"
 
 
-def _where(found: Outside) -> list[str]:
+def _where(found: Foreign) -> list[str]:
     return [f"  {name:<{LABEL}}{whole(found[key])}" for name, key in WHERE]
 
 
 WHERE = (("listens at", "endpoint"), ("home", "home"), ("log", "log"))
 
 
-def daemon_started(found: Outside) -> list[str]:
+def daemon_started(found: Foreign) -> list[str]:
     before = "" if found["started"] else "Already running. "
     return [before + _running(found), *_where(found), *_warning(found)]
 
 
-def _warning(found: Outside) -> list[str]:
+def _warning(found: Foreign) -> list[str]:
     if not found.get("warning"):
         return []
     return [
@@ -321,19 +321,19 @@ def _warning(found: Outside) -> list[str]:
     ]
 
 
-def daemon_stopped(found: Outside) -> list[str]:
+def daemon_stopped(found: Foreign) -> list[str]:
     if not found["stopped"]:
         return [f"No daemon was running for {whole(found['home'])}."]
     ended = ", ".join(str(row["actor_id"]) for row in found["actors"])
     return [f"The daemon has stopped (process {found['pid']})" + (f", with its actors {ended}" if ended else "")]
 
 
-def log(found: Outside) -> list[str]:
+def log(found: Foreign) -> list[str]:
     written = [line for each in found["lines"] for line in page(each)]
     return written or [f"The log is empty: {whole(found['log'])}."]
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "group list": groups,
     "group show": group,
     "group attach": attached,

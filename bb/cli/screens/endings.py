@@ -6,20 +6,20 @@ in quotation marks. It begins after the first colon and runs to the end of the s
 
 from __future__ import annotations
 
-from bb.kernel.outside import Outside, sentence
+from bb.kernel.foreign import Foreign, sentence
 
 ROLE = "started as "  # a role follows; a screen shows it as a name, not as a quotation
 
 
-def problem(each: Outside) -> tuple[str, Outside]:
+def problem(each: Foreign) -> tuple[str, Foreign]:
     """A problem: our words, then the text of the message that it is about, if any."""
     ours, colon, theirs = each["text"].parted(": ")
     if "message_id" in each and colon:
         return f"{sentence(ours)}: ", theirs
-    return sentence(each["text"]), Outside("")
+    return sentence(each["text"]), Foreign("")
 
 
-def happening(each: Outside) -> tuple[str, Outside]:
+def happening(each: Foreign) -> tuple[str, Foreign]:
     """An entry of the timeline: our words, including a leading "unverified", then the user text."""
     text = each["text"]
     if each.get("signature"):
@@ -29,9 +29,9 @@ def happening(each: Outside) -> tuple[str, Outside]:
     return _happening(text)
 
 
-def _happening(text: Outside) -> tuple[str, Outside]:
+def _happening(text: Foreign) -> tuple[str, Foreign]:
     beginning, is_role, role = text.parted(ROLE)
     if is_role and beginning == "":
-        return f"{ROLE}{role}", Outside("")
+        return f"{ROLE}{role}", Foreign("")
     ours, colon, theirs = text.parted(": ")
-    return (f"{sentence(ours)}: ", theirs) if colon else (sentence(text), Outside(""))
+    return (f"{sentence(ours)}: ", theirs) if colon else (sentence(text), Foreign(""))

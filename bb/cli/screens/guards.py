@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel import json_text
-from bb.kernel.outside import Outside, names, quotation, sentence
+from bb.kernel.foreign import Foreign, names, quotation, sentence
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
-def checked(found: Outside) -> list[str]:
+def checked(found: Foreign) -> list[str]:
     if "override" not in found:
         return [owned(path, found["agent_id"]) for path in found["paths"]]
     return [*unjudged(found), *in_the_way(found), *overridden(found), *counted(found)]
 
 
-def in_the_way(found: Outside) -> list[str]:
+def in_the_way(found: Foreign) -> list[str]:
     return [owned(path, found["agent_id"]) for path in found["paths"] if path["verdict"] == "held"]
 
 
-def owned(path: Outside, who: Outside) -> str:
+def owned(path: Foreign, who: Foreign) -> str:
     """A path, its verdict and its holders."""
     holders = "; ".join(holds(each, who) for each in path["held_by"])
     return f"{path['verdict']:<6}  {path['path']}{'  ' + holders if holders else ''}"
 
 
-def holds(each: Outside, who: Outside) -> str:
+def holds(each: Foreign, who: Foreign) -> str:
     """A reservation and its holder; for a freeze, its author and reason."""
     if each.get("frozen"):
         why = f" ({quotation(each['why'])})" if each["why"] else ""
@@ -40,19 +40,19 @@ def holds(each: Outside, who: Outside) -> str:
     return f"you hold {each['scope']}" if each["agent_id"] == who else f"{each['agent_id']} holds {each['scope']}"
 
 
-def unjudged(found: Outside) -> list[str]:
+def unjudged(found: Foreign) -> list[str]:
     """A warning if the check could not run."""
     if error := found["not_judged"]:
         return [f"Warning: this commit was not checked: [{error['code']}] {sentence(error['message'])}"]
     return []
 
 
-def overridden(found: Outside) -> list[str]:
+def overridden(found: Foreign) -> list[str]:
     made = found["override"]
     return [f"Check overridden and recorded: {quotation(made['reason'])}  [{made['event_id']}]"] if made else []
 
 
-def counted(found: Outside) -> list[str]:
+def counted(found: Foreign) -> list[str]:
     if not found["is_managed"]:
         return ["This repository has no ledger, so all paths are free."]
     if found["not_judged"]:
@@ -65,17 +65,17 @@ def counted(found: Outside) -> list[str]:
     ]
 
 
-def asked_by_git(found: Outside) -> list[str]:
+def asked_by_git(found: Foreign) -> list[str]:
     """The output of the pre-commit hook: empty if there is no finding."""
     lines = [*unjudged(found), *in_the_way(found), *overridden(found)]
     return lines if found["agent_id"] or not lines else [*lines, "bb: this is only a warning; the commit continues."]
 
 
-def signed(found: Outside) -> list[str]:
+def signed(found: Foreign) -> list[str]:
     return [f"bb: no trailer added to the message: {sentence(found['because'])}"] if found["because"] else []
 
 
-def hooks(found: Outside) -> list[str]:
+def hooks(found: Foreign) -> list[str]:
     """The hooks in git and, if requested, the editors that call bb."""
     if "folder" not in found:
         return wired(found)
@@ -88,20 +88,20 @@ def hooks(found: Outside) -> list[str]:
     return [*lines, *(wirings(found) if "editors" in found else [])]
 
 
-def wired(found: Outside) -> list[str]:
+def wired(found: Foreign) -> list[str]:
     how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "unchanged"
     commands = [f"  {name:<16}  {sentence(command)}" for name, command in found.get("commands", {}).items()]
     return [f"{found['path']}: {how}", *commands, *([sentence(found["note"])] if commands else [])]
 
 
-def wirings(found: Outside) -> list[str]:
+def wirings(found: Foreign) -> list[str]:
     return [
         f"{each['editor']:<6}  {each['path']}: {names(each['moments']) or 'does not call bb'}"
         for each in found["editors"]
     ]
 
 
-def hosted(found: Outside) -> list[str]:
+def hosted(found: Foreign) -> list[str]:
     """The entry for bb in the configuration of an MCP host."""
     how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "unchanged"
     exact = json_text.dumps(found["entry"].raw())  # shown as JSON, so that it can be copied into a configuration
@@ -109,7 +109,7 @@ def hosted(found: Outside) -> list[str]:
     return [f"{found['path']}: {how}", *entry]
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "check": checked,
     "hook pre-commit": asked_by_git,
     "hook prepare-commit-msg": signed,

@@ -6,7 +6,7 @@ from bb.cli.screens import endings, paint
 from bb.cli.screens import person_orders as orders
 from bb.cli.screens.paint import block, brief, column, flowing, hanging, whole
 from bb.kernel import clock
-from bb.kernel.outside import Outside, names, sentence
+from bb.kernel.foreign import Foreign, names, sentence
 from bb.kernel.show import LONGEST_QUOTATION
 
 TYPE_CHECKING = False
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.laid_out(FORMS[command](data))
+    return paint.wrap_lines(FORMS[command](data))
 
 
-def status(shown: Outside) -> list[str]:
+def status(shown: Foreign) -> list[str]:
     """One screen: agents by liveness, reservations, messages to accept, incursions and queues."""
     now = clock.parse_or(str(shown["at"]), 0)
     head = [paint.heading(f"{shown['repository']}, {shown['at']}")]
     if shown["is_damaged"]:
-        head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
+        head.append(paint.coloured(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
-        head.append(paint.painted(f"All agents are {orders.since(pause)}.", "yellow"))
+        head.append(paint.coloured(f"All agents are {orders.since(pause)}.", "yellow"))
     if pinned := shown.get("stale_minutes", {}).get("pinned"):
-        head.append(paint.painted(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
+        head.append(paint.coloured(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
     held, unacked = list(shown["reservations"]), list(shown["unacked"])
     if paint.height():  # rows that do not fit on the screen are the least urgent ones
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
@@ -52,22 +52,22 @@ def status(shown: Outside) -> list[str]:
     return _on_one_screen(head, sections)
 
 
-def _synced(sync: Outside, now: int) -> str:
+def _synced(sync: Foreign, now: int) -> str:
     """The time of the last sync, the number of unpublished events, and the last error."""
     when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
     wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
-    return paint.painted(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
+    return paint.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
 
 
-def problems(found: Outside) -> list[str]:
+def problems(found: Foreign) -> list[str]:
     """The problems that need a person, oldest first, each with its next step."""
     if not found:
         return ["Nothing needs you."]
     lines = []
     for each in found:
         when = f"{paint.minute(each['since'])}  "
-        lines.append(f"{when}{hanging(paint.painted(problem(each), 'bold'))}")
+        lines.append(f"{when}{hanging(paint.coloured(problem(each), 'bold'))}")
         indent = " " * paint.inset(len(when))
         lines += block(each.get("body", ""), indent)
         if "answer" in each:
@@ -76,22 +76,22 @@ def problems(found: Outside) -> list[str]:
     return lines
 
 
-def timeline(told: Outside) -> list[str]:
+def timeline(told: Foreign) -> list[str]:
     """One line for each event, oldest first, day by day."""
     if not told:
         return ["No events."]
-    lines, day, wide = [], "", max(paint.occupied(str(each["by"])) for each in told)
+    lines, day, wide = [], "", max(paint.display_width(str(each["by"])) for each in told)
     for each in told:
         if each["at"][:10] != day:
             day = str(each["at"][:10])
             lines.append(paint.heading(day))
-        who = column(paint.painted(str(each["by"]), "cyan"), wide)
+        who = column(paint.coloured(str(each["by"]), "cyan"), wide)
         bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
         lines.append(f"  {each['at'][11:19]}  {who}  {_told(each)}{bead}")
     return lines
 
 
-def sessions(shown: Outside) -> list[str]:
+def sessions(shown: Foreign) -> list[str]:
     """The beads being worked on, grouped by epic."""
     lines = []
     for group in shown["feed"]:
@@ -100,16 +100,16 @@ def sessions(shown: Outside) -> list[str]:
         lines.append(paint.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
     for each in shown["incursions"]:
-        lines.append(paint.painted(f"Conflict: {_incursion(each)}", "red"))
+        lines.append(paint.coloured(f"Conflict: {_incursion(each)}", "red"))
     beads = shown["beads"]
     if beads["note"] or beads["skipped"]:
         skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
         note = sentence(beads["note"]) if beads["note"] else skipped
-        lines.append(paint.painted(f"Beads: {flowing(note)}", "dim"))
+        lines.append(paint.coloured(f"Beads: {flowing(note)}", "dim"))
     return lines or ["No sessions to show."]
 
 
-def session(shown: Outside) -> list[str]:
+def session(shown: Foreign) -> list[str]:
     """One bead, and its conversation."""
     title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
     owner = f", {shown['owner']}" if shown["owner"] else ", unassigned"
@@ -122,16 +122,16 @@ def session(shown: Outside) -> list[str]:
     for row in shown["conversation"]:
         at = paint.minute(row["at"])
         if row["type"] == "activity":
-            lines.append("  " + paint.painted(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
+            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
             continue
         to = f" -> {row['to']}" if row["to"] else ""
-        label = paint.painted(whole(sentence(row["label"])), "cyan")
+        label = paint.coloured(whole(sentence(row["label"])), "cyan")
         lines.append(f"  {at}  {row['from']}{_doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
 
 
-def resume(shown: Outside) -> list[str]:
+def resume(shown: Foreign) -> list[str]:
     """A short summary with which an agent can resume its work."""
     lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
     if pause := shown.get("paused"):
@@ -161,11 +161,11 @@ def resume(shown: Outside) -> list[str]:
     return lines
 
 
-def agents(listed: Outside) -> list[str]:
+def agents(listed: Foreign) -> list[str]:
     """The registered agents."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
-    wide = max(paint.occupied(str(agent["agent_id"])) for agent in listed)
+    wide = max(paint.display_width(str(agent["agent_id"])) for agent in listed)
     return [
         f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
         f"  {whole(_seen(agent))}  {brief(_role(agent))}{orders.if_paused(agent)}"
@@ -173,11 +173,11 @@ def agents(listed: Outside) -> list[str]:
     ]
 
 
-def _seen(agent: Outside) -> str:
+def _seen(agent: Foreign) -> str:
     return f"seen {agent['last_seen_at']}"
 
 
-def holdings(found: Outside) -> list[str]:
+def holdings(found: Foreign) -> list[str]:
     """Counts, then the reservations and the messages to accept."""
     summary = found["summary"]
     first = (
@@ -199,52 +199,52 @@ def holdings(found: Outside) -> list[str]:
     return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
 
 
-def _until(each: Outside) -> str:
+def _until(each: Foreign) -> str:
     return f"until {each['expires_at']}"
 
 
-def inbox(messages: Outside) -> list[str]:
+def inbox(messages: Foreign) -> list[str]:
     """Messages without their bodies."""
     return [_headline(each) for each in messages] or ["No messages."]
 
 
-def letters(messages: Outside) -> list[str]:
+def letters(messages: Foreign) -> list[str]:
     """Messages in full."""
     return [line for each in messages for line in letter(each)]
 
 
-def letter(message: Outside) -> list[str]:
+def letter(message: Foreign) -> list[str]:
     """One message in full."""
     bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
     about = f"  {message['created_at']}{bead}"
     return [_headline(message), about, *block(message["body"], "  ")]
 
 
-def _headline(message: Outside) -> str:
+def _headline(message: Foreign) -> str:
     owed = ", to be accepted" if _is_owed(message) else ""
     proved = _proved(message["verified"]) if "verified" in message else ""
     who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {message['state']}{owed}{proved}"
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
 
 
-def _doubt(each: Outside) -> str:
+def _doubt(each: Foreign) -> str:
     """A note after the person's name on data without the person's signature."""
     return " (unverified)" if each.get("signature") else ""
 
 
-def _doubted(message: Outside) -> str:
+def _doubted(message: Foreign) -> str:
     """A note on a message that carries the person's name without the person's signature."""
     return ", unverified," if "signature" in message else ""
 
 
-def _proved(found: Outside) -> str:
+def _proved(found: Foreign) -> str:
     from bb.cli.screens import proofs  # noqa: PLC0415  (only mail in CBCL needs it)
 
-    text = proofs.said(found)
+    text = proofs.verification_text(found)
     return f", {text}" if text else ""
 
 
-def protocol_event(event: Outside) -> list[str]:
+def protocol_event(event: Foreign) -> list[str]:
     """One protocol event in full."""
     to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
@@ -254,14 +254,14 @@ def protocol_event(event: Outside) -> list[str]:
     return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
 
 
-def _member(name: Outside, value: Outside) -> list[str]:
+def _member(name: Foreign, value: Foreign) -> list[str]:
     """One member of a payload. The sender wrote it, so it is quoted."""
     if value.is_text and (len(value) > LONGEST_QUOTATION or len(value.lines()) > 1):
         return [f"  {name}:", *block(value, "    ")]
     return [f"  {name}: {flowing(value)}"]
 
 
-def _discovered(event: Outside) -> list[str]:
+def _discovered(event: Foreign) -> list[str]:
     """The paths that were found changed."""
     more = int(event["count"]) - len(event["paths"])
     left_out = [f"… and {more} more"] if more > 0 else []
@@ -272,7 +272,7 @@ def _discovered(event: Outside) -> list[str]:
     ]
 
 
-def _resolution(event: Outside) -> list[str]:
+def _resolution(event: Foreign) -> list[str]:
     said = event.get("resolution")
     if not said:
         return []
@@ -280,7 +280,7 @@ def _resolution(event: Outside) -> list[str]:
     return [f"  {paint.state(said['state'])} by {said['by']}, {said['at']}{note}"]
 
 
-def incursions(events: Outside) -> list[str]:
+def incursions(events: Foreign) -> list[str]:
     """INCURSIONs, each with its agents, scope and resolution."""
     lines = []
     for event in events:
@@ -292,7 +292,7 @@ def incursions(events: Outside) -> list[str]:
     return lines or ["No incursions."]
 
 
-def protocol_events(events: Outside) -> list[str]:
+def protocol_events(events: Foreign) -> list[str]:
     """Protocol events, each with its subject."""
     lines = []
     for event in events:
@@ -307,7 +307,7 @@ def protocol_events(events: Outside) -> list[str]:
 
 
 def _section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
-    return title, [f"  {row}" for row in (rows or [paint.painted(otherwise, "dim")])], more
+    return title, [f"  {row}" for row in (rows or [paint.coloured(otherwise, "dim")])], more
 
 
 def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
@@ -340,19 +340,19 @@ def _shared_out(sections: list[list[str]], room: int) -> list[int]:
     return kept
 
 
-def _agent(agent: Outside, now: int) -> str:
+def _agent(agent: Foreign, now: int) -> str:
     seen = paint.span((now - clock.parse_or(str(agent["last_seen_at"]), now)) // 1000)
     name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
     return f"{name} {state} seen {seen} ago, {brief(_role(agent))}" + orders.if_paused(agent)
 
 
-def _role(agent: Outside) -> str:
+def _role(agent: Foreign) -> str:
     """An agent's role, and its display name if that differs from its id."""
     name = agent["display_name"]
     return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
 
-def _held(each: Outside) -> str:
+def _held(each: Foreign) -> str:
     if "frozen" in each:
         left = "" if each["seconds_left"].is_none else f"{paint.span(int(each['seconds_left']))} left"
         return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
@@ -363,44 +363,44 @@ def _held(each: Outside) -> str:
     return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
 
 
-def _is_well(each: Outside) -> bool:
+def _is_well(each: Foreign) -> bool:
     """Whether a reservation and its holder are active. A freeze concerns all agents, so it is listed first."""
     return bool(each["state"] == each["owner_liveness"] == "active") and "frozen" not in each
 
 
-def _unacked(each: Outside, now: int) -> str:
+def _unacked(each: Foreign, now: int) -> str:
     age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
     said = f"{sentence(each['label'])}: {brief(each['subject'])}"
     who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
     return f"{who}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
 
 
-def _incursion(each: Outside) -> str:
+def _incursion(each: Foreign) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
     return f"{each['from_agent']}{_doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
-def problem(each: Outside) -> str:
+def problem(each: Foreign) -> str:
     """A problem as one sentence. Its scope is never broken across lines; user text at its end is quoted."""
     ours, theirs = endings.problem(each)
     scope = sentence(each["scope"]) if each.get("scope") else ""
     return (ours.replace(scope, whole(scope)) if scope else ours) + (flowing(theirs) if theirs else "")
 
 
-def _next_step(step: Outside) -> str:
+def _next_step(step: Foreign) -> str:
     """STEP, with the command at its end kept on one line."""
     advice, colon, command = sentence(step).rpartition(": ")
     return f"{advice}{colon}{whole(command)}" if command.startswith("bb ") else sentence(step)
 
 
-def _told(told: Outside) -> str:
+def _told(told: Foreign) -> str:
     """An entry of the timeline, with user text cut to one line."""
     ours, theirs = endings.happening(told)
     return ours + (brief(theirs) if theirs else "")
 
 
-def _activity(subject: Outside) -> str:
+def _activity(subject: Foreign) -> str:
     """A change to a reservation, with its scope unbroken."""
     done = sentence(subject)
     for verb in ("took over ", "reserved ", "let lapse ", "released "):
@@ -409,11 +409,11 @@ def _activity(subject: Outside) -> str:
     return done
 
 
-def _is_owed(message: Outside) -> bool:
+def _is_owed(message: Foreign) -> bool:
     return bool(message["requires_ack"]) and message["state"] != "acked"
 
 
-def _task(task: Outside) -> str:
+def _task(task: Foreign) -> str:
     owner = task["owner"] or "Unassigned"
     talk = task["communication"]
     notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
@@ -425,11 +425,11 @@ def _task(task: Outside) -> str:
     return f"  {name} {state} {owner}  {title}{more}".rstrip()
 
 
-def _done(row: Outside) -> str:
+def _done(row: Foreign) -> str:
     return paint.state(row["state"]) if row["event_type"] == "INCURSION" else sentence(row["state_label"])
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "status": status,
     "problems": lambda shown: problems(shown["problems"]),
     "timeline": timeline,

@@ -4,7 +4,7 @@ A screen writes each item as one line with marks for a narrow terminal, and `lai
 Unmarked text is broken only at spaces, so a copied word stays complete. `whole` text is never broken, `flowing` text
 may also be broken within a word, and `brief` text is cut at the end of the line.
 
-A `str` is text of bb; text of other authors is `Outside`. `whole` shows that as a name, `flowing` and `brief` as a
+A `str` is text of bb; text of other authors is `Foreign`. `whole` shows that as a name, `flowing` and `brief` as a
 quotation, and `block` on marked lines. If a quotation or a block continues on another line, that line is marked too. So
 no line begins with words that could be mistaken for bb's own.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.kernel import outside, show
-from bb.kernel.outside import Outside
+from bb.kernel import foreign, show
+from bb.kernel.foreign import Foreign
 from bb.kernel.show import LONGEST_NAME, harmless
 
 TYPE_CHECKING = False
@@ -73,55 +73,55 @@ def _setting(name: str) -> int:
     return int(value) if value.isdecimal() else 0
 
 
-def painted(text: str, colour: str) -> str:
+def coloured(text: str, colour: str) -> str:
     return f"{ESCAPE}[{COLOURS[colour]}m{text}{PLAIN}" if is_coloured() else text
 
 
-def state(word: Outside | str, pad: int = 0) -> str:
+def state(word: Foreign | str, pad: int = 0) -> str:
     """The name of a state in its colour."""
     plain = harmless(word) if isinstance(word, str) else str(word)
-    return (painted(plain, OF_STATE[plain]) if plain in OF_STATE else plain) + " " * (pad - occupied(plain))
+    return (coloured(plain, OF_STATE[plain]) if plain in OF_STATE else plain) + " " * (pad - display_width(plain))
 
 
 def heading(text: str) -> str:
-    return painted(text, "bold")
+    return coloured(text, "bold")
 
 
-def whole(text: Outside | str) -> str:
+def whole(text: Foreign | str) -> str:
     """TEXT that is never broken, so that it can be copied: a command, a name or a scope."""
     plain = harmless(text) if isinstance(text, str) else _named(text)
     return plain if width() is None else plain.replace(" ", KEPT_SPACE)
 
 
-def _named(value: Outside) -> str:
-    return outside.name(value, LONGEST_WHOLE) if value.is_text else str(value)
+def _named(value: Foreign) -> str:
+    return foreign.name(value, LONGEST_WHOLE) if value.is_text else str(value)
 
 
-def brief(text: Outside | str) -> str:
+def brief(text: Foreign | str) -> str:
     """TEXT cut to the rest of a line; text of other authors in quotation marks."""
     plain = harmless(text) if isinstance(text, str) else _said(text)
     return plain if width() is None or not plain else BRIEF + plain.replace(" ", KEPT_SPACE)
 
 
-def _said(value: Outside) -> str:
-    return outside.quotation(value) if value.is_text else str(value)
+def _said(value: Foreign) -> str:
+    return foreign.quotation(value) if value.is_text else str(value)
 
 
-def flowing(text: Outside | str) -> str:
+def flowing(text: Foreign | str) -> str:
     """All of TEXT, on as many lines as needed; text of other authors in quotation marks."""
     if isinstance(text, str):
         return _loose(harmless(text), FLOWING)
     return _loose(_said(text), FLOWING + THEIRS)
 
 
-def expression(text: Outside | str) -> str:
+def expression(text: Foreign | str) -> str:
     """An agent's S-expression, on as many lines as needed."""
-    return _loose(outside.expression(text), FLOWING + THEIRS)
+    return _loose(foreign.expression(text), FLOWING + THEIRS)
 
 
-def block(text: Outside | str, indent: str = "") -> list[str]:
+def block(text: Foreign | str, indent: str = "") -> list[str]:
     """All of a text of another author, on indented and marked lines of its own."""
-    lines = outside.block(text, "")
+    lines = foreign.block(text, "")
     return [indent + hanging(show.SET_OFF + _loose(line, FLOWING + THEIRS)) for line in lines]
 
 
@@ -138,7 +138,7 @@ def hanging(text: str) -> str:
 def column(text: str, pad: int) -> str:
     """TEXT padded to PAD columns, on a terminal to at most a third of its width."""
     columns = width()
-    return text + " " * (min(pad, columns // 3 if columns else pad) - occupied(text))
+    return text + " " * (min(pad, columns // 3 if columns else pad) - display_width(text))
 
 
 def inset(far: int) -> int:
@@ -147,11 +147,11 @@ def inset(far: int) -> int:
     return far if columns is None or far <= columns // 4 else INDENT
 
 
-def laid_out(lines: Iterable[str]) -> Iterator[str]:
+def wrap_lines(lines: Iterable[str]) -> Iterator[str]:
     """LINES broken to fit the terminal; unbroken in a pipe."""
     columns = width()
     for line in lines:
-        if columns is None or occupied(line) <= columns:
+        if columns is None or display_width(line) <= columns:
             yield line.translate(UNMARKED)
         else:
             yield from _broken(line, columns)
@@ -160,10 +160,10 @@ def laid_out(lines: Iterable[str]) -> Iterator[str]:
 def lines_taken(lines: Iterable[str]) -> int:
     """The number of terminal lines that LINES occupy."""
     columns = width()
-    return sum(-(-occupied(line) // columns) if line and columns else 1 for line in laid_out(lines))
+    return sum(-(-display_width(line) // columns) if line and columns else 1 for line in wrap_lines(lines))
 
 
-def occupied(text: str) -> int:
+def display_width(text: str) -> int:
     """The columns that TEXT occupies: two for a wide letter, none for colours, marks and combining letters."""
     plain = "".join(
         piece if number == 0 else piece.partition("m")[2]
@@ -193,40 +193,40 @@ def _broken(line: str, columns: int) -> list[str]:
         is_open ^= turns
         begins = " " * hang + (show.SET_OFF if is_theirs else "")  # the start of a continuation line
         is_brief = BRIEF in found[2]
-        size = occupied(word)
+        size = display_width(word)
         is_split = FLOWING in found[2] and size > columns - len(begins)
         least = min(size, LEAST) if is_brief or is_split else size  # columns that it needs at the end of a line
         # If a line has room for both, a cut text leaves room for the words after it.
-        after = occupied(line[found.end() :]) if is_brief else 0
+        after = display_width(line[found.end() :]) if is_brief else 0
         after = after if least + after <= columns - hang else 0
-        if current and occupied(current + gap) + least + after > columns:
+        if current and display_width(current + gap) + least + after > columns:
             done.append(current)
             current, gap = "", begins
         current += gap if current or is_theirs else gap[: max(columns - least, 0)]
-        while is_split and occupied(current + word) > columns:
-            start, word = parted(word, columns - occupied(current))
+        while is_split and display_width(current + word) > columns:
+            start, word = split_at_width(word, columns - display_width(current))
             done.append(current + start)
             current = begins
-        current += cut(word, columns - occupied(current) - after) if is_brief else word
+        current += cut(word, columns - display_width(current) - after) if is_brief else word
     return [*done, current]
 
 
 def _hang(line: str) -> int:
     """The indentation of the continuation lines of LINE."""
     before, mark, _ = line.partition(HANGING)
-    return inset(occupied(before)) if mark else len(line) - len(line.lstrip(" ")) + INDENT
+    return inset(display_width(before)) if mark else len(line) - len(line.lstrip(" ")) + INDENT
 
 
 def cut(text: str, room: int) -> str:
     """TEXT cut to ROOM columns, with its quotation marks closed. It is cut at a word, because half a word could be
     mistaken for another one, unless that would remove more than half of the text."""
-    if occupied(text) <= room:
+    if display_width(text) <= room:
         return text
     before, mark, said = text.partition(QUOTED)
     said, closing, after = said.rpartition(QUOTED)
-    if closing and (inside := room - occupied(before) - occupied(after) - 2) > 1:
+    if closing and (inside := room - display_width(before) - display_width(after) - 2) > 1:
         return f"{before}{mark}{cut(said, inside)}{closing}{after}"
-    start, rest = parted(text, room - 1)
+    start, rest = split_at_width(text, room - 1)
     words, space, _ = start.rpartition(" ")
     if space and not rest.startswith(" ") and len(words) > len(start) // 2:
         start = words
@@ -237,7 +237,7 @@ QUOTED = '"'
 ESCAPES = {"x": 4, "u": 6, "U": 10}  # the length of an escape sequence that `harmless` writes
 
 
-def parted(text: str, room: int) -> tuple[str, str]:
+def split_at_width(text: str, room: int) -> tuple[str, str]:
     """The part of TEXT that fits into ROOM columns, and the rest. An escape sequence is not split."""
     at = _within(text, room)
     start = text.rfind("\\", max(at - 9, 0), at)
@@ -255,14 +255,14 @@ def _within(text: str, room: int) -> int:
         if text[at] == ESCAPE:
             at = text.index("m", at) + 1
             continue
-        used += occupied(text[at])
+        used += display_width(text[at])
         if used > room:
             break
         at += 1
     return at
 
 
-def minute(at: Outside) -> str:
+def minute(at: Foreign) -> str:
     """A time, to the minute."""
     return str(at[:16]).replace("T", " ")
 
@@ -284,7 +284,7 @@ def span(seconds: int) -> str:
     return f"{seconds // 86_400}d {seconds % 86_400 // 3600}h"
 
 
-def plain(data: Outside) -> list[str]:
+def plain(data: Foreign) -> list[str]:
     """The screen for an answer without a screen of its own. A long text is shown below its name."""
     if not data.is_mapping:
         return [str(item) for item in data] if data.is_list else [str(data)]
@@ -293,5 +293,5 @@ def plain(data: Outside) -> list[str]:
     lines = []
     for name, value in rows:
         is_long = value.is_text and len(value) > LONGEST_NAME
-        lines += [name, *outside.block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
+        lines += [name, *foreign.block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
     return lines

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from bb.cli.screens import paint
 from bb.cli.screens.paint import brief, whole
-from bb.kernel.outside import Outside, names, quotation
+from bb.kernel.foreign import Foreign, names, quotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
-def frozen(found: Outside) -> list[str]:
+def frozen(found: Foreign) -> list[str]:
     lines = [
         f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
         for each in found["reservations"]
@@ -24,12 +24,12 @@ def frozen(found: Outside) -> list[str]:
     return [*lines, *(f"Note: {text} does not exist yet" for text in found["not_there"]), *_told(found)]
 
 
-def thawed(found: Outside) -> list[str]:
+def thawed(found: Foreign) -> list[str]:
     lines = [f"{each['scope']} is no longer frozen" for each in found["reservations"]]
     return [*(lines or ["Nothing was frozen."]), *_told(found)]
 
 
-def paused(found: Outside) -> list[str]:
+def paused(found: Foreign) -> list[str]:
     """The agents concerned, and whether they are paused now."""
     pause = found["paused"]
     since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
@@ -40,7 +40,7 @@ def paused(found: Outside) -> list[str]:
     return [*lines, *_told(found)]
 
 
-def transferred(found: Outside) -> list[str]:
+def transferred(found: Foreign) -> list[str]:
     before = f", which {names(found['transferred_from'])} held" if found["transferred_from"] else " already"
     return [
         f"{each['agent_id']} holds {each['scope']}{before}, until {each['expires_at']}  [{each['reservation_id']}]"
@@ -48,37 +48,37 @@ def transferred(found: Outside) -> list[str]:
     ]
 
 
-def if_paused(agent: Outside) -> str:
+def if_paused(agent: Foreign) -> str:
     """A note if the person has paused the agent."""
     return f"  {since(agent['paused'])}" if agent.get("paused") else ""
 
 
-def since(pause: Outside) -> str:
+def since(pause: Foreign) -> str:
     """The start of a pause and its reason."""
     why = f": {brief(pause['why'])}" if pause["why"] else ""
     return f"{paint.state('paused')} since {whole(paint.minute(pause['since']))}{why}"
 
 
-def frozen_by(each: Outside, until: str) -> str:
+def frozen_by(each: Foreign, until: str) -> str:
     """The author of a freeze, its end and its reason."""
     ends = f", {until}" if until else ""
     why = f": {brief(each['why'])}" if each["why"] else ""
     return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
 
 
-def _until(each: Outside) -> str:
+def _until(each: Foreign) -> str:
     return f" until {each['expires_at']}" if each["expires_at"] else ""
 
 
-def _because(each: Outside) -> str:
+def _because(each: Foreign) -> str:
     return f": {quotation(each['why'])}" if each["why"] else ""
 
 
-def _told(found: Outside) -> list[str]:
+def _told(found: Foreign) -> list[str]:
     return [f"Notified: {names(found['told'])}"] if found["told"] else []
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "freeze": frozen,
     "thaw": thawed,
     "agent pause": paused,

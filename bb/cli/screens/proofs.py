@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bb.cli.screens.paint import painted
+from bb.cli.screens.paint import coloured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.kernel.outside import Outside
+    from bb.kernel.foreign import Foreign
 
 WORDS = {
     "verified": ("verified{key}", "green"),
@@ -18,15 +18,15 @@ WORDS = {
 }
 
 
-def said(found: Outside) -> str:
+def verification_text(found: Foreign) -> str:
     """The result; empty for the caller's own message, and for an unsigned one if no signature is required."""
     text, colour = found["state"].among(WORDS, ("", ""))
     if not text or (found["state"] == "unsigned" and found["demanded"] == "off"):
         return ""
-    return painted(text.format(key=f" {found['key']}" if found["key"] else ""), colour)
+    return coloured(text.format(key=f" {found['key']}" if found["key"] else ""), colour)
 
 
-def behind(found: Outside) -> str:
+def verification_suffix(found: Foreign) -> str:
     """The same, with spaces in front, to append to a message."""
-    text = said(found)
+    text = verification_text(found)
     return f"  {text}" if text else ""

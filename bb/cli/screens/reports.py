@@ -9,7 +9,7 @@ import bb
 from bb.cli.screens.paint import counted
 from bb.coordination.guards import ci
 from bb.kernel.errors import Conflict
-from bb.kernel.outside import Outside, names, sentence
+from bb.kernel.foreign import Foreign, names, sentence
 from bb.ledger.files import disk
 from bb.wire import github
 
@@ -26,23 +26,23 @@ MOST_NAMED = 3  # commits listed with a finding
 LONG_AGO = 3600  # seconds; a higher age is shown in hours
 
 
-def of(answer: Outside) -> Iterable[str]:
+def of(answer: Foreign) -> Iterable[str]:
     """ANSWER as lines, in the format that it requests."""
     if answer["format"] == "text":
         return _text(answer)
     return _document(answer, str(answer["format"])).splitlines()
 
 
-def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+def write_report(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
     """Run OP, write its answer or its findings to the requested file, and return the answer."""
     path = os.path.join(desk.cwd, arguments["output"])
     form = arguments.get("format_", "text")
     try:
-        answer = op.answer(desk, arguments)
+        answer = op.run(desk, arguments)
     except Conflict as refusal:
-        _write(path, _document(Outside(refusal.details), form))
+        _write(path, _document(Foreign(refusal.details), form))
         raise
-    _write(path, _document(Outside(answer), form))
+    _write(path, _document(Foreign(answer), form))
     return answer
 
 
@@ -51,7 +51,7 @@ def _write(path: str, text: str) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _document(answer: Outside, form: str) -> str:
+def _document(answer: Foreign, form: str) -> str:
     if form == "sarif":
         from bb.wire import sarif  # noqa: PLC0415  (each of these two loads a library)
 
@@ -64,7 +64,7 @@ def _document(answer: Outside, form: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _text(answer: Outside) -> Iterator[str]:
+def _text(answer: Foreign) -> Iterator[str]:
     commits, paths = counted(int(answer["commits"]), "commit"), counted(int(answer["paths"]), "path")
     yield f"{commits}, {paths}, {_ledger(answer['ledger'])}"
     if note := answer["ledger"]["note"]:
@@ -80,14 +80,14 @@ def _text(answer: Outside) -> Iterator[str]:
         yield f"and {hidden:,} more"
 
 
-def _line(finding: Outside) -> str:
+def _line(finding: Foreign) -> str:
     commits = [str(each[:ABBREVIATED]) for each in finding["commits"][:MOST_NAMED]]
     more = ["..."] if len(finding["commits"]) > MOST_NAMED else []
     where = f"{finding['path']}  " if finding["path"] else ""
     return f"  {where}{sentence(finding['text'])}  [{' '.join([*commits, *more])}]"
 
 
-def _ledger(ledger: Outside) -> str:
+def _ledger(ledger: Foreign) -> str:
     if ledger["kind"] == "local":
         return "checked against the ledger of this clone"
     if ledger["kind"] != "published":

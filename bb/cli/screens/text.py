@@ -1,13 +1,13 @@
 """Text screens: answers and refusals as a few lines for people, the important part first.
 
-Every screen receives its answer as `Outside`, because any text in it may come from an agent. Ids and paths are shown as
+Every screen receives its answer as `Foreign`, because any text in it may come from an agent. Ids and paths are shown as
 names, agents' texts in quotation marks or on marked lines, and sentences of an op on one line.
 """
 
 from __future__ import annotations
 
 from bb.cli.screens import paint
-from bb.kernel.outside import Outside, names, quotation, sentence, shell_word
+from bb.kernel.foreign import Foreign, names, quotation, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
-def of(command: str, data: object, screen: str = "") -> Iterable[str]:
+def format_answer(command: str, data: object, screen: str = "") -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines. SCREEN names the module of this package; empty means this one."""
-    found = Outside(data)
+    found = Foreign(data)
     if not screen:
         return FORMS.get(command, paint.plain)(found)
     module = f"bb.cli.screens.{screen}"
@@ -28,7 +28,7 @@ def of(command: str, data: object, screen: str = "") -> Iterable[str]:
     return lines
 
 
-def of_error(error: BbError) -> list[str]:
+def format_refusal(error: BbError) -> list[str]:
     """A refusal. Its sentences may contain names that agents chose, so they are escaped."""
     return [
         f"Error: [{error.code}] {sentence(error.message)}",
@@ -36,13 +36,13 @@ def of_error(error: BbError) -> list[str]:
     ]
 
 
-def findings(error: BbError) -> Iterable[str]:
+def refusal_details(error: BbError) -> Iterable[str]:
     """The details of a refusal that are shown before its message."""
-    details = Outside(error.details)
+    details = Foreign(error.details)
     if "checks" in details:
         return _doctor(details)
     if "forks" in details or "shows" in details:
-        return of("sync", details, "travel")
+        return format_answer("sync", details, "travel")
     if "findings" in details:
         return _judged(details)
     if "refused" in details:
@@ -59,10 +59,10 @@ def findings(error: BbError) -> Iterable[str]:
         from bb.cli.screens import guards  # noqa: PLC0415
 
         return guards.in_the_way(details)
-    return of("problems", details, "overview") if "problems" in details else []
+    return format_answer("problems", details, "overview") if "problems" in details else []
 
 
-def _heartbeat(agent: Outside) -> list[str]:
+def _heartbeat(agent: Foreign) -> list[str]:
     lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
     if lost := agent.get("contested"):
         lines.append(f"You do not hold {names(lost)}: another clone reserved first. See your mail for details.")
@@ -72,21 +72,21 @@ def _heartbeat(agent: Outside) -> list[str]:
     return lines
 
 
-def _registered(agent: Outside) -> list[str]:
+def _registered(agent: Foreign) -> list[str]:
     return [f"{agent['agent_id']} is registered as {agent['role']}"]
 
 
-def _name(found: Outside) -> list[str]:
+def _name(found: Foreign) -> list[str]:
     return [str(name) for name in found["names"]]
 
 
-def _retired(found: Outside) -> list[str]:
+def _retired(found: Foreign) -> list[str]:
     lines = [f"{found['agent_id']} is retired; {found['released']} reservations released"]
     left = found["not_accepted"]
     return [*lines, f"Never accepted, so ask another agent: {names(left)}"] if left else lines
 
 
-def _reserved(found: Outside) -> list[str]:
+def _reserved(found: Foreign) -> list[str]:
     lines = [
         f"{each['agent_id']} holds {each['scope']}{_where(each)} until {each['expires_at']}  [{each['reservation_id']}]"
         for each in found["reservations"]
@@ -105,31 +105,31 @@ def _reserved(found: Outside) -> list[str]:
     return lines
 
 
-def _where(each: Outside) -> str:
+def _where(each: Foreign) -> str:
     """A note on a reservation that is valid in every clone."""
     return f" in every clone, by token {each['token']}," if each.get("global") else ""
 
 
-def _renewed(found: Outside) -> list[str]:
+def _renewed(found: Foreign) -> list[str]:
     return [f"{each['scope']} until {each['expires_at']}" for each in found["reservations"]] or ["You hold nothing."]
 
 
-def _released(found: Outside) -> list[str]:
+def _released(found: Foreign) -> list[str]:
     return [f"{each['scope']} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
 
 
-def _message(message: Outside) -> list[str]:
+def _message(message: Foreign) -> list[str]:
     to = names(message["recipients"]) if "recipients" in message else str(message["to_agent"])
     return [f"{message['message_id']} to {to}: {message['state']}"]
 
 
-def _judged(answer: Outside) -> Iterable[str]:
+def _judged(answer: Foreign) -> Iterable[str]:
     from bb.cli.screens import reports  # noqa: PLC0415  (only CI needs it)
 
     return reports.of(answer)
 
 
-def _compared(found: Outside) -> list[str]:
+def _compared(found: Foreign) -> list[str]:
     return [
         str(found["class"]),
         f"a  {found['a']['canonical']}  {found['a']['absolute']}",
@@ -137,7 +137,7 @@ def _compared(found: Outside) -> list[str]:
     ]
 
 
-def _session(made: Outside) -> list[str]:
+def _session(made: Foreign) -> list[str]:
     how = f"continues as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
     lines = [f"This session {how}", f"  {sentence(made['recommendation']['why'])}"]
     if note := made.get("looked_at", {}).get("beads", {}).get("note"):
@@ -150,7 +150,7 @@ def _session(made: Outside) -> list[str]:
 ONLY_SKILL = ("store", "skill")
 
 
-def _init(made: Outside) -> list[str]:
+def _init(made: Foreign) -> list[str]:
     if len(made) == len(ONLY_SKILL) and all(name in made for name in ONLY_SKILL):
         return _skill(made["skill"]) or ["The skill of bb is not installed here"]
     if "stale_minutes" in made:
@@ -162,7 +162,7 @@ def _init(made: Outside) -> list[str]:
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 
 
-def _ledger_of(made: Outside) -> list[str]:
+def _ledger_of(made: Foreign) -> list[str]:
     store = str(made["store"])
     if "would_create" in made:
         return [f"Would create a ledger in {store}" if made["would_create"] else f"{store} already has a ledger"]
@@ -179,7 +179,7 @@ def _ledger_of(made: Outside) -> list[str]:
     return [f"{store} already has a ledger"]
 
 
-def _skill(done: Outside) -> list[str]:
+def _skill(done: Foreign) -> list[str]:
     """The outcome for each file of the skill, done or planned."""
     if done.is_none:
         return []
@@ -192,7 +192,7 @@ def _skill(done: Outside) -> list[str]:
     return lines
 
 
-def _doctor(report: Outside) -> list[str]:
+def _doctor(report: Foreign) -> list[str]:
     checks = report["checks"]
     width = max(len(sentence(check["name"])) for check in checks)
     lines = [f"repaired: {sentence(done)}" for done in report["mended"]]
@@ -204,13 +204,13 @@ def _doctor(report: Outside) -> list[str]:
     return lines
 
 
-def _event(event: Outside) -> list[str]:
+def _event(event: Foreign) -> list[str]:
     if event.get("unreadable"):
         return [f"{event['ts'] or '?'}  unreadable: {sentence(event['unreadable'])}  [{event['id']}]"]
     return [f"{event['ts']}  {event['kind']}  {event['by']}  {event['data']}  [{event['id']}]"]
 
 
-def _verified(found: Outside) -> list[str]:
+def _verified(found: Foreign) -> list[str]:
     chains = [
         f"{'our' if chain['is_ours'] else 'other'} writer {chain['writer']}: "
         f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
@@ -224,7 +224,7 @@ def _verified(found: Outside) -> list[str]:
     return [*chains, known, *signed, *unread, *map(_published, found.get("published", ()))]
 
 
-def _published(found: Outside) -> str:
+def _published(found: Foreign) -> str:
     is_right = found["is_snapshot_right"]
     snapshot = "no snapshot" if is_right.is_none else f"the snapshot is {'right' if is_right else 'wrong'}"
     events = f"{found['events']:,} events, {found['archived']:,} of them archived"
@@ -232,7 +232,7 @@ def _published(found: Outside) -> str:
     return f"published on {found['remote']}: {events}, {commits}; {snapshot}"
 
 
-def _status(status: Outside) -> list[str]:
+def _status(status: Foreign) -> list[str]:
     if not status["exists"]:
         return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` creates one."]
     size = f"{int(status['bytes']) / 1e6:,.1f} MB"
@@ -243,7 +243,7 @@ def _status(status: Outside) -> list[str]:
     ]
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent heartbeat": _heartbeat,
     "agent register": _registered,
     "agent name": _name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.cli.screens.paint import counted
-from bb.kernel.outside import Outside, names, page, quotation, sentence
+from bb.kernel.foreign import Foreign, names, page, quotation, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ WORDS = {
 }
 
 
-def of(command: str, data: Outside) -> Iterable[str]:
+def of(command: str, data: Foreign) -> Iterable[str]:
     """Format DATA, the answer of COMMAND, as lines."""
     return FORMS[command](data)
 
 
-def synced(found: Outside) -> list[str]:
+def synced(found: Foreign) -> list[str]:
     """The events received and sent, one line each, and what else a sync did."""
     if "ref" in found:
         return committed(found)
@@ -64,7 +64,7 @@ def synced(found: Outside) -> list[str]:
     return lines
 
 
-def _of_forks(forks: Outside) -> Iterator[str]:
+def _of_forks(forks: Foreign) -> Iterator[str]:
     """What a sync did with local lines whose place another clone's published lines have taken."""
     for fork in forks:
         if fork["kept"]:
@@ -79,7 +79,7 @@ def _of_forks(forks: Outside) -> Iterator[str]:
             yield f"{_lines(fork['lines'])} of writer {fork['writer']} replaced by published lines; nothing is lost"
 
 
-def _of_the_branch(found: Outside) -> Iterator[str]:
+def _of_the_branch(found: Foreign) -> Iterator[str]:
     """Snapshots, and a ledger that was restarted or joined."""
     if not found["archived"].is_none:
         yield f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it"
@@ -91,7 +91,7 @@ def _of_the_branch(found: Outside) -> Iterator[str]:
         yield f"This clone now takes part in that ledger ({sentence(found['joined'])})"
 
 
-def _of_signatures(found: Outside) -> Iterator[str]:
+def _of_signatures(found: Foreign) -> Iterator[str]:
     """The result of checking signatures, received and ours. Without listed signers there are no verdicts."""
     if unsigned := found.get("unsigned"):
         yield f"Nothing was signed: {sentence(unsigned)}"
@@ -118,7 +118,7 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         yield f"Other clones ignore the lines of this clone: {revoked if found['is_revoked'] else unlisted}"
 
 
-def _come_to_count(found: Outside) -> Iterator[str]:
+def _come_to_count(found: Foreign) -> Iterator[str]:
     """The lines that were known but ignored before, and that are valid from now on."""
     for each in found.get("come_to_count", [])[:MOST_NAMED]:
         first, last = int(each["first"]), int(each["last"])
@@ -128,7 +128,7 @@ def _come_to_count(found: Outside) -> Iterator[str]:
         )
 
 
-def signatures_known(found: Outside) -> list[str]:
+def signatures_known(found: Foreign) -> list[str]:
     """The signers that are listed, and how many lines they verify."""
     lines = found["lines"]
     if not found["listed"]:
@@ -146,7 +146,7 @@ def signatures_known(found: Outside) -> list[str]:
     return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"]), *_come_to_count(found)]
 
 
-def signing(found: Outside) -> list[str]:
+def signing(found: Foreign) -> list[str]:
     """Which signatures are required, and whether our key is listed."""
     rows = signatures_known(found)
     if found["key"]:
@@ -160,7 +160,7 @@ def signing(found: Outside) -> list[str]:
     return rows
 
 
-def key(found: Outside) -> list[str]:
+def key(found: Foreign) -> list[str]:
     """Our key, and the line that lists it as a signer."""
     whose = "from git's configuration" if found["source"] == "git" else str(found["path"])
     if found["is_revoked"]:
@@ -172,7 +172,7 @@ def key(found: Outside) -> list[str]:
     return [f"{found['fingerprint']} ({whose}) signs for writer {found['writer']}.", listed, *page(found["line"])]
 
 
-def signatures(found: Outside) -> list[str]:
+def signatures(found: Foreign) -> list[str]:
     """The last signature of each writer."""
     rows = ["Nothing is signed yet."] if not found["signatures"] else []
     for each in found["signatures"]:
@@ -181,7 +181,7 @@ def signatures(found: Outside) -> list[str]:
     return [*rows, *([f"Written to {found['output']}"] if found["output"] else [])]
 
 
-def committed(found: Outside) -> list[str]:
+def committed(found: Foreign) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
         return ["Another process is already syncing this clone; nothing else to do."]
@@ -192,14 +192,14 @@ def committed(found: Outside) -> list[str]:
     ]
 
 
-def mirrored(found: Outside) -> list[str]:
+def mirrored(found: Foreign) -> list[str]:
     """The files that were written into the work tree. The user commits them."""
     lines = [f"Imported from this branch's files: {_count(found['came'])}"] if found["came"] else []
     lines += [f"Wrote {each['path']}: {_count(each['events'])}" for each in found["written"]]
     return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
 
 
-def rotated(found: Outside) -> list[str]:
+def rotated(found: Foreign) -> list[str]:
     """How a rotation restarted the ledger, or would restart it."""
     name, epoch = str(found["remote"]), found["epoch"]
     what = f"{_count(found['events'])}, {found['redacted']:,} of them redacted"
@@ -216,7 +216,7 @@ def rotated(found: Outside) -> list[str]:
     ]
 
 
-def would_show(found: Outside) -> list[str]:
+def would_show(found: Foreign) -> list[str]:
     """The data that a first publication makes visible, and its readers."""
     return [
         f"Would publish {_count(found['events'])} to {found['remote']}.",
@@ -226,11 +226,11 @@ def would_show(found: Outside) -> list[str]:
     ]
 
 
-def _and_more(agents: Outside) -> str:
+def _and_more(agents: Foreign) -> str:
     return f" and {len(agents) - MOST_SHOWN} more" if len(agents) > MOST_SHOWN else ""
 
 
-def _in_words(found: Outside) -> str:
+def _in_words(found: Foreign) -> str:
     """The agents whose events were received, and the number of events of each named kind."""
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     doubted = found.get("unverified_agents", [])
@@ -240,27 +240,27 @@ def _in_words(found: Outside) -> str:
     return f"{who}: {kinds}" if kinds else who
 
 
-def _of_kinds(kinds: Outside) -> str:
+def _of_kinds(kinds: Foreign) -> str:
     named = _named_kinds(kinds)
     return f" ({named})" if named else ""
 
 
-def _named_kinds(kinds: Outside) -> str:
+def _named_kinds(kinds: Foreign) -> str:
     """The number of events of each kind in WORDS."""
     known = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
     among = "" if len(known) == len(kinds) else "among them "
     return f"{among}{', '.join(known)}" if known else ""
 
 
-def _lines(count: Outside) -> str:
+def _lines(count: Foreign) -> str:
     return counted(int(count), "line")
 
 
-def _count(events: Outside) -> str:
+def _count(events: Foreign) -> str:
     return counted(int(events), "event")
 
 
-FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "sync": synced,
     "ledger commit": committed,
     "ledger mirror": mirrored,

@@ -6,11 +6,11 @@ import os
 import sys
 
 from bb.cli.calls import say
-from bb.cli.calls.rounds import rest
+from bb.cli.calls.rounds import sleep_or_stop
 from bb.cli.screens import overview, paint
 from bb.kernel import clock
 from bb.kernel.errors import Usage
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ops.desk import desk as desks
 from bb.ops.overview.alarms import Alarms
 
@@ -32,12 +32,12 @@ class NeedsWatch(Usage):
 
 def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
     """Print open problems, then new and settled ones, until interrupted."""
-    at = desks.here()
+    at = desks.desk_here()
     try:
         alarms = Alarms(at)
         _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
         if not alarms.open and not as_json:
-            say.lines(overview.problems(Outside([])))
+            say.lines(overview.problems(Foreign([])))
         while True:
             come, settled = alarms.changes()
             _say(NEW, come, at.now(), as_json=as_json)
@@ -45,7 +45,7 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
             if come and not is_quiet:
                 _ring()
             say.flush()
-            rest()
+            sleep_or_stop()
     finally:
         at.close()
 
@@ -56,10 +56,10 @@ def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> N
             say.document({"what": what, "at": clock.text(now), "problem": problem})
         elif what == SETTLED:
             moment = clock.text(now)[:16].replace("T", " ")
-            told = f"settled: {overview.problem(Outside(problem))}"
-            say.lines(paint.laid_out([f"{moment}  {paint.hanging(paint.painted(told, 'dim'))}"]))
+            told = f"settled: {overview.problem(Foreign(problem))}"
+            say.lines(paint.wrap_lines([f"{moment}  {paint.hanging(paint.coloured(told, 'dim'))}"]))
         else:
-            say.lines(paint.laid_out(overview.problems(Outside([problem]))))
+            say.lines(paint.wrap_lines(overview.problems(Foreign([problem]))))
 
 
 def _ring() -> None:

@@ -1,11 +1,11 @@
 """Filters a picture by agent, bead, and typed words.
 
-This module searches the texts of agents as plain strings and then wraps them as `Outside` for drawing."""
+This module searches the texts of agents as plain strings and then wraps them as `Foreign` for drawing."""
 
 from __future__ import annotations
 
 from bb.coordination.agents import liveness
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -51,30 +51,30 @@ def of(agent: str | None, bead: str | None, typed: str) -> Filter:
 class Shown(Record):
     """The filtered picture. Each agent carries its reservations as `holds`."""
 
-    problems: list[Outside]
-    agents: list[Outside]
-    held: list[Outside]
-    unacked: list[Outside]
-    incursions: list[Outside]
-    waiting: list[Outside]
-    told: list[Outside]
+    problems: list[Foreign]
+    agents: list[Foreign]
+    held: list[Foreign]
+    unacked: list[Foreign]
+    incursions: list[Foreign]
+    waiting: list[Foreign]
+    told: list[Foreign]
 
 
 def applied(picture: Picture, wanted: Filter) -> Shown:
     """The items of PICTURE that WANTED admits."""
     status = picture.status
 
-    def some(things: list[Thing]) -> list[Outside]:
-        return list(map(Outside, filter(wanted.admits, things)))
+    def some(things: list[Thing]) -> list[Foreign]:
+        return list(map(Foreign, filter(wanted.admits, things)))
 
     return Shown(
         some(picture.problems),
-        list(map(Outside, _agents(status["agents"], status["reservations"], wanted))),
+        list(map(Foreign, _agents(status["agents"], status["reservations"], wanted))),
         some(status["reservations"]),
         some(status["unacked"]),
         some(status["incursions"]),
         some(status["waiting"]),
-        some(picture.told),
+        some(picture.recent),
     )
 
 

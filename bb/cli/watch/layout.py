@@ -13,7 +13,7 @@ from bb.cli.screens import paint
 from bb.cli.watch import rows
 from bb.cli.watch.model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE
 from bb.kernel import clock
-from bb.kernel.outside import Outside, quotation
+from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bb.cli.watch.filters import Shown
     from bb.cli.watch.model import Chosen
 
-    Part = tuple[str, list[Outside], Callable[[Outside], str]]  # title, items, and the function that formats an item
+    Part = tuple[str, list[Foreign], Callable[[Foreign], str]]  # title, items, and the function that formats an item
 
 NARROWEST, LOWEST = 20, 5  # columns and lines; on a smaller terminal the screen is cut
 WIDE, AIRY = 150, 18  # columns for a layout side by side; lines for blank lines between parts
@@ -45,8 +45,8 @@ HELP = (
 class Framed(Record):
     """The data for the first line and the last line of the screen."""
 
-    title: Outside  # of the repository
-    sync: Outside
+    title: Foreign  # of the repository
+    sync: Foreign
     is_damaged: bool
     is_narrowed: bool  # whether an option limits the screen to one agent or bead
     trouble: str | None = None  # why the picture is not up to date
@@ -79,7 +79,7 @@ class Layout:
             start = min(chosen.offset, furthest)
             place = f"  {start + 1}-{min(start + page, len(full))} of {len(full)}" if furthest else ""
             title = "help" if chosen.is_help else chosen.view
-            body = [paint.heading(title.capitalize()) + paint.painted(place, "dim"), *full[start : start + page]]
+            body = [paint.heading(title.capitalize()) + paint.coloured(place, "dim"), *full[start : start + page]]
         body += [""] * (room - len(body))
         head = [_head(frame, chosen, now, columns), _counts(shown)]
         lines = [*head, *body[:room], _foot(frame, chosen, columns)][:height]
@@ -92,7 +92,7 @@ class Layout:
         if len(self._known) != len(known) or any(
             a is not b and a != b for a, b in zip(self._known, known, strict=True)
         ):
-            self._full = VIEWS[view](shown, now, columns) or [rows.MARGIN + paint.painted(NOTHING[view], "dim")]
+            self._full = VIEWS[view](shown, now, columns) or [rows.MARGIN + paint.coloured(NOTHING[view], "dim")]
             self._known = known
         return self._full
 
@@ -105,19 +105,19 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
     title = rows.clipped(str(frame.title), max(columns // 3, 12))
     parts = [paint.heading(title), clock.text(now)[11:19] + "Z"]
     if chosen.paused_at is not None:
-        parts.append(paint.painted(f"PAUSED since {clock.text(chosen.paused_at)[11:19]}Z", "yellow"))
+        parts.append(paint.coloured(f"PAUSED since {clock.text(chosen.paused_at)[11:19]}Z", "yellow"))
     if frame.is_damaged:
-        parts.append(paint.painted("the ledger is damaged: bb doctor", "red"))
+        parts.append(paint.coloured("the ledger is damaged: bb doctor", "red"))
     if chosen.filter:
-        parts.append(paint.painted(f"only: {harmless(chosen.filter)}", "cyan"))
+        parts.append(paint.coloured(f"only: {harmless(chosen.filter)}", "cyan"))
     if frame.is_narrowed:
-        parts.append(paint.painted("filtered", "cyan"))
+        parts.append(paint.coloured("filtered", "cyan"))
     if frame.sync:
-        parts.append(paint.painted(_synced(frame.sync, now), "dim"))
+        parts.append(paint.coloured(_synced(frame.sync, now), "dim"))
     return "  ".join(parts)
 
 
-def _synced(sync: Outside, now: int) -> str:
+def _synced(sync: Foreign, now: int) -> str:
     at = sync["ok_at"]
     when = f"{paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
@@ -133,11 +133,11 @@ def _counts(shown: Shown) -> str:
     ]
     problems = paint.counted(len(shown.problems), "problem")
     parts = [
-        paint.painted(problems, "red") if shown.problems else problems,
+        paint.coloured(problems, "red") if shown.problems else problems,
         *(states or ["no agents"]),
         f"{len(shown.held)} held",
         *([f"{len(shown.unacked)} to be accepted"] if shown.unacked else []),
-        *([paint.painted(f"{len(shown.incursions)} in each other's way", "red")] if shown.incursions else []),
+        *([paint.coloured(f"{len(shown.incursions)} in each other's way", "red")] if shown.incursions else []),
         *([f"{len(shown.waiting)} in line"] if shown.waiting else []),
     ]
     return ", ".join(parts)
@@ -148,13 +148,13 @@ def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
     if chosen.draft is not None:
         typed = harmless(chosen.draft)
         room = max(columns - len("/_"), 1)
-        while paint.occupied(typed) > room:
+        while paint.display_width(typed) > room:
             typed = typed[1:]
         hint = "  Enter applies, Esc clears"
-        fits = paint.occupied(typed) + len("/_") + len(hint) <= columns
-        return f"/{typed}_" + (paint.painted(hint, "dim") if fits else "")
+        fits = paint.display_width(typed) + len("/_") + len(hint) <= columns
+        return f"/{typed}_" + (paint.coloured(hint, "dim") if fits else "")
     if frame.trouble:
-        return paint.painted(harmless(frame.trouble), "red")
+        return paint.coloured(harmless(frame.trouble), "red")
     pause = "continue" if chosen.paused_at is not None else "pause"
     keys = ["q quit", f"space {pause}", "/ filter", f"f view: {chosen.view}", "? help"]
     if chosen.view != ALL or chosen.is_help:
@@ -163,7 +163,7 @@ def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
     for key in keys:
         joined = f"{line}   {key}" if line else key
         line = joined if len(joined) <= columns else line
-    return paint.painted(line, "dim")
+    return paint.coloured(line, "dim")
 
 
 def _help(columns: int) -> list[str]:
@@ -195,7 +195,7 @@ def _parts(shown: Shown, now: int, columns: int) -> list[Part]:
     """The parts with current items. A message or incursion that is also a problem is listed only there."""
     names = _names(shown.agents, "agent_id", columns)
     known = {each[name] for each in shown.problems for name in ("message_id", "event_id") if name in each}
-    others = shown.but(
+    others = shown.replace(
         unacked=[each for each in shown.unacked if each["message_id"] not in known],
         incursions=[each for each in shown.incursions if each["id"] not in known],
     )
@@ -208,7 +208,7 @@ def _parts(shown: Shown, now: int, columns: int) -> list[Part]:
 
 def _lately(shown: Shown, now: int, columns: int) -> Part:
     by = _names(shown.told[: LOWEST * 10], "by", columns)
-    return "Lately", shown.told, lambda each: rows.told(each, now, by)
+    return "Lately", shown.told, lambda each: rows.timeline_row(each, now, by)
 
 
 def _others(shown: Shown, now: int) -> list[Part]:
@@ -220,13 +220,13 @@ def _others(shown: Shown, now: int) -> list[Part]:
     ]
 
 
-def _oldest_first(messages: list[Outside]) -> list[Outside]:
+def _oldest_first(messages: list[Foreign]) -> list[Foreign]:
     return sorted(messages, key=lambda each: str(each["created_at"]))
 
 
-def _names(things: list[Outside], name: str, columns: int) -> int:
+def _names(things: list[Foreign], name: str, columns: int) -> int:
     """The width of a column of names."""
-    longest = max((paint.occupied(str(each[name])) for each in things), default=0)
+    longest = max((paint.display_width(str(each[name])) for each in things), default=0)
     return min(longest, LONGEST_NAME, columns // 4)
 
 
@@ -237,8 +237,8 @@ def _on_one_screen(parts: list[Part], room: int, empty: Mapping[str, str]) -> li
     counts = _shared_out([len(things) or 1 for _, things, _ in parts], room - len(parts) - len(gap) * (len(parts) - 1))
     lines: list[str] = []
     for (title, things, row), count in zip(parts, counts, strict=True):
-        left_out = paint.painted(f"  {count} of {len(things)}", "dim") if count < len(things) else ""
-        found = [row(each) for each in things[:count]] or [rows.MARGIN + paint.painted(empty[title], "dim")]
+        left_out = paint.coloured(f"  {count} of {len(things)}", "dim") if count < len(things) else ""
+        found = [row(each) for each in things[:count]] or [rows.MARGIN + paint.coloured(empty[title], "dim")]
         lines += [*(gap if lines else []), paint.heading(title) + left_out, *found[:count]]
     return lines
 
@@ -277,7 +277,7 @@ def _held(shown: Shown, now: int, columns: int) -> list[str]:
 
 def _timeline(shown: Shown, now: int, columns: int) -> list[str]:
     wide = _names(shown.told, "by", columns)
-    return [line for each in shown.told for line in rows.whole_told(each, now, wide, columns)]
+    return [line for each in shown.told for line in rows.timeline_rows(each, now, wide, columns)]
 
 
 VIEWS = {PROBLEMS: _problems, AGENTS: _agents, HELD: _held, TIMELINE: _timeline}

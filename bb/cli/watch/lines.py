@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bb.cli.calls import say
-from bb.cli.calls.rounds import rest
+from bb.cli.calls.rounds import sleep_or_stop
 from bb.cli.screens import endings, paint
 from bb.kernel import clock
 from bb.kernel.errors import Busy
-from bb.kernel.outside import Outside, quotation
+from bb.kernel.foreign import Foreign, quotation
 from bb.ops.overview.changes import Watched
-from bb.ops.overview.happening import Happenings
+from bb.ops.overview.happening import News
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> NoReturn:
     """Print events from now on, or from SINCE, until interrupted or until the reader closes the pipe."""
     watched = Watched(desk)
-    happenings = Happenings(desk, wanted.agent, wanted.bead)
+    happenings = News(desk, wanted.agent, wanted.bead)
     if since is not None:
         _say(happenings.before(since), wanted, as_json=as_json)
     is_due = True  # the ledger may have changed since the command started
@@ -35,7 +35,7 @@ def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> N
                 is_due = False
         except Busy:
             pass  # another process rebuilds the index; the next round reads it
-        rest()
+        sleep_or_stop()
 
 
 def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> None:
@@ -45,14 +45,14 @@ def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> No
         if as_json:
             say.document(each)
         else:
-            say.lines([line(Outside(each))])
+            say.lines([line(Foreign(each))])
         say.flush()
 
 
-def line(told: Outside) -> str:
+def line(told: Foreign) -> str:
     """An event as one line: time, author, text."""
     moment = clock.text(clock.parse_or(str(told["at"]), 0))
     bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
-    who = paint.painted(str(told["by"]), "cyan")
+    who = paint.coloured(str(told["by"]), "cyan")
     ours, theirs = endings.happening(told)
     return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(theirs) if theirs else ''}{bead}"

@@ -14,9 +14,9 @@ from bb.cli.watch.layout import Framed, Layout
 from bb.cli.watch.terminal import CONTINUED, RESIZED, STOPPED, Screen
 from bb.kernel import clock
 from bb.kernel.errors import BbError
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ops.overview.changes import GLANCE, Watched
-from bb.ops.overview.screen_view import Viewing
+from bb.ops.overview.screen_view import ScreenData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Watcher:
     def __init__(self, desk: Desk, agent: str | None, bead: str | None, since: int | None, chosen: Chosen) -> None:
         self._desk, self._whose, self._chosen = desk, (agent, bead), chosen
         self._watched = Watched(desk)  # created before the first picture, so that no change is missed
-        self._viewing = Viewing(desk, agent, bead, since)
+        self._viewing = ScreenData(desk, agent, bead, since)
         self._picture = self._viewing.picture()
         self._layout = Layout()
         self._narrow()
@@ -74,7 +74,7 @@ class Watcher:
             self._has_changed, self._trouble = False, None
             self._narrow()
         self._drawn_at = -1
-        self._chosen = self._chosen.but(is_stale=False)
+        self._chosen = self._chosen.replace(is_stale=False)
 
     def _narrow(self) -> None:
         """Apply the filter to the picture."""
@@ -92,12 +92,12 @@ class Watcher:
         if self._narrowed_by != self._chosen.filter:
             self._narrow()
         status = self._picture.status
-        title, sync = Outside(status["repository"]), Outside(status["sync"])
+        title, sync = Foreign(status["repository"]), Foreign(status["sync"])
         frame = Framed(title, sync, status["is_damaged"], any(self._whose), self._trouble)
         drawn = self._layout.drawn(self._shown, frame, self._chosen, *screen.size(), now)
         screen.draw(drawn.lines)
         self._page, self._drawn_at = drawn.page, now // clock.SECOND
-        self._chosen = self._chosen.but(offset=min(self._chosen.offset, drawn.furthest))
+        self._chosen = self._chosen.replace(offset=min(self._chosen.offset, drawn.furthest))
 
     def _now(self) -> int:
         """The current time, or the time of the pause."""
@@ -120,7 +120,7 @@ class Watcher:
             screen.forget()
         if STOPPED in signals or self._chosen.is_suspended:
             screen.suspend()
-            self._chosen = self._chosen.but(is_suspended=False)
+            self._chosen = self._chosen.replace(is_suspended=False)
         if typed or signals or self._rest:
             self._drawn_at = -1
 

@@ -40,15 +40,15 @@ class Chosen(Record):
 def press(chosen: Chosen, key: str, *, now: int, page: int) -> Chosen:
     """The choices after KEY was pressed; PAGE is the number of lines on a page."""
     if key == "interrupt":
-        return chosen.but(is_over=True)
+        return chosen.replace(is_over=True)
     if key == "suspend":
-        return chosen.but(is_suspended=True)
+        return chosen.replace(is_suspended=True)
     if chosen.draft is not None:
         return _type(chosen, chosen.draft, key)
     if key in SCROLLING:
-        return chosen.but(offset=min(max(SCROLLING[key](chosen.offset, page), 0), BOTTOM))
+        return chosen.replace(offset=min(max(SCROLLING[key](chosen.offset, page), 0), BOTTOM))
     if chosen.is_help and key not in ("q", "Q", "end of input"):
-        return chosen.but(is_help=False, offset=0)
+        return chosen.replace(is_help=False, offset=0)
     return _command(chosen, key, now)
 
 
@@ -56,45 +56,49 @@ def _type(chosen: Chosen, draft: str, key: str) -> Chosen:
     """One more key for the filter being typed."""
     match key:
         case "enter":
-            return chosen.but(draft=None, filter=draft.strip(), offset=0)
+            return chosen.replace(draft=None, filter=draft.strip(), offset=0)
         case "escape" | "end of input":
-            return chosen.but(draft=None, filter="", offset=0)
+            return chosen.replace(draft=None, filter="", offset=0)
         case "backspace":
-            return chosen.but(draft=draft[:-1])
+            return chosen.replace(draft=draft[:-1])
         case "clear line":
-            return chosen.but(draft="")
+            return chosen.replace(draft="")
         case "clear word":
-            return chosen.but(draft=draft.rstrip().rpartition(" ")[0])
+            return chosen.replace(draft=draft.rstrip().rpartition(" ")[0])
     if len(key) > 1:
         return chosen
-    return chosen.but(draft=(draft + key)[:LONGEST_FILTER])
+    return chosen.replace(draft=(draft + key)[:LONGEST_FILTER])
 
 
 def _command(chosen: Chosen, key: str, now: int) -> Chosen:
     match key:
         case "q" | "Q" | "end of input":
-            return chosen.but(is_over=True)
+            return chosen.replace(is_over=True)
         case " " | "p":
-            return chosen.but(paused_at=now) if chosen.paused_at is None else chosen.but(paused_at=None, is_stale=True)
+            return (
+                chosen.replace(paused_at=now)
+                if chosen.paused_at is None
+                else chosen.replace(paused_at=None, is_stale=True)
+            )
         case "/":
-            return chosen.but(draft=chosen.filter)
+            return chosen.replace(draft=chosen.filter)
         case "escape":
-            return chosen.but(filter="", offset=0)
+            return chosen.replace(filter="", offset=0)
         case "f" | "tab":
             return _turned(chosen, 1)
         case "F" | "back tab":
             return _turned(chosen, -1)
         case "1" | "2" | "3" | "4" | "5":
-            return chosen.but(view=VIEWS[int(key) - 1], offset=0)
+            return chosen.replace(view=VIEWS[int(key) - 1], offset=0)
         case "?" | "h":
-            return chosen.but(is_help=True, offset=0)
+            return chosen.replace(is_help=True, offset=0)
         case "r":
-            return chosen.but(is_stale=True)
+            return chosen.replace(is_stale=True)
     return chosen
 
 
 def _turned(chosen: Chosen, by: int) -> Chosen:
-    return chosen.but(view=VIEWS[(VIEWS.index(chosen.view) + by) % len(VIEWS)], offset=0)
+    return chosen.replace(view=VIEWS[(VIEWS.index(chosen.view) + by) % len(VIEWS)], offset=0)
 
 
 BOTTOM = 1_000_000  # more lines than any view has; the layout limits it to the length of the view

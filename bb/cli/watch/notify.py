@@ -11,14 +11,14 @@ import sys
 import time
 
 from bb.cli.calls import say
-from bb.cli.calls.rounds import ending, rest
+from bb.cli.calls.rounds import exit_on_signals, sleep_or_stop
 from bb.cli.screens import endings
 from bb.cli.watch.notify_run import run
 from bb.kernel import clock, json_text
 from bb.kernel.errors import Refused, Usage
-from bb.kernel.outside import Outside, quotation, sentence
+from bb.kernel.foreign import Foreign, quotation, sentence
 from bb.kernel.record import Record
-from bb.ledger.local.last_alerts import Told
+from bb.ledger.local.last_alerts import ReportedProblems
 from bb.ops.catalogue import MissingOption
 from bb.ops.desk import desk as desks
 from bb.ops.overview import problems
@@ -77,7 +77,7 @@ class Timeout(Number):
     most = 3600
 
 
-class Wanted(Record):
+class NotifyOptions(Record):
     """The command to run, and the options of this run."""
 
     command: str  # as typed
@@ -98,14 +98,14 @@ class Due(Record):
 
 def wanted(
     command: str | None, timeout: str | None, *, is_shell: bool, is_existing: bool, is_once: bool, is_test: bool
-) -> Wanted:
+) -> NotifyOptions:
     """The checked options, or a refusal."""
     if command is None:
         raise MissingOption("notify needs --command", hint=InvalidCommand.hint)
     if is_test and (is_once or is_existing):
         raise TestOrOnce
     seconds = Timeout.from_text(timeout, "timeout") if timeout is not None else USUAL_TIMEOUT
-    return Wanted(command, tuple(_words(command, is_shell=is_shell)), seconds, is_existing, is_once, is_test)
+    return NotifyOptions(command, tuple(_words(command, is_shell=is_shell)), seconds, is_existing, is_once, is_test)
 
 
 def _words(command: str, *, is_shell: bool) -> list[str]:
@@ -124,14 +124,14 @@ def _words(command: str, *, is_shell: bool) -> list[str]:
     return words if os.name != "nt" else [word.strip('"') for word in words]
 
 
-def notify(what: Wanted, *, as_json: bool) -> int:
+def notify(what: NotifyOptions, *, as_json: bool) -> int:
     """Run the command for the problems to report, and return the exit status."""
-    at = desks.here()
+    at = desks.desk_here()
     try:
-        with ending():
+        with exit_on_signals():
             if what.is_test:
                 return _try(what, at.now(), as_json=as_json)
-            at.store.must_exist()
+            at.store.require_ledger()
             if what.is_once:
                 return _once(at, what, as_json=as_json)
             _follow(at, what, as_json=as_json)
@@ -139,7 +139,7 @@ def notify(what: Wanted, *, as_json: bool) -> int:
         at.close()
 
 
-def _try(what: Wanted, now: int, *, as_json: bool) -> int:
+def _try(what: NotifyOptions, now: int, *, as_json: bool) -> int:
     """Run the command for an example problem."""
     started = time.monotonic()
     if failure := run(what.words, {**MADE_UP, "since": clock.text(now)}, "example", now, what.timeout):
@@ -152,11 +152,11 @@ def _try(what: Wanted, now: int, *, as_json: bool) -> int:
     return 0
 
 
-def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
+def _once(at: Desk, what: NotifyOptions, *, as_json: bool) -> int:
     """Report the problems that are new since the last run. A problem whose command failed stays new."""
     told, failed = [], []
-    with Told(at.place.store, json_text.dumps(list(what.words))) as memory:
-        found = problems.found(at)
+    with ReportedProblems(at.place.store, json_text.dumps(list(what.words))) as memory:
+        found = problems.open_problems(at)
         remembered = memory.names()
         known = {each["id"] for each in found if each["id"] in remembered}
         for each in found:
@@ -182,7 +182,7 @@ def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
     return 0
 
 
-def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
+def _follow(at: Desk, what: NotifyOptions, *, as_json: bool) -> NoReturn:
     """Report new problems until interrupted."""
     alarms = Alarms(at)
     queue = [Due(each, 0.0, 0) for each in alarms.open.values()] if what.is_existing else []
@@ -195,10 +195,10 @@ def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
             queue.remove(due)
             if again := _tell(at, what, due, as_json=as_json):
                 queue.append(again)
-        rest()
+        sleep_or_stop()
 
 
-def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
+def _tell(at: Desk, what: NotifyOptions, due: Due, *, as_json: bool) -> Due | None:
     """Report a problem; if the command fails, return the next attempt."""
     failure = run(what.words, due.problem, at.place.title, at.now(), what.timeout)
     if as_json:
@@ -220,7 +220,7 @@ def _say(problem: dict[str, Any]) -> None:
 
 
 def _text(problem: dict[str, Any]) -> str:
-    ours, theirs = endings.problem(Outside(problem))
+    ours, theirs = endings.problem(Foreign(problem))
     return ours + (quotation(theirs) if theirs else "")
 
 

@@ -1,6 +1,6 @@
 """Rows of `bb watch`: an item on one line, cut at its end, or in full on several lines.
 
-Text of agents is `Outside` here, and shown as a name, a quotation, or marked lines. Every row is cut to its columns; a
+Text of agents is `Foreign` here, and shown as a name, a quotation, or marked lines. Every row is cut to its columns; a
 wide letter counts as two.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.cli.screens import endings, paint
 from bb.kernel import clock
-from bb.kernel.outside import Outside, block, names, quotation, sentence
+from bb.kernel.foreign import Foreign, block, names, quotation, sentence
 from bb.kernel.show import SET_OFF
 
 ROOMY = 110  # columns from which on an agent's role is always shown
@@ -19,16 +19,16 @@ NO_AGENTS = "no registered agents"
 
 def clipped(text: str, wide: int) -> str:
     """TEXT cut to WIDE columns. Space is short here, so a word may be cut in half; an ellipsis marks the cut."""
-    if paint.occupied(text) <= wide:
+    if paint.display_width(text) <= wide:
         return text
-    start, rest = paint.parted(text, wide - 1)
+    start, rest = paint.split_at_width(text, wide - 1)
     return f"{start}…" + (paint.PLAIN if paint.ESCAPE in rest else "")
 
 
 def cell(text: str, wide: int) -> str:
     """TEXT in exactly WIDE columns."""
     cut = clipped(text, wide)
-    return cut + " " * (wide - paint.occupied(cut))
+    return cut + " " * (wide - paint.display_width(cut))
 
 
 def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> list[str]:
@@ -42,12 +42,12 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
         is_quoted ^= word.count('"') % 2 == 1
         goes_on = mark if is_quoted else begins
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if paint.occupied(joined) <= room:
+        if paint.display_width(joined) <= room:
             lines[-1] = joined
             continue
         lines += [begins] if lines[-1] else []
-        while paint.occupied(lines[-1] + word) > room:
-            start, word = paint.parted(word, room - paint.occupied(lines[-1]))
+        while paint.display_width(lines[-1] + word) > room:
+            start, word = paint.split_at_width(word, room - paint.display_width(lines[-1]))
             if not start:  # a wide letter in a column of one
                 break
             lines[-1:] = [lines[-1] + start, goes_on]
@@ -55,22 +55,22 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
     return [" " * indent + line for line in lines]
 
 
-def problem(each: Outside, now: int) -> str:
+def problem(each: Foreign, now: int) -> str:
     """A problem and its age."""
-    return f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(_problem(each), 'bold')}"
+    return f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.coloured(_problem(each), 'bold')}"
 
 
-def _problem(each: Outside) -> str:
+def _problem(each: Foreign) -> str:
     ours, said = endings.problem(each)
     return ours + (quotation(said) if said else "")
 
 
-def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
+def whole_problem(each: Foreign, now: int, wide: int) -> list[str]:
     """A problem in full, with its text and next step."""
     inset = len(MARGIN) + 8
     lines = folded(_problem(each), wide, inset)
-    first = f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(lines[0].lstrip(' '), 'bold')}"
-    rest = [paint.painted(line, "bold") for line in lines[1:]]
+    first = f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.coloured(lines[0].lstrip(' '), 'bold')}"
+    rest = [paint.coloured(line, "bold") for line in lines[1:]]
     said = marked(each.get("body", ""), wide, inset)
     steps = [
         line
@@ -81,13 +81,13 @@ def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
     return [first, *rest, *said, *steps]
 
 
-def marked(text: Outside, wide: int, indent: int) -> list[str]:
+def marked(text: Foreign, wide: int, indent: int) -> list[str]:
     """All of an agent's TEXT, indented, with a mark on every line."""
     margin, room = " " * indent, max(wide - indent - len(SET_OFF), 1)
     return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room, is_ours=False)]
 
 
-def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:
+def agent(each: Foreign, now: int, name_wide: int, wide: int) -> str:
     """An agent: name, liveness and reservations; its role if there is room or no reservation."""
     name = cell(str(each["agent_id"]), name_wide)
     head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(_age(each['last_seen_at'], now), 7)} "
@@ -95,10 +95,10 @@ def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:
     role = _role(each)
     if wide >= ROOMY:
         return f"{head}{_paused(each)}{cell(role, 20)} {holds}"
-    return head + _paused(each) + (holds or paint.painted(role, "dim"))
+    return head + _paused(each) + (holds or paint.coloured(role, "dim"))
 
 
-def whole_agent(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
+def whole_agent(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]:
     """An agent in full, with each reservation on a line of its own."""
     name = cell(str(each["agent_id"]), name_wide)
     seen = _age(each["last_seen_at"], now)
@@ -108,15 +108,15 @@ def whole_agent(each: Outside, now: int, name_wide: int, wide: int) -> list[str]
     return [head, *pause, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
 
 
-def _paused(each: Outside) -> str:
+def _paused(each: Foreign) -> str:
     """A mark on an agent that the person has paused."""
-    return paint.painted("PAUSED ", "yellow") if "paused" in each else ""
+    return paint.coloured("PAUSED ", "yellow") if "paused" in each else ""
 
 
-def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
+def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
     """A reservation: remaining time, bead, and holder unless IS_OWNED."""
     if "frozen" in each:
-        order = paint.painted(f"frozen by {each['agent_id']}", "yellow")
+        order = paint.coloured(f"frozen by {each['agent_id']}", "yellow")
         more = [order, _left(each, now).strip(), quotation(each["why"]) if each["why"] else ""]
         return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
     who = "" if is_owned else f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
@@ -125,66 +125,66 @@ def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
     return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(more)}"
 
 
-def unacked(each: Outside, now: int) -> str:
+def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
     who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
 
 
-def _doubt(each: Outside) -> str:
+def _doubt(each: Foreign) -> str:
     """A note after the person's name on data without the person's signature."""
     return " (unverified)" if each.get("signature") else ""
 
 
-def incursion(each: Outside, now: int) -> str:
+def incursion(each: Foreign, now: int) -> str:
     """An incursion: its agent, scope and holder."""
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
     what = f"{each['from_agent']}{_doubt(each)} {verb} {each['scope']}{more}"
     whose = f"held by {each['to_agent']} ({each['held']})"
-    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.painted(what, 'red')}, {whose}"
+    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.coloured(what, 'red')}, {whose}"
 
 
-def waiting(each: Outside) -> str:
+def waiting(each: Foreign) -> str:
     """An agent in a queue, and the scopes that it waits for."""
     return f"{MARGIN}{each['agent_id']} waits for {names(each['scopes'])}"
 
 
-def told(each: Outside, now: int, name_wide: int) -> str:
+def timeline_row(each: Foreign, now: int, name_wide: int) -> str:
     """An event of the timeline, with its time today or its day."""
     return f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} {_sentence(each)}"
 
 
-def whole_told(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
+def timeline_rows(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]:
     """An event of the timeline in full."""
     head = f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} "
-    lines = folded(_sentence(each), wide, min(paint.occupied(head), wide // 2))
+    lines = folded(_sentence(each), wide, min(paint.display_width(head), wide // 2))
     return [head + lines[0].lstrip(" "), *lines[1:]]
 
 
-def _by(each: Outside) -> str:
-    return paint.painted(str(each["by"]), "cyan")
+def _by(each: Foreign) -> str:
+    return paint.coloured(str(each["by"]), "cyan")
 
 
-def _sentence(each: Outside) -> str:
+def _sentence(each: Foreign) -> str:
     bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
     ours, said = endings.happening(each)
     return ours + (quotation(said) if said else "") + bead
 
 
-def _moment(at: Outside, now: int) -> str:
+def _moment(at: Foreign, now: int) -> str:
     """The time of day for an event of today, else the day."""
     moment = clock.text(clock.parse_or(str(at), now))
     return moment[11:19] if moment[:10] == clock.text(now)[:10] else f"{moment[5:10]}   "
 
 
-def _age(at: Outside, now: int) -> str:
+def _age(at: Foreign, now: int) -> str:
     return paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)
 
 
-def _left(each: Outside, now: int) -> str:
+def _left(each: Foreign, now: int) -> str:
     """The remaining time of a reservation, or its state if it is not active."""
     if each["state"] != "active":
         return f" {paint.state(each['state'])}"
@@ -193,6 +193,6 @@ def _left(each: Outside, now: int) -> str:
     return f" {paint.span((clock.parse_or(str(each['expires_at']), now) - now) // clock.SECOND)}"
 
 
-def _role(each: Outside) -> str:
+def _role(each: Foreign) -> str:
     name = each["display_name"]
     return f"{each['role']}" if name == each["agent_id"] else f"{each['role']} ({name})"

@@ -12,7 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ops.desk import desk as desks
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Since, Someone, Text
+from bb.ops.params import AgentOrPerson, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def watch(
     agent: str | None, bead: str | None, words: str | None, view: str | None, since: str | None, *, as_json: bool
 ) -> int:
     """Show the state live until the user quits."""
-    agent = Someone.from_text(agent, "agent") if agent is not None else None
+    agent = AgentOrPerson.from_text(agent, "agent") if agent is not None else None
     bead = Text.from_text(bead, "bead") if bead is not None else None
     words = Words.from_text(words, "filter").strip() if words is not None else ""
     view = View.from_text(view, "view") if view is not None else None
@@ -47,7 +47,7 @@ def watch(
         say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr)
         sys.stderr.flush()
     _read_once()
-    at = desks.here()
+    at = desks.desk_here()
     at.only_reads = True
     try:
         start = clock.before(Since.from_text(since, "since"), at.now()) if since is not None else None
@@ -71,10 +71,10 @@ def _on_screen(at: Desk, agent: str | None, bead: str | None, since: int | None,
 
 def _read_once() -> None:
     """Bring the index up to date before the screen opens, because only then can a progress line be shown."""
-    at = desks.here(progress.shown())
+    at = desks.desk_here(progress.shown())
     at.only_reads = True
     try:
-        at.store.must_exist()
+        at.store.require_ledger()
         at.store.caught_up()
     finally:
         at.close()

@@ -78,12 +78,12 @@ def weigh(
     return None
 
 
-def rejected(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+def no_evidence_refusal(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
     """The refusal if there is no evidence of unfinished work of AGENT."""
     return AdoptionRejected(f"{agent} cannot be adopted: {why}", reason=NO_EVIDENCE, **looked_at)
 
 
-def taken(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+def session_alive_refusal(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
     """The refusal if another session of AGENT is alive."""
     hint = (
         "if that session is yours, continue there, or set BB_SESSION to its id; if it crashed, wait two minutes after "
@@ -94,15 +94,15 @@ def taken(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
 
 def confirmed(found: Evidence) -> Evidence:
     """The evidence FOUND, with a person's confirmation that the other session has ended."""
-    return found.but(text=f"{found.text}; a person at the terminal confirmed that no other session of it is alive")
+    return found.replace(text=f"{found.text}; a person at the terminal confirmed that no other session of it is alive")
 
 
-def told(found: Evidence, beads: Sequence[str]) -> str:
+def summary(found: Evidence, beads: Sequence[str]) -> str:
     """The summary of the evidence for an adoption. It mentions if no bead is known."""
     return found.text if beads else f"{found.text}; no bead is known"
 
 
-def vouched_for(agent: str) -> Evidence:
+def confirmed_by_person(agent: str) -> Evidence:
     """The evidence if a person at the terminal confirmed that AGENT's work continues in this session."""
     text = f"a person at the terminal confirmed that the work of {agent} continues here; there is no other evidence"
     return Evidence(IN_PROGRESS_OWNERSHIP, text)

@@ -67,23 +67,23 @@ def sessions(env: Mapping[str, str], said: str = "") -> tuple[str, ...]:
     if own and not _is_sound(own):
         raise InvalidSession
     session_ids = [said, *(env.get(name, "") for name in HOSTS), own]
-    return tuple(dict.fromkeys(key(session) for session in session_ids if session and _is_sound(session)))
+    return tuple(dict.fromkeys(session_digest(session) for session in session_ids if session and _is_sound(session)))
 
 
-def without(env: Mapping[str, str], *, keeps_own: bool = False) -> dict[str, str]:
+def without_session_variables(env: Mapping[str, str], *, keeps_own: bool = False) -> dict[str, str]:
     """ENV without session ids. A server must not use the session of the process that started it for its clients."""
     left_out = HOSTS if keeps_own else VARIABLES
     return {name: value for name, value in env.items() if name not in left_out}
 
 
-def key(session: str) -> str:
+def session_digest(session: str) -> str:
     """The digest that identifies a session in the ledger."""
     from bb.kernel.digest import digest  # noqa: PLC0415  (many callers have no session)
 
     return digest(session.encode("utf-8", "surrogatepass"))[: ids.SESSION_LENGTH]
 
 
-def fresh(octets: bytes) -> str:
+def generated_session_id(octets: bytes) -> str:
     """A generated id, made from random OCTETS, for a session without an id."""
     return f"bb-{ids.writer_id(octets)}"
 
@@ -104,7 +104,9 @@ def actor(named: str | None, is_set: str | None) -> str:
     return named or is_set or ""
 
 
-def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: Sequence[str] = ()) -> None:
+def refuse_wrong_session(
+    present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: Sequence[str] = ()
+) -> None:
     """Refuse a caller whose SESSIONS do not include the current session of the name.
 
     OTHERS are the names that belong to the caller's sessions.

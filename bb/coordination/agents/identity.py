@@ -88,7 +88,7 @@ def register(present: Agent | None, agent: str, role: str, title: str | None, *,
     return Updated(agent, role, title)
 
 
-def known(present: Agent | None, agent: str) -> Agent:
+def registered(present: Agent | None, agent: str) -> Agent:
     """The agent PRESENT. Refused if it is not registered."""
     if present is None:
         raise AgentNotFound(f"no agent {agent} is registered", agent_id=agent)
@@ -97,6 +97,6 @@ def known(present: Agent | None, agent: str) -> Agent:
 
 def in_service(present: Agent | None, agent: str) -> Agent:
     """The agent PRESENT. Refused if it is not registered or retired."""
-    if known(present, agent).is_retired:
+    if registered(present, agent).is_retired:
         raise AgentRetired(f"{agent} is retired", agent_id=agent)
-    return known(present, agent)
+    return registered(present, agent)

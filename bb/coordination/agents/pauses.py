@@ -44,12 +44,12 @@ class Pause(Record):
     why: str | None
     is_everybodys: bool
 
-    def told(self, whom: str = "you") -> str:
+    def sentence(self, whom: str = "you") -> str:
         """For example: `user paused you at 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
         whom = "all agents" if self.is_everybodys else whom
         return f"{ids.PERSON} paused {whom} at {self.since}{f': {show.quotation(self.why)}' if self.why else ''}"
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """A pause as every face shows it."""
         return {"by": ids.PERSON, "since": self.since, "why": self.why, "everybody": self.is_everybodys}
 
@@ -86,4 +86,4 @@ def pause(states: Mapping[str, State], agent: str) -> Pause | None:
 def refuse(pause: Pause | None, agent: str) -> None:
     """Refuse a change by AGENT if it is paused."""
     if pause:
-        raise AgentPaused(pause.told(), agent_id=agent, paused=pause.shown())
+        raise AgentPaused(pause.sentence(), agent_id=agent, paused=pause.as_json())

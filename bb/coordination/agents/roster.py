@@ -107,10 +107,10 @@ def _open(state: State, at: Place, ts: str, session: str) -> None:
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """The search terms of an agent: its current session."""
     session = state["session"][3][1] if "session" in state else ""
-    return [(of_session(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3]))] if session else []
+    return [(session_term(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3]))] if session else []
 
 
-def of_session(session: str) -> str:
+def session_term(session: str) -> str:
     """The search term for the agents of SESSION."""
     return f"session {session}"
 

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-class Words:
+class Arguments:
     """A program's options, by letter or long name, and its operands. VALUED options take the next word as value. The
     text after the letter of a GLUED option is its value."""
 

@@ -24,7 +24,7 @@ from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
 from bb.coordination.guards.authorship import author
 from bb.coordination.guards.changes import OURS
 from bb.coordination.holdings import scopes
-from bb.coordination.holdings.leases import Near
+from bb.coordination.holdings.leases import LeaseIndex
 from bb.coordination.protocol.notices import is_known, notice, resolution
 from bb.kernel import clock
 from bb.kernel.errors import Conflict
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bb.coordination.guards.authorship import Author
     from bb.coordination.holdings.leases import Lease
     from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.records.vouching import Standing
+    from bb.coordination.records.vouching import Verification
     from bb.kernel.order import State
 
     Agreement = tuple[str, str, str]  # incoming agent, owner, and the commit or path that the owner accepted
@@ -122,7 +122,7 @@ class Finding(Record):
     commits: tuple[str, ...]
     text: str
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         held = self.lease.reservation if self.lease else None
         return {
             "rule": self.rule,
@@ -159,14 +159,14 @@ class Wanted(Record):
 
 def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Finding]:
     """The findings about COMMITS, errors first. The same finding about several commits is merged into one."""
-    near = Near(known.leases, ignore_case=wanted.ignore_case)
+    near = LeaseIndex(known.leases, ignore_case=wanted.ignore_case)
     findings: dict[tuple[object, ...], Finding] = {}
     for commit in commits:
         for one in _judged(commit, near, known, wanted):
             name = one.lease.reservation.id if one.lease else one.text
             key = (one.rule, one.severity, one.path, one.agent, name)
             same = findings.get(key)
-            findings[key] = same.but(commits=(*same.commits, commit.id)) if same else one
+            findings[key] = same.replace(commits=(*same.commits, commit.id)) if same else one
     order = list(RULES)
     return sorted(
         findings.values(), key=lambda one: (one.severity != ERROR, order.index(one.rule), one.path or "", one.text)
@@ -185,7 +185,7 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
     return PausedAuthor if PAUSED in rules else UnclearAuthor if rules else None
 
 
-def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[Finding]:
+def signature_findings(standings: Iterable[Verification], *, is_required: bool) -> list[Finding]:
     """The findings about lines that are not verified. They are warnings: with errors, any user who can push could block
     every change."""
     writers_known = list(standings)
@@ -202,12 +202,12 @@ def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[F
     return findings
 
 
-def of_signers(problems: Sequence[str]) -> list[Finding]:
+def signers_file_findings(problems: Sequence[str]) -> list[Finding]:
     """The findings about unusable lines of the base's file of signers."""
     return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), problem) for problem in problems]
 
 
-def of_lost(events: Sequence[str]) -> list[Finding]:
+def lost_line_findings(events: Sequence[str]) -> list[Finding]:
     """The finding about lines that lost their payload without a valid redaction. It is an error for every author,
     because one of the lines may have been a freeze."""
     if not events:
@@ -263,14 +263,14 @@ class _Touch(Record):
         return self.had_it or any(lease.held_at(self.commit.written_at) for lease in self.mine)
 
 
-def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterator[Finding]:
+def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> Iterator[Finding]:
     by = author(commit.trailers, wanted.otherwise)
     severity = ERROR if by.agent or wanted.is_strict else WARNING
     for doubt in by.doubts:
         text = f"commit {commit.id[:12]}: {doubt}"
         yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, None, by.agent, None, (commit.id,), text)
     if by.agent and (pause := pauses.pause(known.pauses, by.agent)) and _is_since(commit, pause):
-        yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.told(by.agent))
+        yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.sentence(by.agent))
     for path in commit.paths:
         covering = near.covering(path)
         mine = [lease for lease in covering if lease.reservation.agent == by.agent]

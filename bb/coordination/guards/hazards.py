@@ -19,7 +19,7 @@ files is refused only for files of other holders. If no other agent is in the cl
 from __future__ import annotations
 
 from bb.coordination.guards import shell
-from bb.coordination.guards.arguments import Words
+from bb.coordination.guards.arguments import Arguments
 from bb.kernel import show
 from bb.kernel.record import Record
 
@@ -54,7 +54,7 @@ class Change(Record):
     is_tracked: bool
 
 
-class Around(Record):
+class Circumstances(Record):
     """The circumstances in which a hazard is judged."""
 
     me: str
@@ -67,7 +67,7 @@ class Around(Record):
 # -- the hazards in a command line
 
 
-def found(text: str) -> list[Hazard]:
+def find_hazards(text: str) -> list[Hazard]:
     """The hazards in a command line, in order."""
     if "git" not in text:
         return []
@@ -78,17 +78,17 @@ def found(text: str) -> list[Hazard]:
 def _hazard(run: shell.Run) -> Hazard | None:
     if run.words[0] != "git":
         return None
-    words, directory = from_verb_on(run)
+    words, directory = git_arguments(run)
     if not words or words[0] not in VERBS:
         return None
     hazard = VERBS[words[0]](words[1:])
-    return hazard and hazard.but(command=" ".join(["git", *words])[:120], directory=directory)
+    return hazard and hazard.replace(command=" ".join(["git", *words])[:120], directory=directory)
 
 
 GLOBAL_WITH_VALUE = frozenset(["-c", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source"])
 
 
-def from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
+def git_arguments(run: shell.Run) -> tuple[list[str], str | None]:
     """The words from git's verb on, and the directory in which git works."""
     words, directory = list(run.words[1:]), run.directory
     while words and words[0].startswith("-"):
@@ -118,24 +118,24 @@ def _stash(words: Sequence[str]) -> Hazard | None:
 
 
 def _reset(words: Sequence[str]) -> Hazard | None:
-    return _discard_all() if Words(words).has("--hard", "--merge") else None
+    return _discard_all() if Arguments(words).has("--hard", "--merge") else None
 
 
 def _clean(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-e --exclude")
+    given = Arguments(words, "-e --exclude")
     if not given.has("-f", "--force") or given.has("-n", "--dry-run"):
         return None
     return _make(CLEAN, given.paths or (".",), is_sweeping=True, with_ignored=given.has("-x", "-X"))
 
 
 def _push(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-o --push-option --receive-pack --exec --repo")
+    given = Arguments(words, "-o --push-option --receive-pack --exec --repo")
     is_forced = given.has("-f", "--force", "--mirror") or any(each.startswith("+") for each in given.operands)
     return _make(PUSH) if is_forced and not given.has("-n", "--dry-run") else None
 
 
 def _checkout(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-b -B --orphan --conflict --pathspec-from-file")
+    given = Arguments(words, "-b -B --orphan --conflict --pathspec-from-file")
     if given.behind is None and given.has("-f", "--force"):
         return _discard_all()
     if given.has("-b", "-B", "--orphan") or not given.paths:
@@ -144,7 +144,7 @@ def _checkout(words: Sequence[str]) -> Hazard | None:
 
 
 def _restore(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-s --source -U --unified --conflict --pathspec-from-file")
+    given = Arguments(words, "-s --source -U --unified --conflict --pathspec-from-file")
     is_index_only = given.has("-S", "--staged") and not given.has("-W", "--worktree")
     return None if is_index_only or not given.paths else _over(given.everything)
 
@@ -155,13 +155,13 @@ def _over(paths: Sequence[str]) -> Hazard:
 
 
 def _switch(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-c -C --create --force-create --orphan --conflict")
+    given = Arguments(words, "-c -C --create --force-create --orphan --conflict")
     is_forced = given.has("-f", "--force", "--discard-changes")
     return _discard_all() if is_forced else None
 
 
 def _add(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "--chmod --pathspec-from-file")
+    given = Arguments(words, "--chmod --pathspec-from-file")
     if given.has("-n", "--dry-run"):
         return None
     paths = given.everything
@@ -172,7 +172,7 @@ def _add(words: Sequence[str]) -> Hazard | None:
 
 
 def _commit(words: Sequence[str]) -> Hazard | None:
-    given = Words(
+    given = Arguments(
         words,
         "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
         "--trailer --cleanup",
@@ -186,20 +186,20 @@ def _commit(words: Sequence[str]) -> Hazard | None:
 
 
 def _worktree(words: Sequence[str]) -> Hazard | None:
-    given = Words(words[1:])
+    given = Arguments(words[1:])
     is_about_one = words[:1] in (["remove"], ["move"]) and given.paths
     return _make(WORKTREE, given.paths[:1], is_sweeping=given.has("-f", "--force")) if is_about_one else None
 
 
 def _branch(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-u --set-upstream-to")
+    given = Arguments(words, "-u --set-upstream-to")
     if given.has("-D", "-d", "--delete"):
         return _make(BRANCH, given.paths) if not given.has("-r", "--remotes") else None
     return _make(BRANCH, given.paths[:2]) if given.has("-M", "-f", "--force") else None
 
 
 def _rebase(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
+    given = Arguments(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
     steps = ("--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch")
     return (
         None if given.has(*steps) else _make(AUTOSTASH, WHOLE, is_sweeping=given.has("--autostash"), only_tracked=True)
@@ -207,7 +207,7 @@ def _rebase(words: Sequence[str]) -> Hazard | None:
 
 
 def _pull(words: Sequence[str]) -> Hazard | None:
-    given = Words(words, "-s --strategy -X --strategy-option --depth")
+    given = Arguments(words, "-s --strategy -X --strategy-option --depth")
     return _make(AUTOSTASH, WHOLE, is_sweeping=True, only_tracked=True) if given.has("--autostash") else None
 
 
@@ -234,28 +234,28 @@ VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {
 LONGEST_COMMAND = 300
 
 
-def why_not(hazard: Hazard, around: Around) -> str | None:
+def refusal_reason(hazard: Hazard, around: Circumstances) -> str | None:
     """The refusal of the command, with an alternative; None if the command is allowed."""
     if harm := RULES[hazard.kind](hazard, around):
         return f"`{show.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
     return None
 
 
-def _if_others(harm: str) -> Callable[[Hazard, Around], str | None]:
+def _if_others(harm: str) -> Callable[[Hazard, Circumstances], str | None]:
     return lambda _, around: harm.format(_few(around.others)) if around.others else None
 
 
-def _to_changes(how: str) -> Callable[[Hazard, Around], str | None]:
+def _to_changes(how: str) -> Callable[[Hazard, Circumstances], str | None]:
     return lambda hazard, around: _harm(how, _not_mine(hazard, around))
 
 
-def _not_mine(hazard: Hazard, around: Around) -> list[Change]:
+def _not_mine(hazard: Hazard, around: Circumstances) -> list[Change]:
     """The affected changes that belong, or may belong, to another agent."""
     spares_unheld = hazard.is_sweeping and around.others
     return _held_by_others(around) or [change for change in around.changes if change.holder is None and spares_unheld]
 
 
-def _held_by_others(around: Around) -> list[Change]:
+def _held_by_others(around: Circumstances) -> list[Change]:
     return [change for change in around.changes if change.holder not in (None, around.me)]
 
 
@@ -267,23 +267,23 @@ def _harm(how: str, changes: Sequence[Change]) -> str | None:
     return f"{how} {_few([show.name(change.path) for change in changes])}, {whose}"
 
 
-def _cleaning(hazard: Hazard, around: Around) -> str | None:
+def _cleaning(hazard: Hazard, around: Circumstances) -> str | None:
     if hazard.with_ignored and around.others:
         return f"also deletes ignored files that {_few(around.others)} may need: builds, settings, environments"
     return _harm("would delete", _not_mine(hazard, around))
 
 
-def _gathering(_: Hazard, around: Around) -> str | None:
+def _gathering(_: Hazard, around: Circumstances) -> str | None:
     return _harm("would include changes to", _held_by_others(around))
 
 
-def _removing(hazard: Hazard, around: Around) -> str | None:
+def _removing(hazard: Hazard, around: Circumstances) -> str | None:
     if around.sitting:
         return f"would remove the worktree of {_few(around.sitting)}"
     return _harm("would delete in that worktree", _not_mine(hazard, around))
 
 
-def _branching(_: Hazard, around: Around) -> str | None:
+def _branching(_: Hazard, around: Circumstances) -> str | None:
     if around.checked_out and around.others:
         return f"would delete or move a branch that is checked out in {show.name(around.checked_out)}"
     return None
@@ -294,7 +294,7 @@ def _few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])} and {more} more" if more > 0 else " and ".join(names)
 
 
-RULES: dict[str, Callable[[Hazard, Around], str | None]] = {
+RULES: dict[str, Callable[[Hazard, Circumstances], str | None]] = {
     STASH: _if_others("uses the stash that all worktrees of this clone share; other active agents here: {}"),
     PUSH: _if_others("replaces commits that other agents may build on; other active agents here: {}"),
     DISCARD: _to_changes("would undo uncommitted changes to"),

@@ -20,7 +20,7 @@ WHO = ("--agent", "--from", "--by")
 HELP = frozenset(["--help", "-h"])
 
 
-def found(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
+def find_person_command(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
     """The first order, or change in the person's name, in the shell's COMMAND; None if there is none.
 
     READS tells whether a bb command with these words changes nothing.

@@ -15,7 +15,7 @@ Devices and files in `.git` are ignored too.
 from __future__ import annotations
 
 from bb.coordination.guards import hazards, shell
-from bb.coordination.guards.arguments import Words
+from bb.coordination.guards.arguments import Arguments
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class Write(Record):
     name: str | None = None
 
 
-def found(text: str) -> list[Write]:
+def find_writes(text: str) -> list[Write]:
     """The files that a command line would write, in order, without duplicates."""
     if not any(program in text for program in PROGRAMS):
         return []
@@ -45,12 +45,12 @@ def found(text: str) -> list[Write]:
 def _written(step: shell.Run) -> Iterator[Write]:
     program, words, directory = step.words[0], list(step.words[1:]), step.directory
     if program == "git":
-        words, directory = hazards.from_verb_on(step)
+        words, directory = hazards.git_arguments(step)
         program, words = f"git {''.join(words[:1])}", words[1:]
     for write in RULES[program](words) if program in RULES else ():
         path = shell.joined(directory, write.path)
         if path and not (OPEN & set(path) or _is_device(path) or GIT in path.split("/")):
-            yield write.but(path=path)
+            yield write.replace(path=path)
 
 
 def _is_device(path: str) -> bool:
@@ -58,7 +58,7 @@ def _is_device(path: str) -> bool:
 
 
 def _all(valued: str = "") -> Callable[[Sequence[str]], list[Write]]:
-    return lambda words: [Write(path) for path in Words(words, valued).everything]
+    return lambda words: [Write(path) for path in Arguments(words, valued).everything]
 
 
 def _in_place(valued: str, glued: str, scripts: str) -> Callable[[Sequence[str]], list[Write]]:
@@ -66,7 +66,7 @@ def _in_place(valued: str, glued: str, scripts: str) -> Callable[[Sequence[str]]
     gives one."""
 
     def rule(words: Sequence[str]) -> list[Write]:
-        given = Words(words, valued, glued)
+        given = Arguments(words, valued, glued)
         files = [Write(path) for path in given.everything if path]  # on macOS, an empty word follows sed's -i
         if not given.has("-i", "--in-place"):
             return []
@@ -79,7 +79,7 @@ def _onto(valued: str = "", *, takes_away: bool = False) -> Callable[[Sequence[s
     """The rule for a program that writes its first operands to the last operand, or to the folder after -t."""
 
     def rule(words: Sequence[str]) -> list[Write]:
-        given = Words(words, f"-t --target-directory -S --suffix {valued}")
+        given = Arguments(words, f"-t --target-directory -S --suffix {valued}")
         sources = given.everything
         target = given.values.get("-t") or given.values.get("--target-directory")
         if target is None:
@@ -99,7 +99,7 @@ def _name(path: str) -> str:
 
 def _install(words: Sequence[str]) -> list[Write]:
     valued = "-m --mode -o --owner -g --group"
-    return [] if Words(words, valued).has("-d", "--directory") else _onto(valued)(words)
+    return [] if Arguments(words, valued).has("-d", "--directory") else _onto(valued)(words)
 
 
 def _dd(words: Sequence[str]) -> list[Write]:
@@ -108,7 +108,7 @@ def _dd(words: Sequence[str]) -> list[Write]:
 
 def _unless(given: str, rule: Callable[[Sequence[str]], list[Write]]) -> Callable[[Sequence[str]], list[Write]]:
     """RULE, for a program that writes nothing if one of the options GIVEN is present."""
-    return lambda words: [] if Words(words).has(*given.split()) else rule(words)
+    return lambda words: [] if Arguments(words).has(*given.split()) else rule(words)
 
 
 RULES: dict[str, Callable[[Sequence[str]], list[Write]]] = {

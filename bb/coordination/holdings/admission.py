@@ -46,7 +46,7 @@ class Admitted(Record):
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         grants = {name: list(grant.as_dict().values()) for name, grant in self.grants.items()}
         return {"grants": grants, "generations": dict(self.generations)}
 
@@ -70,12 +70,12 @@ class Admitted(Record):
     def without(self, events: Container[str]) -> Self:
         """The state without the reservations in EVENTS."""
         grants = {name: grant for name, grant in self.grants.items() if name not in events}
-        return self.but(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
+        return self.replace(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
 
     def keeping(self, live: Sequence[str]) -> Self:
         """The state with the generations of LIVE reservations only: ended reservations cannot conflict."""
         kept = {name: self.generations[name] for name in live if name in self.generations}
-        return self.but(generations=kept)
+        return self.replace(generations=kept)
 
 
 def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any) -> Grant:
@@ -98,7 +98,7 @@ def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[
     for name, _ in ends:
         grant = grants.get(name)
         if grant and grant.ended is None and _is_ended(name, grant.agent, ends):
-            grants[name] = grant.but(ended=generation)
+            grants[name] = grant.replace(ended=generation)
     for event, fact in facts:
         if not isinstance(fact, Reserved):
             continue
@@ -109,7 +109,7 @@ def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[
             continue
         blockers = in_way(wanted, grants)
         if set((fact.takes or "").split()).issuperset(blockers):
-            grants |= {name: grants[name].but(ended=generation) for name in blockers}
+            grants |= {name: grants[name].replace(ended=generation) for name in blockers}
             grants[event] = wanted
     return Admitted(grants, generations)
 
@@ -146,4 +146,4 @@ def _meets(grant: Grant, scope: scopes.Scope) -> bool:
 
 def _scope(grant: Grant) -> scopes.Scope | None:
     scope = scopes.stored(grant.scope)
-    return scope and scope.but(is_file=grant.is_file and scope.is_literal)  # a pattern cannot be a file
+    return scope and scope.replace(is_file=grant.is_file and scope.is_literal)  # a pattern cannot be a file

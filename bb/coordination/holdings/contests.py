@@ -22,7 +22,7 @@ def were_made_apart(one: Reservation, other: Reservation) -> bool:
     return ids.split_event_id(one.id)[0] != ids.split_event_id(other.id)[0]
 
 
-def stands(one: Reservation, other: Reservation, settled: Admitted) -> bool:
+def wins_over(one: Reservation, other: Reservation, settled: Admitted) -> bool:
     """Whether ONE wins over OTHER."""
     return _rank(one, settled) < _rank(other, settled)
 

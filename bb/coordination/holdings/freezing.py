@@ -57,7 +57,7 @@ def thaw_all(frozen: Iterable[Held]) -> list[HoldingFact]:
     return [(Expired if held.is_over else Released)(ids.PERSON, held.reservation.id) for held in frozen]
 
 
-def concerned(met: Iterable[Overlap]) -> dict[str, list[Held]]:
+def holders_affected(met: Iterable[Overlap]) -> dict[str, list[Held]]:
     """The live reservations in MET, by their holders."""
     by_agent: dict[str, list[Held]] = {}
     for overlap in met:

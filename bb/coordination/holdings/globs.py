@@ -124,7 +124,7 @@ def _plain(runs: tuple[Run, ...]) -> Part:
 # -- writing
 
 
-def written(found: Part, special: str = "*?[") -> str:
+def canonical_text(found: Part, special: str = "*?[") -> str:
     """The canonical text of a part. A literal SPECIAL character is written as a class of one character."""
     if isinstance(found, str):
         return f"[.]{found[1:]}" if found in NO_NAMES else _escaped(found, special)
@@ -190,7 +190,7 @@ def loosened(found: Part) -> str:
     """The part FOUND with every wildcard replaced by a star."""
     if isinstance(found, str):
         return _escaped(found, "*?[")
-    return "*".join("".join(written(name) if (name := _name(one)) else "*" for one in run) for run in found)
+    return "*".join("".join(canonical_text(name) if (name := _name(one)) else "*" for one in run) for run in found)
 
 
 def _name(one: One) -> str:
@@ -260,7 +260,7 @@ def meet(one: Part, other: Part) -> bool:
     return all(map(_share, ours[0], theirs[0])) and all(map(_share, reversed(ours[-1]), reversed(theirs[-1])))
 
 
-def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T], bool]) -> bool:
+def matches_runs(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T], bool]) -> bool:
     """Whether RUNS, with anything between them, match the whole sequence INTO."""
     head, *middle = runs
     if not middle:
@@ -281,10 +281,10 @@ def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T
 
 def _meets_fixed(fixed: Run, runs: tuple[Run, ...]) -> bool:
     if len(fixed) > 2:
-        return is_laid(runs, fixed, _share)
+        return matches_runs(runs, fixed, _share)
     # `.` and `..` are not names: one of these few characters must differ from `.`.
     others = [(place, _no_dot(one)) for place, one in enumerate(fixed) if one != _letter(".")]
-    return any(is_laid(runs, (*fixed[:place], other, *fixed[place + 1 :]), _share) for place, other in others)
+    return any(matches_runs(runs, (*fixed[:place], other, *fixed[place + 1 :]), _share) for place, other in others)
 
 
 def _no_dot(one: One) -> One:

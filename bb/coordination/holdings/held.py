@@ -44,7 +44,7 @@ class Held(Record):
         is_stale = self.liveness == liveness.STALE and not self.is_over
         return holdings.TAKEN_OVER if is_stale else holdings.EXPIRED
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The reservation as JSON, in a conflict."""
         return {
             "reservation_id": self.reservation.id,
@@ -66,8 +66,8 @@ class Overlap(Record):
     held: Held
     kind: str
 
-    def shown(self) -> dict[str, Any]:
-        return {"wanted": self.wanted.text, "class": self.kind, **self.held.shown()}
+    def as_json(self) -> dict[str, Any]:
+        return {"wanted": self.wanted.text, "class": self.kind, **self.held.as_json()}
 
 
 def freeze_text(frozen: Held) -> str:

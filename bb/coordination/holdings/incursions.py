@@ -120,11 +120,11 @@ def _news(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident 
     if fact.commit and known(fact.incident):
         return None
     mark = digest("\n".join(paths).encode())
-    while earlier := known(fact.but(commit="", mark=mark).incident):
+    while earlier := known(fact.replace(commit="", mark=mark).incident):
         if earlier.state != REVERTED:
             return None
         mark = digest(f"{mark} {earlier.id}".encode())
-    return fact if fact.commit else fact.but(mark=mark)
+    return fact if fact.commit else fact.replace(mark=mark)
 
 
 def note(text: str | None) -> str | None:

@@ -54,7 +54,7 @@ def last_acts(reservations: Iterable[Reservation]) -> dict[str, int]:
     return acts
 
 
-class Near:
+class LeaseIndex:
     """Leases indexed by the lead of their scope: if a scope covers a path, the path's lead begins with the scope's."""
 
     def __init__(self, leases: Iterable[Lease], *, ignore_case: bool) -> None:

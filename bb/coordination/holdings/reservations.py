@@ -174,13 +174,13 @@ def _may_go_beside(wanted: Wanted, meeting: Overlap) -> bool:
 
 def release(agent: str, scope: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
     """Decide whether AGENT may release the reservation of exactly this SCOPE, given the overlaps MET."""
-    live = at_disposal(agent, scope, met, ReleaseForbidden)
+    live = usable_reservations(agent, scope, met, ReleaseForbidden)
     return [Released(agent, other.reservation.id) for other in live]
 
 
 def renew(agent: str, scope: Scope, met: Sequence[Overlap], ttl: int | None) -> list[HoldingFact]:
     """Decide whether AGENT may renew the reservation of exactly this SCOPE for TTL minutes from now."""
-    live = at_disposal(agent, scope, met, RenewForbidden)
+    live = usable_reservations(agent, scope, met, RenewForbidden)
     return [Renewed(agent, other.reservation.id, ttl or other.reservation.ttl) for other in live]
 
 
@@ -200,7 +200,7 @@ def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[Holding
     ]
 
 
-def at_disposal(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
+def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
     """The live reservations of exactly SCOPE that AGENT may renew, release or transfer. The person may use any.
 
     Expired reservations of AGENT are recorded as expired and refused. Freezes are lifted by `freezing`.
@@ -216,7 +216,7 @@ def at_disposal(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: typ
         hint = "to continue there, reserve it again: `bb agent reserve`" if own else _what_is_near(near)
         expired = [Expired(agent, one.reservation.id) for one in own]
         raise ReservationNotFound(message, hint=hint, leaving=expired, scope=scope.text)
-    raise forbidden(f"{held[0].reservation.agent} holds {show.name(scope.text)}", **held[0].shown())
+    raise forbidden(f"{held[0].reservation.agent} holds {show.name(scope.text)}", **held[0].as_json())
 
 
 def _what_is_near(held: Sequence[Held]) -> str | None:
@@ -328,4 +328,4 @@ def _silence(held: Held) -> str:
 def _listed(met: Sequence[Overlap]) -> dict[str, Any]:
     """The conflicts as details of a refusal, with the number of omitted ones."""
     left_out = {"omitted": len(met) - SHOWN} if len(met) > SHOWN else {}
-    return {"conflicts": [meeting.shown() for meeting in met[:SHOWN]], "count": len(met), **left_out}
+    return {"conflicts": [meeting.as_json() for meeting in met[:SHOWN]], "count": len(met), **left_out}

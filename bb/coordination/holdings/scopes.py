@@ -91,7 +91,7 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
 
 def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:
     """Refuse WRITTEN if it differs from the intended path in characters that are hard to see."""
-    plain = meant(written, platform, is_path=is_path)
+    plain = intended_path(written, platform, is_path=is_path)
     if plain is None:
         return
     shown = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
@@ -104,7 +104,7 @@ def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = Fal
     raise AmbiguousScope(message, hint=hint, scope=written[:LONGEST], intended=plain[:LONGEST])
 
 
-def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str | None:
+def intended_path(written: str, platform: str = POSIX, *, is_path: bool = False) -> str | None:
     """The path that the user probably intends by WRITTEN, such as `src\\lib` or ` src/lib`; None if it is WRITTEN.
 
     A class of one character, such as `[ ]`, is intended. With IS_PATH there are no classes.
@@ -139,7 +139,7 @@ def _by_word(name: str) -> str:
 
 def existing(path: str) -> Scope:
     """The scope of an existing PATH, as git writes it from the root. It may have any character."""
-    return Scope("/".join(map(globs.written, globs.composed(path).split("/"))))
+    return Scope("/".join(map(globs.canonical_text, globs.composed(path).split("/"))))
 
 
 def stored(text: str) -> Scope | None:
@@ -292,9 +292,9 @@ def _canonical(parts: Sequence[Part]) -> str:
         raise InvalidScope(f"a scope may have at most {WILDCARDS} wildcards")
     if sum(map(globs.listed, settled)) > globs.MEMBERS:
         raise InvalidScope(f"the character classes of a scope may have at most {globs.MEMBERS} characters")
-    text = "/".join(map(globs.written, settled)) or "."
+    text = "/".join(map(globs.canonical_text, settled)) or "."
     if _has_alternatives(text):  # a literal path with braces
-        text = "/".join(globs.written(part, "*?[{") for part in settled)
+        text = "/".join(globs.canonical_text(part, "*?[{") for part in settled)
     if globs.composed(text) != text:
         message = f"{_shown(text)} has a combining mark in a character class"
         raise InvalidScope(message, hint="list the composed characters")
@@ -353,7 +353,7 @@ def covers(scope: Scope, path: Scope, *, ignore_case: bool) -> bool:
         else:
             runs[-1].append(part)
     names = _parts(path, ignore_case)
-    return path.is_literal and globs.is_laid([*runs, []], names, globs.meet)
+    return path.is_literal and globs.matches_runs([*runs, []], names, globs.meet)
 
 
 def lead(scope: Scope) -> str:

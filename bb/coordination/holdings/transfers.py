@@ -41,9 +41,9 @@ class GlobalTransfer(Refused):
     hint = "release it, and let the other agent reserve it: `bb agent reserve --global`"
 
 
-def given(who: str, scope: Scope, met: Sequence[Overlap], whose: str | None) -> Held:
+def transferable(who: str, scope: Scope, met: Sequence[Overlap], whose: str | None) -> Held:
     """The reservation on exactly SCOPE that WHO may transfer. WHOSE names the holder if several agents share it."""
-    permitted = reservations.at_disposal(who, scope, met, TransferForbidden)
+    permitted = reservations.usable_reservations(who, scope, met, TransferForbidden)
     chosen = [held for held in permitted if whose in (None, held.reservation.agent)]
     if not chosen:
         raise reservations.ReservationNotFound(

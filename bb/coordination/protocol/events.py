@@ -121,7 +121,7 @@ def incursion(*, kind: str, owner: str, incoming: str, liveness: str, hint: str)
     }
 
 
-def met(event: Mapping[str, Any]) -> str:
+def incursion_sentence(event: Mapping[str, Any]) -> str:
     """A short sentence about an INCURSION: agent, verb, paths."""
     verb = {CONTESTED: "also reserved", TOUCHED: "changed", REFUSED: "requested", TAKEN_OVER: "took over"}.get(
         event["outcome"], "works in"

@@ -50,7 +50,7 @@ class Reach(Record):
     orders: int
 
 
-class Standing(Record):
+class Verification(Record):
     """The verification result for one writer's lines."""
 
     writer: str
@@ -111,7 +111,7 @@ def reach(policy: Policy, writer: str, newest_first: Iterable[Signed], flaw: Fla
     return Reach(upto, orders)
 
 
-def standing(policy: Policy, writer: str, lines: int, newest_first: Iterable[Signed], flaw: Flaw) -> Standing:
+def verify(policy: Policy, writer: str, lines: int, newest_first: Iterable[Signed], flaw: Flaw) -> Verification:
     """The verification result for the lines of WRITER."""
     signed = list(newest_first)
     far = reach(policy, writer, signed, flaw)
@@ -119,7 +119,7 @@ def standing(policy: Policy, writer: str, lines: int, newest_first: Iterable[Sig
     wrong = [(one.n, why) for one in later if (why := flaw(one))]
     good = [one for one in signed if one.n >= far.upto and signed_by(policy, writer, one)[0] == far.upto > 0]
     last = next((one.key for one in (*good, *signed) if one.key), None)
-    return Standing(
+    return Verification(
         writer=writer,
         lines=lines,
         verified=min(far.upto, lines),

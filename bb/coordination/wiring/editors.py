@@ -55,7 +55,7 @@ class NotUnderstood(ValueError):
     """The payload is not in the form of any known editor."""
 
 
-class Heard(Record):
+class HookPayload(Record):
     """The relevant content of an editor's payload."""
 
     host: str
@@ -74,7 +74,7 @@ class Heard(Record):
 # -- from the host
 
 
-def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
+def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPayload:
     """The content of PAYLOAD at one of our moments. HOST is guessed from the payload if it is None."""
     if not isinstance(payload, dict):
         raise NotUnderstood("it is not a JSON object")
@@ -87,7 +87,7 @@ def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
     given = given if isinstance(given, dict) else {}
     name = tool.rpartition("__")[2] if tool.startswith("mcp__") else tool
     command = _command(name, given)
-    return Heard(
+    return HookPayload(
         host=sender,
         moment=moment,
         named=event_name or names.get(sender, names[CLAUDE]),
@@ -102,7 +102,7 @@ def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
     )
 
 
-def is_edit(heard: Heard) -> bool:
+def is_edit(heard: HookPayload) -> bool:
     """Whether the tool changes files, even if its input was not understood."""
     name = heard.tool.rpartition("__")[2]
     return name in EDITS or name in PATCHES
@@ -151,7 +151,7 @@ def _command(name: str, given: dict[str, Any]) -> str:
 def _written(command: str) -> tuple[Write, ...]:
     from bb.coordination.guards import writes  # noqa: PLC0415  (only needed for shell commands)
 
-    return tuple(writes.found(command))
+    return tuple(writes.find_writes(command))
 
 
 def _text(given: dict[str, Any], member: str) -> str:
@@ -166,7 +166,7 @@ def _text(given: dict[str, Any], member: str) -> str:
 # characters are removed here, and line endings from single sentences.
 
 
-def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
+def refused(heard: HookPayload, reason: str) -> dict[str, Any] | None:
     """The answer that refuses the tool for REASON. None if the host only understands an exit status."""
     if heard.host == OTHER:
         return None
@@ -177,17 +177,17 @@ def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
     return {"hookSpecificOutput": {"hookEventName": heard.named, **verdict}}
 
 
-def told(heard: Heard, text: str) -> dict[str, Any]:
+def context_answer(heard: HookPayload, text: str) -> dict[str, Any]:
     """The answer that gives TEXT to the agent."""
     return {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": _lines(text)}}
 
 
-def shown(text: str) -> dict[str, Any]:
+def person_answer(text: str) -> dict[str, Any]:
     """The answer that shows TEXT to the person at the editor."""
     return {"systemMessage": show.sentence(text)}
 
 
-def go_on(heard: Heard, reason: str) -> dict[str, Any]:
+def continue_answer(heard: HookPayload, reason: str) -> dict[str, Any]:
     """The answer that makes the agent continue because of REASON."""
     return {"decision": "deny" if heard.host == GEMINI else "block", "reason": _lines(reason)}
 

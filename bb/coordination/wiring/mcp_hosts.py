@@ -77,7 +77,7 @@ def entry(wanted: Wanted) -> dict[str, Any]:
     return kind | {"command": wanted.program, "args": args} | ({"env_vars": PASSED_ON} if host.is_toml else {})
 
 
-def by_hand(wanted: Wanted) -> str:
+def manual_instruction(wanted: Wanted) -> str:
     """Our entry on one line, as an instruction for a user who edits the configuration by hand."""
     host, ours = HOSTS[wanted.host], entry(wanted)
     if host.is_toml:

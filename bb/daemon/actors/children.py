@@ -53,7 +53,7 @@ class Children:
 
     def add(self, group: str, actor: str, pid: int, program: str) -> Child:
         """Record that process PID was started for an actor."""
-        child = Child(group, actor, pid, began(pid), _boot(), program[:NAME])
+        child = Child(group, actor, pid, start_time(pid), _boot(), program[:NAME])
         self._children[group, actor] = child
         self._write()
         return child
@@ -74,7 +74,7 @@ class Children:
 
 def is_running(child: Child) -> bool:
     """Whether the child's process is still running."""
-    return child.began is not None and child.boot == _boot() and began(child.pid) == child.began
+    return child.began is not None and child.boot == _boot() and start_time(child.pid) == child.began
 
 
 def stop(child: Child) -> bool:
@@ -94,7 +94,7 @@ def _signal(child: Child, number: int) -> bool:
     return True
 
 
-def began(pid: int) -> int | None:
+def start_time(pid: int) -> int | None:
     """A process's start time; None if the system does not tell it or the process has ended."""
     try:
         octets = disk.read_small(f"/proc/{pid}/stat")

@@ -16,7 +16,7 @@ import re
 import unicodedata
 
 from bb.kernel.clock import SECOND
-from bb.kernel.outside import Outside, letters
+from bb.kernel.foreign import Foreign, letters
 from bb.kernel.record import Record
 from bb.kernel.show import LINE_ENDS, harmless, is_shown, name, quotation, quoted
 
@@ -49,7 +49,7 @@ END_OF_LINE, TAB = " ⏎ ", "    "  # used where Enter would submit and Tab woul
 
 def rendered(event: Mapping[str, Any]) -> str:
     """The text to type for a recorded message or notice."""
-    said = Outside(event)
+    said = Foreign(event)
     data = said.get("data")
     if said.get("kind") == "system.notify":
         lines, body = _notice(said, data), data.get("message")
@@ -59,7 +59,7 @@ def rendered(event: Mapping[str, Any]) -> str:
     return "\n".join([*head, *_body(body)])
 
 
-def _message(event: Outside, data: Outside) -> Iterator[str]:
+def _message(event: Foreign, data: Foreign) -> Iterator[str]:
     to = [name(each) for each in map(_line, _list(data, "to")) if each]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
@@ -77,7 +77,7 @@ def _message(event: Outside, data: Outside) -> Iterator[str]:
     yield from _listed("reference", _list(data, "refs"))
 
 
-def _notice(event: Outside, data: Outside) -> Iterator[str]:
+def _notice(event: Foreign, data: Foreign) -> Iterator[str]:
     title, urgency = _line(data.get("title")), data.get("priority")
     kind = name(_line(data.get("kind")) or "info")
     yield f"notice {name(_line(event.get('id')))}, {kind}" + (f": {quotation(title, len(title))}" if title else "")
@@ -87,11 +87,11 @@ def _notice(event: Outside, data: Outside) -> Iterator[str]:
         yield f"IMPORTANT: confirm that you have seen it: {_with_id(NOTICE_ACK, event)}"
 
 
-def _with_id(command: str, event: Outside) -> str:
+def _with_id(command: str, event: Foreign) -> str:
     return f"{command} {quoted(_line(event.get('id')))}"
 
 
-def _listed(what: str, things: list[Outside]) -> Iterator[str]:
+def _listed(what: str, things: list[Foreign]) -> Iterator[str]:
     for thing in things[:SEVERAL]:
         if thing.is_mapping:
             yield f"{what}: {_described(thing)}"
@@ -99,7 +99,7 @@ def _listed(what: str, things: list[Outside]) -> Iterator[str]:
         yield f"and {len(things) - SEVERAL} more {what}s"
 
 
-def _described(thing: Outside) -> str:
+def _described(thing: Foreign) -> str:
     """The location of an attachment or reference, with its title, type and size."""
     members = ("path", "url", "task_id", "slot_id", "sha")
     where = next((name(_line(thing[member])) for member in members if thing.get(member)), "?")
@@ -110,9 +110,9 @@ def _described(thing: Outside) -> str:
     return ", ".join([where, *filter(None, more)])
 
 
-def _body(said: Outside) -> Iterator[str]:
+def _body(said: Foreign) -> Iterator[str]:
     text = str(said.raw()) if said.is_text else ""
-    kept = clean(text[:MOST_CHARS]).strip("\n")
+    kept = escape_controls(text[:MOST_CHARS]).strip("\n")
     for line in kept.split("\n") if kept else []:
         yield f"> {line}" if _looks_ours(line) else line
     if len(text) > MOST_CHARS:
@@ -125,18 +125,18 @@ def _looks_ours(line: str) -> bool:
     return line.lstrip().startswith(MARK) or (start[:2].casefold() == LETTERS and not line[:1].isalnum())
 
 
-def _list(data: Outside, member: str) -> list[Outside]:
+def _list(data: Foreign, member: str) -> list[Foreign]:
     found = data.get(member)
     return list(found) if found.is_list else []
 
 
-def _line(value: Outside, most: int = LINE) -> str:
+def _line(value: Foreign, most: int = LINE) -> str:
     """A value as one line of text."""
-    text = value.folded(4 * most) if value.is_text else Outside("")
+    text = value.folded(4 * most) if value.is_text else Foreign("")
     return letters(text) if len(text) <= most else f"{letters(text[: most - 1])}…"
 
 
-def clean(text: str) -> str:
+def escape_controls(text: str) -> str:
     """TEXT with control characters and misleading characters written as escapes."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -152,12 +152,12 @@ def _may_be_typed(character: str) -> bool:
 # -- keys
 
 
-def typed(text: str, submit: str, bracketed: bool) -> list[tuple[int, bytes]]:
+def keystrokes(text: str, submit: str, bracketed: bool) -> list[tuple[int, bytes]]:
     """The keys for TEXT, in steps: milliseconds to wait after the previous step, and the bytes to write.
 
     A program without bracketed paste mode takes a line end for the end of the message, so line ends are replaced.
     """
-    text, key = clean(text), KEYS.get(submit, KEYS["enter"])
+    text, key = escape_controls(text), KEYS.get(submit, KEYS["enter"])
     if bracketed:
         steps = [(0, PASTE_BEGINS + text.encode() + PASTE_ENDS)]
         return [*steps, (ENTER_AFTER_PASTING, key)] if key else steps
@@ -181,7 +181,7 @@ QUESTION = re.compile(
 IN_SIGHT, NEARBY = 15, 4  # lines
 
 
-def asks(shown: str) -> bool:
+def shows_dialog(shown: str) -> bool:
     """Whether the last lines SHOWN look like a dialog: a numbered list with a cursor, or a question at the end.
 
     If an input line with the cursor follows the list, the list is ordinary output.
@@ -284,7 +284,7 @@ class Queue:
         if at is None or at > now:
             return None
         self._is_ready = True
-        if asks(shown()):
+        if shows_dialog(shown()):
             self._is_held = True
             return None
         return self._given(now, not self._is_introduced)
@@ -298,7 +298,7 @@ class Queue:
         self._not_before = now + RETRY
 
     def _given(self, now: int, introduces: bool) -> Delivery:
-        texts = [clean(self.preamble)] if introduces and self.preamble else []
+        texts = [escape_controls(self.preamble)] if introduces and self.preamble else []
         if self._left_out:
             texts.append(f"{MARK} {self._left_out} earlier messages were not typed here; they are in your inbox")
         messages: list[tuple[str, str]] = []

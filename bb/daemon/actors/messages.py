@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.daemon.actors.session import OnTerminal, Session
-from bb.daemon.clients.streams import marked
+from bb.daemon.clients.streams import with_verification_mark
 from bb.groups.facts import ACTIVE, PAUSED
 from bb.ledger.views.chat import CLAIMED, MAIL, NOTICE, TYPED
 from bb.messaging.chat import message, notifications, requests
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    from bb.daemon.clients.streams import Streams, Told
+    from bb.daemon.clients.streams import StreamEvent, Streams
     from bb.kernel.event import Event
-    from bb.ledger.views.chat import Post, Talk
+    from bb.ledger.views.chat import ChatIndex, Post
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import GroupDesk
 
@@ -32,20 +32,20 @@ MOST_RECALLED = 20  # missed messages that are typed to an actor when it starts
 MOST_LOOKED_AT = 500
 
 
-class Telling:
+class MessageRouter:
     """Queues messages for the SESSIONS of a daemon."""
 
     def __init__(self, desk: Desk, streams: Streams, sessions: Mapping[tuple[str, str], Session]) -> None:
         self._desk = desk
         self._streams = streams
         self._sessions = sessions
-        self._ears: dict[str, Callable[[Told], None]] = {}
+        self._ears: dict[str, Callable[[StreamEvent], None]] = {}
 
     def listen(self, group: GroupDesk) -> None:
         """Route the messages of a group from now on."""
         if group.id not in self._ears:
             self._ears[group.id] = lambda told: self._heard(group.id, told)
-        self._streams.channel(group).overhear(self._ears[group.id])
+        self._streams.channel(group).add_callback(self._ears[group.id])
 
     def resume(self, group: GroupDesk, session: Session) -> None:
         """Hold or resume a session's queue after a start of the actor or a change of the group's state."""
@@ -57,20 +57,20 @@ class Telling:
 
     def _tell_what_waits(self, group: GroupDesk, session: OnTerminal) -> None:
         """Queue the unread messages that an actor got while it did not run or the group was paused."""
-        talk, actor = group.spoken(), group.actor(session.actor_id)
+        talk, actor = group.messages(), group.actor(session.actor_id)
         unread = islice(talk.newest_unread(actor.id, group.tokens(actor.id), but=NOTICE), MOST_LOOKED_AT)
         events = talk.events(_untold(talk, unread, actor.id))
         waiting = [event for event in events if event.order >= tuple(actor.agent.since)]
         session.queue.leave_out(len(waiting[MOST_RECALLED:]))
         for event in reversed(waiting[:MOST_RECALLED]):
-            session.tell(marked(group, event, event.envelope()), event.seq or 0)
+            session.tell(with_verification_mark(group, event, event.envelope()), event.seq or 0)
 
-    def _heard(self, group_id: str, told: Told) -> None:
+    def _heard(self, group_id: str, told: StreamEvent) -> None:
         event = told.event
         sessions = [each for each in self._sessions.values() if each.group_id == group_id]
         if event is None or not sessions:
             return
-        group = group_desk.of(self._desk, group_id)
+        group = group_desk.open_group(self._desk, group_id)
         if event.kind == message.READ:
             self._withdraw(group, event.data)
         elif event.kind == requests.MAIL_READ:
@@ -86,7 +86,7 @@ class Telling:
     def _withdraw(self, group: GroupDesk, data: dict[str, Any]) -> None:
         """Remove messages from the queue that the actor has read."""
         session = self._sessions.get((group.id, str(data.get("actor_id"))))
-        if isinstance(session, OnTerminal) and (post := group.spoken().post_or_none(str(data.get("event_id")))):
+        if isinstance(session, OnTerminal) and (post := group.messages().post_or_none(str(data.get("event_id")))):
             session.has_read(post.seq)
 
     def _withdraw_mail(self, group: GroupDesk, data: dict[str, Any]) -> None:
@@ -97,25 +97,25 @@ class Telling:
                 session.withdraw(str(event_id))
 
 
-def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:
+def _untold(talk: ChatIndex, posts: Iterable[Post], actor: str) -> Iterator[Post]:
     """The POSTS, newest first, that were not typed to an actor yet. The search ends at the newest post that was typed,
     because older ones were handled before. Mail is included only if its delivery was requested, at any age."""
     is_older = False
     for post in posts:
-        if talk.of(post.event_id, TYPED, actor):
+        if talk.entries_about(post.event_id, TYPED, actor):
             is_older = is_older or not post.flags & MAIL
         elif post.flags & MAIL:
-            if talk.of(post.event_id, CLAIMED, actor):
+            if talk.entries_about(post.event_id, CLAIMED, actor):
                 yield post
         elif not is_older and post.place is not None:  # a post without a place is routed when it gets one
             yield post
 
 
-def _tell(group: GroupDesk, event: Event, told: Told, sessions: list[Session]) -> None:
+def _tell(group: GroupDesk, event: Event, told: StreamEvent, sessions: list[Session]) -> None:
     """Queue an event for its recipients. Mail stays in the inbox."""
     for session in sessions if not requests.is_mail(event.data) else ():
         if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
-            session.tell(marked(group, event, event.envelope()), told.seq)
+            session.tell(with_verification_mark(group, event, event.envelope()), told.seq)
 
 
 def _set_interval(group: GroupDesk, sessions: list[Session]) -> None:

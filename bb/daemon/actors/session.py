@@ -210,7 +210,7 @@ class OnTerminal(Session):
             return
         given = self.queue.take(self._now(), self.terminal.shown)
         if given:
-            steps = delivery.typed(given.text, self._submit, self.terminal.wants_paste)
+            steps = delivery.keystrokes(given.text, self._submit, self.terminal.wants_paste)
             if not self.write(steps[0][1]):
                 self.queue.put_back(given, self._now())
             else:

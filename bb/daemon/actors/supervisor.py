@@ -13,7 +13,7 @@ from functools import partial
 import bb
 from bb.daemon.actors import children, delivery
 from bb.daemon.actors.children import Child, Children
-from bb.daemon.actors.messages import Telling
+from bb.daemon.actors.messages import MessageRouter
 from bb.daemon.actors.session import Headless, OnTerminal, Session
 from bb.daemon.terminal.terminal import GRACE, ActorStartFailed, Ended, Terminal
 from bb.groups import permissions
@@ -52,7 +52,7 @@ PREAMBLE = (
 )
 
 
-class House:
+class Supervisor:
     """The running actors of one daemon."""
 
     def __init__(self, home: str, loop: Loop, desk: Desk, streams: Streams, log: Log) -> None:
@@ -66,16 +66,16 @@ class House:
         self._sessions: dict[tuple[str, str], Session] = {}
         self._ending: list[OnTerminal] = []
         self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that bb did not stop
-        self._telling = Telling(desk, streams, self._sessions)
+        self._telling = MessageRouter(desk, streams, self._sessions)
         self.is_over = False
-        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
+        self.on_start: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
         self._observability = self._read_observability()
         self._about = {
             "version": bb.__version__,
             "pid": os.getpid(),
             "ipc_v": 1,
             "implementation": "bb",
-            "capabilities": {"events_stream": True, **{op.name: True for op in catalogue.everything()}},
+            "capabilities": {"events_stream": True, **{op.name: True for op in catalogue.all_ops()}},
         }
 
     # -- the interface of ops (`ops/desk/live_daemon.py`)
@@ -92,8 +92,8 @@ class House:
         self._ended.pop((group.id, actor.id), None)
         self._log.info(f"started {actor.id} of {group.id}")
         self._telling.listen(group)
-        self._loop.soon(lambda: self._begin_telling(group, session))
-        self.when_started(group)
+        self._loop.call_soon(lambda: self._begin_telling(group, session))
+        self.on_start(group)
 
     def _begin_telling(self, group: GroupDesk, session: Session) -> None:
         """Start typing messages to an actor. This needs the group's state; if the ledger cannot be read now, for
@@ -215,7 +215,7 @@ class House:
             group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended, self._has_typed
         )
         session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
-        title = delivery.clean(state.title)
+        title = delivery.escape_controls(state.title)
         own = prompts.read(self._home, group.id, ("preamble",)).get("preamble", "")
         session.queue.preamble = "\n".join([PREAMBLE.format(actor=actor.id, role=actor.role, title=title), own]).strip()
         return session
@@ -237,12 +237,12 @@ class House:
             how = {"was_left_running": left.is_running}
             self._log.warning(f"{child.actor} of {child.group} was still recorded as started by the last daemon")
             self._record_end(child.group, child.actor, how)
-        for known in knowns.everything(self._home):
+        for known in knowns.all_groups(self._home):
             self._resume(known.group_id)
 
     def _resume(self, group_id: str) -> None:
         try:
-            group = group_desk.of(self._desk, group_id)
+            group = group_desk.open_group(self._desk, group_id)
             wanted = [actor for actor in group.actors() if actor.agent.is_wanted and actor.profile.enabled]
         except BbError as error:
             self._log.error(f"group {group_id}: {error.message}")
@@ -293,7 +293,7 @@ class House:
 
     def _record(self, group_id: str, facts: list[Said], what: str) -> None:
         try:
-            group_desk.of(self._desk, group_id).record(facts, SYSTEM)
+            group_desk.open_group(self._desk, group_id).record(facts, SYSTEM)
             self._streams.pump([group_id])
         except BbError as error:
             self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
@@ -301,7 +301,7 @@ class House:
     def _notify_of_end(self, session: OnTerminal, ended: Ended) -> None:
         by = live_daemon.how_it_ended({"status": ended.status, "signal": ended.signal})
         try:
-            group = group_desk.of(self._desk, session.group_id)
+            group = group_desk.open_group(self._desk, session.group_id)
         except BbError:
             return
         text = f"Its program ended by itself, with {by}."

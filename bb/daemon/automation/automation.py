@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.daemon.actors.session import Session
-    from bb.daemon.actors.supervisor import House
-    from bb.daemon.clients.streams import Heard, Streams, Told
+    from bb.daemon.actors.supervisor import Supervisor
+    from bb.daemon.clients.streams import EventCallback, StreamEvent, Streams
     from bb.daemon.loop.log import Log
     from bb.daemon.loop.loop import Loop, Timer
     from bb.groups.actors.notices import Notice
@@ -59,7 +59,7 @@ AT_ONCE = frozenset(
 class Automation:
     """The groups with running actors."""
 
-    def __init__(self, loop: Loop, desk: Desk, streams: Streams, house: House, log: Log) -> None:
+    def __init__(self, loop: Loop, desk: Desk, streams: Streams, house: Supervisor, log: Log) -> None:
         self.loop = loop
         self.desk = desk
         self.streams = streams
@@ -79,7 +79,7 @@ class Automation:
         why = error.message if isinstance(error, BbError) else "".join(traceback.format_exception(error))
         self.log.error(f"group {group_id} was not checked for due notices: {why}")
 
-    def leave(self, group_id: str, ear: Heard) -> None:
+    def leave(self, group_id: str, ear: EventCallback) -> None:
         """Stop watching a group: no actor runs in it."""
         self._watches.pop(group_id, None)
         self.streams.ignore(group_id, ear)
@@ -98,7 +98,7 @@ class Watch:
         self._came: dict[str, int] = {}  # when an unread event of another clone was first seen here
         self._timer: Timer | None = None
         self._ear = self._heard  # one bound method, so that it is registered once
-        all_of_it.streams.channel(group).overhear(self._ear)
+        all_of_it.streams.channel(group).add_callback(self._ear)
 
     def _now(self) -> int:
         return self._all.desk.now()
@@ -114,14 +114,14 @@ class Watch:
             self._timer.cancel()
         self._timer = loop.later(seconds, self._look)
 
-    def _heard(self, told: Told) -> None:
+    def _heard(self, told: StreamEvent) -> None:
         event = told.event
         if event is None:
             return
         if event.id in self._own:
             self._own.discard(event.id)
             return
-        self._recent.hear(told, self._now(), [session.actor_id for session in self._sessions()])
+        self._recent.add_event(told, self._now(), [session.actor_id for session in self._sessions()])
         self.look_in(0 if event.kind in AT_ONCE else AFTER_A_WHILE)
 
     def _sessions(self) -> list[Session]:
@@ -134,8 +134,8 @@ class Watch:
             self._all.leave(self._group_id, self._ear)
             return
         try:
-            group = group_desk.of(self._all.desk, self._group_id)
-            self._all.streams.channel(group).overhear(self._ear)
+            group = group_desk.open_group(self._all.desk, self._group_id)
+            self._all.streams.channel(group).add_callback(self._ear)
             at = self._see_to(group, sessions)
         except Exception as error:  # a bug must not stop the daemon
             self._all.complain(self._group_id, error)
@@ -203,14 +203,14 @@ class Watch:
         ]
 
     def _view(self, group: GroupDesk, actor: Actor, session: Session, owed: list[Event], has_task: bool) -> ActorView:
-        talk, tokens, recent = group.spoken(), group.tokens(actor.id), self._recent
+        talk, tokens, recent = group.messages(), group.tokens(actor.id), self._recent
         first = next(talk.unread(actor.id, tokens, but=AUTOMATIC), None)
         return ActorView(
             id=actor.id,
             role=actor.role,
             running=True,
             started_at=session.started_at,
-            told={kind: when[actor.id] for kind, when in recent.told.items() if actor.id in when},
+            last_notices={kind: when[actor.id] for kind, when in recent.told.items() if actor.id in when},
             last_output_at=session.last_output_at,
             last_act_at=recent.acts.get(actor.id),
             unread_count=talk.count_unread(actor.id, tokens, but=AUTOMATIC) if first else 0,

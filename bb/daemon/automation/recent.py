@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bb.daemon.clients.streams import Told
+from bb.daemon.clients.streams import StreamEvent
 from bb.groups.actors import notices
 from bb.kernel import clock
 from bb.ledger.records import course
@@ -48,29 +48,29 @@ class Recent:
         """The recent history of a group, read from its ledger."""
         recent, roles, waiting = cls(), group.roles(), []
         index = group.index()
-        begin = course.behind(index, max(course.length(index) - PAST, 0))
-        for passed in Course(group.store, begin).onwards():
-            waiting.append(Told(group, passed, roles))
+        begin = course.spot_before(index, max(course.length(index) - PAST, 0))
+        for passed in Course(group.store, begin).new_lines():
+            waiting.append(StreamEvent(group, passed, roles))
             if passed.writer == group.store.writer:
                 event = waiting[-1].event
                 at = clock.parse_or(event.ts, now) if event else now
                 for told in waiting:
-                    recent.hear(told, min(at, now), roles)
+                    recent.add_event(told, min(at, now), roles)
                 waiting.clear()
         recent._recall(group)
         return recent
 
     def _recall(self, group: GroupDesk) -> None:
         """Find the messages with priority `attention`, of any age."""
-        talk, tokens = group.spoken(), ["", "@all", "@peers", "@foreman", *group.roles()]
+        talk, tokens = group.messages(), ["", "@all", "@peers", "@foreman", *group.roles()]
         posts = (post for post in talk.before(None, tokens, ATTENTION) if not post.flags & NOTICE)
         for event in reversed(list(talk.events(islice(posts, MOST_OWED)))):
             self._asking[event.id] = event
-            self._acked[event.id] = {who for who, _ in talk.of(event.id, ACK)}
+            self._acked[event.id] = {who for who, _ in talk.entries_about(event.id, ACK)}
 
     # -- new events
 
-    def hear(self, told: Told, at: int, actors: Collection[str]) -> None:
+    def add_event(self, told: StreamEvent, at: int, actors: Collection[str]) -> None:
         """Take in an event that arrived at time AT."""
         event = told.event
         if event is None:
@@ -109,7 +109,7 @@ class Recent:
         elif kind == notices.NUDGE:
             self.nudges.setdefault(about, {})[event_id] = at
 
-    def _said(self, told: Told, event: Event, actors: Iterable[str]) -> None:
+    def _said(self, told: StreamEvent, event: Event, actors: Iterable[str]) -> None:
         for actor in actors:
             if told.is_for(actor):
                 self.messages[actor] = self.messages.get(actor, 0) + 1

@@ -125,7 +125,7 @@ class Connection:
             self.close()
         elif octets and not feed and len(self._shown) <= access.MOST_SHOWN:
             return
-        elif feed and len(self._shown) <= access.MOST_SHOWN and access.shows(bytes(self._shown), token):
+        elif feed and len(self._shown) <= access.MOST_SHOWN and access.has_token(bytes(self._shown), token):
             self._token = None
             if self._known:
                 self._known(self)

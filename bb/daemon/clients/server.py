@@ -14,13 +14,13 @@ import time
 from functools import partial
 
 from bb.daemon.clients.connection import LOCAL, Connection
-from bb.daemon.clients.threads import Beside
+from bb.daemon.clients.threads import ThreadedOps
 from bb.daemon.loop.log import InternalError
 from bb.daemon.loop.loop import READ
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.records.store import Store
-from bb.ledger.views.chat import Talk
+from bb.ledger.views.chat import ChatIndex
 from bb.ops import catalogue
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bb.daemon.loop.log import Log
     from bb.daemon.loop.loop import Loop, Timer
     from bb.kernel.errors import BbError as Refusal
-    from bb.ledger.local.machine_registry import Known
+    from bb.ledger.local.machine_registry import RegisteredGroup
     from bb.ledger.records.batch import Batch
     from bb.ops.catalogue import Op
 
@@ -64,7 +64,7 @@ class TooManyClients(Busy):
     hint = "close idle connections and try again"
 
 
-class Asked:
+class Request:
     """One request, until it is answered."""
 
     def __init__(self, connection: Connection, op: Op, args: dict[str, Any]) -> None:
@@ -99,17 +99,17 @@ class Server:
         self._streams = streams
         self._log = log
         self._upgrade = upgrade
-        self._asked: list[Asked] = []
+        self._asked: list[Request] = []
         self._token = token  # if set, clients must show it
         self._clients: set[Connection] = set()
         self._strangers: dict[Connection, None] = {}  # clients that have not shown the token, oldest first
-        self._beside = Beside(loop, desk, log)
+        self._beside = ThreadedOps(loop, desk, log)
         self._warm: set[str] = set()  # groups whose index exists
-        self._warming: dict[str, list[Asked]] = {}  # groups whose index is being built, with the waiting requests
+        self._warming: dict[str, list[Request]] = {}  # groups whose index is being built, with the waiting requests
         self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
-        self.ops = {op.name: op for op in catalogue.everything()}
+        self.ops = {op.name: op for op in catalogue.all_ops()}
         self._flat = {op.name for op in self.ops.values() if op.is_flat}
         loop.watch(listener.fileno(), READ, self._accept)
         loop.at_end_of_turn.append(self._turn)
@@ -190,7 +190,7 @@ class Server:
             connection.answer(cccc.failure(refusal))
             return
         if name in self._flat:
-            self._asked.append(Asked(connection, op, args))
+            self._asked.append(Request(connection, op, args))
         else:
             self._beside.answer(connection, op, args)
 
@@ -210,15 +210,15 @@ class Server:
                 each.connection.close()
         for group_id in [group_id for group_id, batch in batches.items() if batch.is_behind]:
             if group_id in self._desk.groups:  # another process may have deleted it
-                self._desk.groups[group_id].has_recorded()
+                self._desk.groups[group_id].refresh_index()
         self._streams.pump(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)
 
-    def _next(self) -> list[Asked]:
+    def _next(self) -> list[Request]:
         """The requests for this turn. Some ops run alone. A request about a group waits while the group's index is
         being built."""
-        taken: list[Asked] = []
+        taken: list[Request] = []
         while self._asked and len(taken) < AT_ONCE:
             is_alone = self._asked[0].op.name in ALONE
             if taken and (is_alone or taken[0].op.name in ALONE):
@@ -227,15 +227,15 @@ class Server:
             if not self._must_wait(asked):
                 taken.append(asked)
         if self._asked:
-            self._loop.soon(lambda: None)
+            self._loop.call_soon(lambda: None)
         return taken
 
-    def _batches(self, asked: list[Asked]) -> dict[str, Batch]:
+    def _batches(self, asked: list[Request]) -> dict[str, Batch]:
         """A batch for each ledger that the requests name. Other ledgers write to disk themselves."""
         groups, named = self._desk.groups, {group_id for each in asked for group_id in each.groups}
         return {group_id: groups[group_id].store.batch() for group_id in named if group_id in groups}
 
-    def _must_wait(self, asked: Asked) -> bool:
+    def _must_wait(self, asked: Request) -> bool:
         """Whether the group's index must be built first; this happens in another thread."""
         group_id = asked.args.get("group_id")
         if not isinstance(group_id, str) or group_id in self._warm:
@@ -253,11 +253,11 @@ class Server:
         self._beside.do(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
         return True
 
-    def _warm_up(self, known: Known) -> None:
+    def _warm_up(self, known: RegisteredGroup) -> None:
         """Build the index of a group, with a store of its own."""
         store = Store(known.place)
         try:
-            Talk(store).catch_up()
+            ChatIndex(store).catch_up()
         except BbError as refusal:
             self._log.warning(f"{known.group_id}: {refusal.message}")  # requests about the group get the refusal
         except Exception as error:
@@ -278,19 +278,19 @@ class Server:
             except BbError as refusal:
                 self._log.debug(f"{group.id}: {refusal.message}")
 
-    def _decide(self, asked: Asked) -> None:
+    def _decide(self, asked: Request) -> None:
         try:
             arguments = catalogue.bind(asked.op, asked.args, is_typed=True, ignores_unknown=True)
-            asked.result = asked.op.answer(self._desk, arguments)
+            asked.result = asked.op.run(self._desk, arguments)
             if asked.op.name == "events_stream":
                 given = {name: asked.args.get(name) for name in daemon.SUBSCRIPTION}
-                asked.wanted = daemon.subscription(group_desk.of(self._desk, asked.args["group_id"]), **given)
+                asked.wanted = daemon.subscription(group_desk.open_group(self._desk, asked.args["group_id"]), **given)
         except BbError as refusal:
             asked.refusal = refusal
         except Exception as error:  # a bug must not stop the daemon
             asked.refusal = self._log.bug(asked.op.name, error)
 
-    def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
+    def _settle(self, asked: list[Request], batches: Mapping[str, Batch]) -> set[str]:
         """Write the batches to disk; the groups with new events. A failed batch is undone and its requests refused."""
         recorded = {group_id for each in asked for group_id in each.groups}
         for group_id, batch in batches.items():
@@ -312,7 +312,7 @@ class Server:
         except Exception as error:
             return self._log.bug("a batch", error)
 
-    def _release(self, asked: Asked) -> None:
+    def _release(self, asked: Request) -> None:
         connection = asked.connection
         if asked.refusal is not None or asked.result is None:
             connection.answer(cccc.failure(asked.refusal or InternalError()))
@@ -321,11 +321,11 @@ class Server:
         else:
             connection.answer(cccc.success(asked.result))
 
-    def _upgraded(self, asked: Asked, line: bytes) -> None:
+    def _upgraded(self, asked: Request, line: bytes) -> None:
         """Turn the connection into a stream. It has every event from the moment of its request."""
         asked.connection.upgrade(line)
         if asked.op.name == "events_stream":
-            group = group_desk.of(self._desk, asked.args["group_id"])
+            group = group_desk.open_group(self._desk, asked.args["group_id"])
             self._streams.subscribe(group, asked.connection, asked.wanted)
         else:
             self._upgrade(asked.op.name, asked.connection, asked.args)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.records.course import Passed
     from bb.ops.desk.group_desk import GroupDesk
 
-    Heard = Callable[["Told"], None]
+    EventCallback = Callable[["StreamEvent"], None]
 
 GLANCE = 0.02  # seconds between checks for lines of other processes
 LONGEST_GLANCE = 0.05
@@ -42,7 +42,7 @@ TOO_SLOW = 4 << 20  # waiting bytes above which a client is closed
 FOR_READERS = ("chat.message", "system.notify")
 
 
-class Told:
+class StreamEvent:
     """One event for the listeners: parsed once and serialised once for all."""
 
     def __init__(self, group: GroupDesk, passed: Passed, roles: dict[str, str]) -> None:
@@ -56,7 +56,7 @@ class Told:
         except lines.Unreadable:
             return
         if passed.counts and not lines.is_blank(passed.raw):
-            self.event = event.but(seq=passed.seq)
+            self.event = event.replace(seq=passed.seq)
 
     @property
     def item(self) -> bytes:
@@ -68,7 +68,7 @@ class Told:
     def shown(self) -> dict[str, Any]:
         """The event as clients see it, marked if it names the person as author without their signature."""
         event = self.event
-        return marked(self._group, event, self._group.shown(event)) if event else {}
+        return with_verification_mark(self._group, event, self._group.shown(event)) if event else {}
 
     def is_for(self, who: str) -> bool:
         """Whether the event is a message for WHO from another author."""
@@ -81,9 +81,9 @@ class Told:
         )
 
 
-def marked(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
+def with_verification_mark(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
     """SHOWN with a mark if the event names the person as author and is not verified."""
-    return shown | counting.mark(group.store.index, event.id, event.kind, event.by)
+    return shown | counting.signature_mark(group.store.index, event.id, event.kind, event.by)
 
 
 class Listener:
@@ -97,7 +97,7 @@ class Listener:
         self._who = wanted["who"] if is_actor else None
         self._left: int | None = wanted["limit"]
 
-    def hear(self, told: Told) -> int:
+    def hear(self, told: StreamEvent) -> int:
         """Send an event if the client asked for its kind; the number of bytes that wait for the client."""
         self.seq = max(self.seq, told.seq)
         event = told.event
@@ -118,10 +118,10 @@ class Channel:
         self.group = group
         self._loop = loop
         self._gone = gone
-        self._course = Course(group.store, course.behind(group.index(), course.length(group.index())))
+        self._course = Course(group.store, course.spot_before(group.index(), course.length(group.index())))
         self._live: list[Listener] = []
         self._behind: list[Listener] = []
-        self._inside: list[Heard] = []
+        self._inside: list[EventCallback] = []
         self._sizes: object = None
         self._timer: Timer | None = None
         self._glance = GLANCE
@@ -135,18 +135,18 @@ class Channel:
         if listener.seq >= self._course.seq:
             self._live.append(listener)
         else:
-            listener.past = Course(self.group.store, course.behind(self.group.index(), listener.seq))
+            listener.past = Course(self.group.store, course.spot_before(self.group.index(), listener.seq))
             self._behind.append(listener)
-            self._loop.soon(lambda: self._catch_up(listener))
+            self._loop.call_soon(lambda: self._catch_up(listener))
         self._look_again()
 
-    def overhear(self, heard: Heard) -> None:
+    def add_callback(self, heard: EventCallback) -> None:
         """Call HEARD, a part of the daemon, for each new event."""
         if heard not in self._inside:
             self._inside.append(heard)
         self._look_again()
 
-    def ignore(self, heard: Heard) -> None:
+    def ignore(self, heard: EventCallback) -> None:
         if heard in self._inside:
             self._inside.remove(heard)
 
@@ -155,15 +155,15 @@ class Channel:
             if listener in waiting:
                 waiting.remove(listener)
 
-    def pump(self) -> None:
+    def send_new_events(self) -> None:
         """Send the lines recorded since the last call."""
         roles: dict[str, str] | None = None
-        for passed in self._course.onwards():
+        for passed in self._course.new_lines():
             if roles is None:
                 roles = self.group.roles()
-            told = Told(self.group, passed, roles)
+            told = StreamEvent(self.group, passed, roles)
             for heard in self._inside:
-                self._loop.soon(partial(heard, told))  # called later, so that streams do not wait for it
+                self._loop.call_soon(partial(heard, told))  # called later, so that streams do not wait for it
             for listener in list(self._live):
                 if (listener.seq < told.seq or passed.is_late) and listener.hear(told) > TOO_SLOW:
                     listener.connection.close()
@@ -172,7 +172,7 @@ class Channel:
         for listener in [*self._live, *self._behind]:
             listener.connection.send(item)
 
-    def close(self) -> list[Heard]:
+    def close(self) -> list[EventCallback]:
         """End every stream; the callbacks of the daemon's parts that have listened."""
         for listener in [*self._live, *self._behind]:
             listener.connection.end()
@@ -193,17 +193,17 @@ class Channel:
         if not self.is_needed:
             return
         try:
-            sizes = self.group.store.ends()
+            sizes = self.group.store.last_files()
             if not sizes:  # the ledger has moved or was removed
                 self._gone(self)
                 return
             if sizes != self._sizes:
                 self._sizes = sizes
                 self.group.index()
-                if any(map(course.is_news, course.unaccounted(self.group.store))):
-                    self.group.store.account(self.group.desk.now())
-                    self._sizes = self.group.store.ends()
-                self.pump()
+                if any(map(course.is_news, course.unmerged_lines(self.group.store))):
+                    self.group.store.record_marker(self.group.desk.now())
+                    self._sizes = self.group.store.last_files()
+                self.send_new_events()
                 self._glance = GLANCE
             else:
                 self._glance = min(self._glance * 1.2, LONGEST_GLANCE)
@@ -218,11 +218,11 @@ class Channel:
         if listener not in self._behind or listener.past is None:
             return
         waiting, roles = 0, self.group.roles()
-        for count, passed in enumerate(listener.past.onwards(), 1):
+        for count, passed in enumerate(listener.past.new_lines(), 1):
             if passed.seq > listener.seq or passed.is_late:
                 if passed.seq > self._course.seq:
                     break
-                waiting = listener.hear(Told(self.group, passed, roles))
+                waiting = listener.hear(StreamEvent(self.group, passed, roles))
             if listener not in self._behind:
                 return  # it has left meanwhile
             if count >= PORTION and passed.writer == self.group.store.writer:
@@ -253,13 +253,13 @@ class Streams:
             inside = found.close() if found else []
             found = self._channels[group.id] = Channel(group, self._loop, self._gone)
             for heard in inside:
-                found.overhear(heard)
+                found.add_callback(heard)
         return found
 
     def _gone(self, channel: Channel) -> None:
         """A channel's ledger was removed: move the daemon's own callbacks to the group's current ledger."""
         try:
-            self.channel(group_desk.of(channel.group.desk, channel.group.id))
+            self.channel(group_desk.open_group(channel.group.desk, channel.group.id))
         except BbError:
             channel.close()
             self._channels.pop(channel.group.id, None)
@@ -271,7 +271,7 @@ class Streams:
         connection.ended = lambda: channel.leave(listener)
         channel.listen(listener)
 
-    def ignore(self, group_id: str, heard: Heard) -> None:
+    def ignore(self, group_id: str, heard: EventCallback) -> None:
         """Remove a callback of the daemon from a group."""
         if found := self._channels.get(group_id):
             found.ignore(heard)
@@ -281,7 +281,7 @@ class Streams:
         for group_id in groups:
             if (channel := self._channels.get(group_id)) and channel.is_needed:
                 try:
-                    channel.pump()
+                    channel.send_new_events()
                 except BbError:
                     continue  # damaged or locked: the channel tries again soon
 

@@ -36,7 +36,7 @@ class TooManyWait(Busy):
     hint = "try again when some of them have finished"
 
 
-class Beside:
+class ThreadedOps:
     """The operations that run beside the loop of one daemon."""
 
     def __init__(self, loop: Loop, desk: Desk, log: Log) -> None:
@@ -62,7 +62,7 @@ class Beside:
 
         def run() -> None:
             came = work()
-            self._loop.call(lambda: done(came))
+            self._loop.call_from_thread(lambda: done(came))
 
         def done(came: T) -> None:
             self.working -= 1
@@ -76,8 +76,8 @@ class Beside:
         try:
             where, given = self._where(op, args)
             desk = Desk(where, self._desk.env)
-            desk.is_served, desk.has_left = True, lambda: not connection.is_open
-            answer = op.answer(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
+            desk.is_served, desk.is_client_gone = True, lambda: not connection.is_open
+            answer = op.run(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
             if op.streams and not isinstance(answer, dict):
                 answer = list(_bounded(answer))
             return cccc.success(answer if isinstance(answer, dict) else {"items": answer})

@@ -55,7 +55,7 @@ class Loop:
         self._is_over = False
         self._was_busy = False
         # Receives exceptions of callbacks. Without it, an exception ends the loop.
-        self.complain: Callable[[Exception], None] | None = None
+        self.on_error: Callable[[Exception], None] | None = None
         self.at_end_of_turn: list[Callable[[], None]] = []
 
     # -- what to wait for
@@ -84,11 +84,11 @@ class Loop:
         """The clock of the timers."""
         return time.monotonic()
 
-    def soon(self, do: Callable[[], None]) -> None:
+    def call_soon(self, do: Callable[[], None]) -> None:
         """Run a callback after the callbacks that are ready now."""
         self._soon.append(do)
 
-    def call(self, do: Callable[[], None]) -> None:
+    def call_from_thread(self, do: Callable[[], None]) -> None:
         """Run a callback in the loop; may be called from another thread. Ignored after `close`."""
         with self._outside:  # after `close`, the pipe's file number may belong to another file
             if self._is_closed:
@@ -100,7 +100,7 @@ class Loop:
                 return  # the pipe is full, so the loop wakes up anyway
 
     @property
-    def ring(self) -> int:
+    def wakeup_fd(self) -> int:
         """The file number for `signal.set_wakeup_fd`."""
         return self._ring
 
@@ -140,9 +140,9 @@ class Loop:
         try:
             do()
         except Exception as error:
-            if self.complain is None:
+            if self.on_error is None:
                 raise
-            self.complain(error)
+            self.on_error(error)
             return False
         return True
 

@@ -7,7 +7,7 @@ and if the foreman is disabled, the next enabled actor becomes the foreman.
 from __future__ import annotations
 
 from bb.groups.actors import profiles
-from bb.groups.actors.profiles import Profile, Unfit
+from bb.groups.actors.profiles import InvalidProfile, Profile
 from bb.groups.permissions import FOREMAN, PEER
 from bb.groups.settings import InvalidPatch, entries
 from bb.kernel import ids
@@ -65,7 +65,7 @@ def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **
         profiles.environment({} if env is None else env)
         actor = free_id(profile.runtime, taken) if actor_id in (None, "") else _fresh(actor_id, taken)
         return actor, actor if title in (None, "") else profiles.title(title), profile
-    except Unfit as unfit:
+    except InvalidProfile as unfit:
         is_taken = unfit.reason == TAKEN
         hint = f"change it with `bb actor update {actor_id}`, or choose another id" if is_taken else None
         raise ActorAddFailed(unfit.message, hint=hint, **unfit.details) from None
@@ -90,10 +90,10 @@ def free_id(runtime: str, taken: Collection[str]) -> str:
 
 def _fresh(actor_id: object, taken: Collection[str]) -> str:
     if not isinstance(actor_id, str) or not is_actor_id(actor_id):
-        raise Unfit("actor_id", "invalid_actor_id", _why_not(actor_id))
+        raise InvalidProfile("actor_id", "invalid_actor_id", _why_not(actor_id))
     # On some systems, names that differ only in case are the same file. They also confuse readers.
     if actor_id.lower() in {name.lower() for name in taken}:
-        raise Unfit("actor_id", TAKEN, f"the group already has an actor {actor_id}")
+        raise InvalidProfile("actor_id", TAKEN, f"the group already has an actor {actor_id}")
     return actor_id
 
 
@@ -120,7 +120,7 @@ def patched_actor(patch: Any, profile: Profile) -> dict[str, Any]:
     try:
         changes = {field: profiles.CHECKS[field](value) for field, value in entries(patch, profiles.CHECKS).items()}
         wanted = profiles.runnable(changed(profile, changes))
-    except Unfit as unfit:
+    except InvalidProfile as unfit:
         raise InvalidPatch(unfit.message, reason=unfit.reason, path=f"$.patch.{unfit.field}") from None
     if "command" in changes or wanted.command != profile.command:
         changes["command"] = list(wanted.command)
@@ -133,7 +133,7 @@ def changed(profile: Profile, changes: Mapping[str, Any]) -> Profile:
     if changes.get("runtime", profile.runtime) != profile.runtime and command == profiles.RUNTIMES[profile.runtime]:
         command = ()
     of_profile = {field: value for field, value in changes.items() if field in Profile.__match_args__}
-    return profiles.filled(profile.but(**{"command": command} | of_profile))
+    return profiles.filled(profile.replace(**{"command": command} | of_profile))
 
 
 # -- roles and states

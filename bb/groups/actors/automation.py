@@ -106,11 +106,11 @@ def _moments(look: Look) -> Iterator[tuple[int, Kind, ActorView]]:
 def _mail_waits(look: Look, actor: ActorView) -> int | None:
     """A nudge names all waiting messages, so the full waiting time passes before the next one."""
     waiting = actor.waiting_since()
-    return None if waiting is None else latest(waiting, actor.here_since(look.group), actor.told.get(NUDGE))
+    return None if waiting is None else latest(waiting, actor.here_since(look.group), actor.last_notices.get(NUDGE))
 
 
 def _fell_silent(look: Look, actor: ActorView) -> int | None:
-    return _untold(actor.quiet_since(look.group), actor.told.get(ACTOR_IDLE))
+    return _untold(actor.quiet_since(look.group), actor.last_notices.get(ACTOR_IDLE))
 
 
 def _stopped_short(look: Look, actor: ActorView) -> int | None:
@@ -119,24 +119,24 @@ def _stopped_short(look: Look, actor: ActorView) -> int | None:
     has_more = actor.has_task or actor.unread_count > 0
     if not has_more or actor.keepalives >= look.setting("keepalive_max_per_actor"):
         return None
-    return latest(actor.quiet_since(look.group), actor.told.get(KEEPALIVE), actor.told.get(NUDGE))
+    return latest(actor.quiet_since(look.group), actor.last_notices.get(KEEPALIVE), actor.last_notices.get(NUDGE))
 
 
 def _all_fell_silent(look: Look, foreman: ActorView) -> int | None:
     quiet = latest(foreman.here_since(look.group), look.group.last_activity_at)
-    return _untold(quiet, look.group.told.get(SILENCE_CHECK))
+    return _untold(quiet, look.group.last_notices.get(SILENCE_CHECK))
 
 
 def _there_is_news(look: Look, foreman: ActorView) -> int | None:  # noqa: ARG001
     """A standup is due only if an actor is working and something has happened since the last one."""
-    last = latest(look.group.active_since, look.group.told.get(STANDUP))
+    last = latest(look.group.active_since, look.group.last_notices.get(STANDUP))
     is_news = latest(last, look.group.last_activity_at) > last
     return last if is_news and any(_works(actor, last) for actor in look.running) else None
 
 
 def _much_was_said(look: Look, actor: ActorView) -> int | None:
     is_enough = actor.messages_since_help >= max(look.setting("help_nudge_min_messages"), 1)
-    return latest(actor.here_since(look.group), actor.told.get(HELP_NUDGE)) if is_enough else None
+    return latest(actor.here_since(look.group), actor.last_notices.get(HELP_NUDGE)) if is_enough else None
 
 
 KINDS = (

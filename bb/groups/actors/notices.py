@@ -45,7 +45,7 @@ class GroupView(Record):
     state: str
     active_since: int
     last_activity_at: int | None
-    told: Mapping[str, int]  # kind -> when
+    last_notices: Mapping[str, int]  # kind -> when
 
 
 class ActorView(Record):
@@ -55,7 +55,7 @@ class ActorView(Record):
     role: str
     running: bool
     started_at: int
-    told: Mapping[str, int]  # kind -> when
+    last_notices: Mapping[str, int]  # kind -> when
     last_output_at: int | None = None  # in its terminal
     last_act_at: int | None = None  # in the group
     unread_count: int = 0  # without automatic notices

@@ -42,7 +42,7 @@ VARIABLES, VARIABLE_NAME_LENGTH, VARIABLE_LENGTH = 100, 100, 32_768
 LETTERS = ids.LOWER + ids.LOWER.upper()
 
 
-class Unfit(Usage):
+class InvalidProfile(Usage):
     """The profile of the actor is not valid."""
 
     code = "INVALID_PROFILE"
@@ -83,20 +83,22 @@ def profile_of(stored: Mapping[str, Any]) -> Profile:
 def _fits(field: str, stored: Mapping[str, Any]) -> bool:
     try:
         CHECKS[field](stored.get(field))
-    except Unfit:
+    except InvalidProfile:
         return False
     return True
 
 
 def filled(asked: Profile) -> Profile:
     """A profile with its runtime's command if it has none of its own."""
-    return asked.but(command=tuple(asked.command) or RUNTIMES[asked.runtime])
+    return asked.replace(command=tuple(asked.command) or RUNTIMES[asked.runtime])
 
 
 def runnable(asked: Profile) -> Profile:
     """The profile. Refused if its terminal would have no command to run."""
     if asked.runner == PTY and not asked.command:
-        raise Unfit("command", "missing_command", f"the runtime {asked.runtime} needs a command to run in a terminal")
+        raise InvalidProfile(
+            "command", "missing_command", f"the runtime {asked.runtime} needs a command to run in a terminal"
+        )
     return asked
 
 
@@ -107,22 +109,22 @@ def title(value: Any) -> str:
     """VALUE as the title of an actor."""
     text = value.strip() if isinstance(value, str) else ""
     if not 0 < len(text) <= TITLE_LENGTH or has_control(text):
-        raise Unfit("title", "invalid_title", f"a title must be one line of 1 to {TITLE_LENGTH} characters")
+        raise InvalidProfile("title", "invalid_title", f"a title must be one line of 1 to {TITLE_LENGTH} characters")
     return text
 
 
 def environment(value: Any) -> dict[str, str]:
     """VALUE as the environment of a program."""
     if not isinstance(value, dict) or len(value) > VARIABLES:
-        raise Unfit("env", "invalid_env", f"env must be an object with at most {VARIABLES} names and texts")
+        raise InvalidProfile("env", "invalid_env", f"env must be an object with at most {VARIABLES} names and texts")
     for name, text in value.items():
         if not _is_variable_name(name):
-            raise Unfit(
+            raise InvalidProfile(
                 "env", "invalid_env", "a variable's name must have letters, digits and _, and not start with a digit"
             )
         if not isinstance(text, str) or "\0" in text or len(text) > VARIABLE_LENGTH:
             why = f"{name} must be a text of at most {VARIABLE_LENGTH:,} characters without NUL"
-            raise Unfit(f"env.{name}", "invalid_env", why)
+            raise InvalidProfile(f"env.{name}", "invalid_env", why)
     return dict(value)
 
 
@@ -137,11 +139,11 @@ def _is_variable_name(name: object) -> bool:
 
 def _command(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or len(value) > WORDS or not all(map(_is_word, value)):
-        raise Unfit("command", "invalid_command", f"a command must be a list of at most {WORDS} words")
+        raise InvalidProfile("command", "invalid_command", f"a command must be a list of at most {WORDS} words")
     if sum(map(len, value)) > COMMAND_LENGTH:
-        raise Unfit("command", "invalid_command", f"a command can have at most {COMMAND_LENGTH} characters")
+        raise InvalidProfile("command", "invalid_command", f"a command can have at most {COMMAND_LENGTH} characters")
     if value and not value[0].strip():
-        raise Unfit("command", "invalid_command", "a command must start with the name of a program")
+        raise InvalidProfile("command", "invalid_command", "a command must start with the name of a program")
     return tuple(value)
 
 
@@ -151,7 +153,7 @@ def _is_word(value: object) -> bool:
 
 def _scope_key(value: Any) -> str:
     if not isinstance(value, str) or len(value) > SCOPE_KEY_LENGTH or has_control(value):
-        raise Unfit(
+        raise InvalidProfile(
             "default_scope_key",
             "invalid_scope_key",
             f"a scope key must be one line of at most {SCOPE_KEY_LENGTH} characters",
@@ -161,14 +163,14 @@ def _scope_key(value: Any) -> str:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Unfit("enabled", "invalid_enabled", "enabled must be true or false")
+        raise InvalidProfile("enabled", "invalid_enabled", "enabled must be true or false")
     return value
 
 
 def _one_of(field: str, known: Collection[str]) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in known:
-            raise Unfit(field, f"invalid_{field}", f"{field} must be one of {', '.join(known)}")
+            raise InvalidProfile(field, f"invalid_{field}", f"{field} must be one of {', '.join(known)}")
         return value
 
     return check

@@ -8,7 +8,18 @@ effect if work on the entry has begun in any clone (`is_there`).
 
 from __future__ import annotations
 
-from bb.groups.context_forms import ACTIVE, AGENT, BEGINNING, BORN, DONE, ENDING, KINDS, PRESENCE, fitting, is_ref
+from bb.groups.context_forms import (
+    ACTIVE,
+    AGENT,
+    BEGINNING,
+    DONE,
+    ENDING,
+    KINDS,
+    KINDS_WITH_BIRTH,
+    PRESENCE,
+    is_ref,
+    valid_op,
+)
 from bb.groups.facts import ContextChanged
 from bb.kernel.order import earliest, event, latest, sortable
 
@@ -31,15 +42,15 @@ BEGUN = (ACTIVE, DONE)
 FACTS = (ContextChanged,)
 
 
-def written(fact: ContextChanged) -> dict[str, Any]:
+def line_data(fact: ContextChanged) -> dict[str, Any]:
     """The data of the line for FACT."""
     return {"ops": list(fact.ops)}
 
 
-def read(data: object, by: str) -> ContextChanged | None:
+def fact_of(data: object, by: str) -> ContextChanged | None:
     """The fact in a line's data; None if none of its ops is known."""
     listed = data.get("ops") if type(data) is dict else None
-    ops = tuple(fitting(op) for op in listed) if type(listed) is list else ()
+    ops = tuple(valid_op(op) for op in listed) if type(listed) is list else ()
     return ContextChanged(by, ops) if any(ops) else None
 
 
@@ -47,12 +58,12 @@ def parts(fact: ContextChanged, at: Place) -> list[tuple[str, Part]]:
     """The entries that FACT changes, each once, with all changes."""
     by_key: dict[str, Part] = {}
     for index, op in enumerate(fact.ops):
-        for key, part in said_by(op, index, event(at)) if op else ():
+        for key, part in changes_of(op, index, event(at)) if op else ():
             _add(by_key.setdefault(key, {"by": fact.by, "set": {}}), part)
     return [*by_key.items(), (VERSION, {"by": fact.by, "set": {}})]
 
 
-def said_by(op: Op, index: int, where: str) -> Iterator[tuple[str, Part]]:
+def changes_of(op: Op, index: int, where: str) -> Iterator[tuple[str, Part]]:
     """The changes of an op to its entries. INDEX is its place in the event WHERE."""
     kind = KINDS[op["op"]]
     part: Part = {"set": {field: _placed(value, where) for field, value in op["set"].items()}}
@@ -61,7 +72,7 @@ def said_by(op: Op, index: int, where: str) -> Iterator[tuple[str, Part]]:
     elif op["op"] in ENDING:
         for ref in [op, *op["with"]]:
             yield f"{kind} {_born(ref, where)}", {"set": {}, "gone": True}
-    elif kind in BORN:
+    elif kind in KINDS_WITH_BIRTH:
         yield f"{kind} {_born(op, where)}", part
     else:
         yield f"{kind} {op['actor']}" if kind in (PRESENCE, AGENT) else kind, part
@@ -106,7 +117,7 @@ def step(state: State | None, part: Part, at: Place, ts: str) -> State:
     return after
 
 
-def is_there(state: State) -> bool:
+def exists(state: State) -> bool:
     """Whether an entry exists: it was created, and not deleted before work on it began."""
     return "created" in state and ("gone" not in state or "begun" in state)
 
@@ -114,7 +125,7 @@ def is_there(state: State) -> bool:
 def terms(name: str, state: State) -> list[tuple[str, str]]:
     """The index terms of an entry: its kind, in the order of birth. An entry without a known creation has none."""
     kind = name.partition(" ")[0]
-    if kind in BORN and "created" in state:
+    if kind in KINDS_WITH_BIRTH and "created" in state:
         *at, (_, _, _, index) = state["created"]
         return [(kind, f"{sortable(at)} {index:06}")]
     return [(kind, sortable(state["since"][:3]))] if kind in (PRESENCE, AGENT) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.groups.context.values import choice, collect, found, needed, text, thing
+from bb.groups.context.values import choice, collect, existing_key, needed, reference, text
 from bb.groups.context_forms import DECISION, HANDOFF, NOTE, PLAIN, REFERENCE, TASK
 
 TYPE_CHECKING = False
@@ -28,11 +28,11 @@ def add(request: Request) -> Ruled:
 
 
 def update(request: Request) -> Ruled:
-    return _on(request, found(request, NOTE, "note_id"), "updated", collect(request, NOTE_FIELDS))
+    return _on(request, existing_key(request, NOTE, "note_id"), "updated", collect(request, NOTE_FIELDS))
 
 
 def remove(request: Request) -> Ruled:
-    op, detail = _on(request, found(request, NOTE, "note_id"), "removed", {})
+    op, detail = _on(request, existing_key(request, NOTE, "note_id"), "removed", {})
     return {**op, "with": []}, detail
 
 
@@ -42,12 +42,12 @@ def add_reference(request: Request) -> Ruled:
 
 
 def update_reference(request: Request) -> Ruled:
-    key = found(request, REFERENCE, "reference_id")
+    key = existing_key(request, REFERENCE, "reference_id")
     return _on(request, key, "updated", collect(request, REFERENCE_FIELDS))
 
 
 def remove_reference(request: Request) -> Ruled:
-    op, detail = _on(request, found(request, REFERENCE, "reference_id"), "removed", {})
+    op, detail = _on(request, existing_key(request, REFERENCE, "reference_id"), "removed", {})
     return {**op, "with": []}, detail
 
 
@@ -55,7 +55,7 @@ def record(request: Request) -> Ruled:
     """Record a decision or a hand-off. Every actor may; it can never be changed."""
     kind = KIND(request, needed(request, "kind"))
     changes = {"kind": kind, "content": SUMMARY(request, needed(request, "summary"))}
-    changes["task"] = thing(TASK)(request, "task_id") if request.has("task_id") else None
+    changes["task"] = reference(TASK)(request, "task_id") if request.has("task_id") else None
     return {"op": request.op, "set": changes}, f"recorded a {kind}"
 
 

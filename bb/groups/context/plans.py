@@ -7,7 +7,7 @@ status belong to the third: only the foreman and the user may write them.
 from __future__ import annotations
 
 from bb.groups.context.tasks import moved, restored
-from bb.groups.context.values import collect, flag, found, line, needed, status, text, texts
+from bb.groups.context.values import collect, existing_key, flag, line, needed, status, text, texts
 from bb.groups.context_forms import ACTIVE, DONE, MILESTONE, PLANNED
 from bb.groups.permissions import PEER
 from bb.kernel.show import harmless
@@ -66,7 +66,7 @@ def meta(request: Request) -> Ruled:
         raise request.refused("the value must be an object", "data")
     if unknown := sorted(data.keys() - {META}):
         raise request.refused(f"only {META} can be set here", f"data.{harmless(unknown[0][:60])}")
-    inner = request.but(fields={f"data.{META}": data[META]} if META in data else {})
+    inner = request.replace(fields={f"data.{META}": data[META]} if META in data else {})
     changes = {META: META_STATUS(inner, f"data.{META}") or None} if META in data else {}
     return {"op": request.op, "set": changes}, "merged the project's status" if changes else "merged nothing"
 
@@ -81,7 +81,7 @@ def create(request: Request) -> Ruled:
 
 
 def update(request: Request) -> Ruled:
-    key = found(request, MILESTONE, "milestone_id")
+    key = existing_key(request, MILESTONE, "milestone_id")
     changes = collect(request, MILESTONE_FIELDS)
     if request.has("status"):
         changes |= _moved(request, key, status(request, "status"))
@@ -89,7 +89,7 @@ def update(request: Request) -> Ruled:
 
 
 def complete(request: Request) -> Ruled:
-    key = found(request, MILESTONE, "milestone_id")
+    key = existing_key(request, MILESTONE, "milestone_id")
     changes = _moved(request, key, DONE)
     changes |= {"completed": request.now[:10]}  # also if it was completed before
     if request.has("outcomes"):
@@ -98,7 +98,7 @@ def complete(request: Request) -> Ruled:
 
 
 def restore(request: Request) -> Ruled:
-    key = found(request, MILESTONE, "milestone_id")
+    key = existing_key(request, MILESTONE, "milestone_id")
     to = restored(request, key)
     return _on(request, key, _moved(request, key, to), f"restored {request.view.name(key)} to {to}")
 

@@ -11,14 +11,14 @@ from bb.groups.context.task_view import (
     BLOCKED,
     MOST_BYTES,
     WAITING_USER,
+    attention_reasons,
     brief,
     facets,
-    fitting,
+    first_that_fit,
     newest,
     shown,
     size,
     version,
-    wants,
 )
 from bb.groups.context.task_view import HANDOFF as HANDED
 from bb.groups.context_forms import (
@@ -66,7 +66,7 @@ def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
         "references": [_reference(view, key) for key in view.keys(REFERENCE)],
         "agent_states": [_agent(view, key) for key in _actors(view, AGENT)],
     }
-    fits = {name: fitting(listed[::-1], SHARE)[::-1] for name, listed in lists.items()}
+    fits = {name: first_that_fit(listed[::-1], SHARE)[::-1] for name, listed in lists.items()}
     answer: Shown = {
         "version": view.version,
         "tasks_version": version(view),
@@ -75,7 +75,7 @@ def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
         **fits,
         "tasks_summary": _counted(by_birth),
         "active_task": next((task for task in by_birth if task["status"] == ACTIVE), None),
-        "presence": {"agents": fitting(presence(view, now), SHARE)},
+        "presence": {"agents": first_that_fit(presence(view, now), SHARE)},
         "coordination": {
             "brief": _brief(view),
             "recent_decisions": _recent(view, DECISION),
@@ -114,15 +114,17 @@ def _show_tasks(view: ContextView, answer: Shown, by_birth: list[Shown], *, is_f
     by_change = newest(view, by_birth)
     briefs = [brief(task) for task in by_change]
     answer["attention"] = {
-        name: [short for short, task in zip(briefs, by_change, strict=True) if reason in wants(task)][:ALARMS]
+        name: [short for short, task in zip(briefs, by_change, strict=True) if reason in attention_reasons(task)][
+            :ALARMS
+        ]
         for name, reason in ((BLOCKED, BLOCKED), (WAITING_USER, WAITING_USER), ("pending_handoffs", HANDED))
     }
     left = MOST_BYTES - size(answer)
-    full = fitting(by_change, left // 2) if is_full else []
-    in_brief = fitting(briefs[len(full) :], left // 4)
+    full = first_that_fit(by_change, left // 2) if is_full else []
+    in_brief = first_that_fit(briefs[len(full) :], left // 4)
     answer["coordination"]["tasks"] = [*full, *in_brief]
     if is_full:
-        board = fitting(briefs, left // 4)
+        board = first_that_fit(briefs, left // 4)
         answer["board"] = {status: [task for task in board if task["status"] == status] for status in STATUSES}
     return len(by_birth) - len(full) - len(in_brief)
 

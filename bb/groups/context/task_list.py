@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from bb.groups.context.task_view import ATTENTIONS, MOST_BYTES, facets, fitting, newest, shown, task, version, wants
+from bb.groups.context.task_view import (
+    ATTENTIONS,
+    MOST_BYTES,
+    attention_reasons,
+    facets,
+    first_that_fit,
+    newest,
+    shown,
+    task,
+    version,
+)
 from bb.groups.context_forms import ARCHIVED, PLANNED, STATUSES, TASK
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.show import harmless
@@ -51,7 +61,7 @@ def listing(view: ContextView, **filters: object) -> Shown:
     page, statuses = _page(filters), _statuses(filters)
     if page is None and not statuses:
         chosen = tasks(view, **filters)
-        fits = fitting(chosen[::-1], MOST_BYTES)[::-1]
+        fits = first_that_fit(chosen[::-1], MOST_BYTES)[::-1]
         return {"tasks": fits} | ({"left_out": len(chosen) - len(fits)} if len(fits) < len(chosen) else {})
     named = _named(view, filters)
     paged = {
@@ -78,7 +88,7 @@ def _chosen(named: list[Shown], filters: Filters) -> list[Shown]:
         for task in named
         if (not statuses or task["status"] in statuses)
         and (not assignee or task["assignee"] == (None if assignee == NOBODY else assignee))
-        and (not attention or attention in wants(task))
+        and (not attention or attention in attention_reasons(task))
         and (not query or any(query in (task[name] or "").casefold() for name in SEARCHED))
     ]
 
@@ -96,7 +106,7 @@ def _paged(view: ContextView, named: list[Shown], filters: Filters, page: tuple[
     """One page. AMONG is the number of pages in the answer."""
     offset, limit = page
     matching = newest(view, _chosen(named, filters), by_birth=_status(filters) == PLANNED)
-    cut = fitting(matching[offset : offset + limit], MOST_BYTES // among)
+    cut = first_that_fit(matching[offset : offset + limit], MOST_BYTES // among)
     return {
         "tasks": cut,
         "count": len(cut),
@@ -113,7 +123,9 @@ def _about(view: ContextView, filters: Filters, named: list[Shown]) -> Shown:
     about: Shown = {"tasks_version": version(view), "facets": facets(everything)}
     if filters.get("include_index") in (True, "true", "1"):
         indexed = [task for task in reversed(everything) if task["status"] != ARCHIVED]
-        about["task_index"] = fitting([{name: task[name] for name in INDEXED} for task in indexed], MOST_BYTES // 4)
+        about["task_index"] = first_that_fit(
+            [{name: task[name] for name in INDEXED} for task in indexed], MOST_BYTES // 4
+        )
     return about
 
 

@@ -94,10 +94,10 @@ def task(view: ContextView, task_id: str) -> Shown | None:
     if key is None:
         return None
     below = [shown(view, child) for child in children(view).get(key, ())]
-    return shown(view, key) | {"children": fitting(below, MOST_BYTES // 2)}
+    return shown(view, key) | {"children": first_that_fit(below, MOST_BYTES // 2)}
 
 
-def fitting(shown: list[Shown], most: int) -> list[Shown]:
+def first_that_fit(shown: list[Shown], most: int) -> list[Shown]:
     """The first tasks that fit into MOST bytes."""
     for place, row in enumerate(shown):
         most -= size(row)
@@ -118,7 +118,7 @@ def newest(view: ContextView, tasks: list[Shown], *, by_birth: bool = False) -> 
     return sorted(tasks, key=lambda task: places[task["id"]], reverse=True)
 
 
-def wants(task: Shown) -> set[str]:
+def attention_reasons(task: Shown) -> set[str]:
     """The reasons why a task needs attention."""
     if task["status"] == ARCHIVED:
         return set()
@@ -139,7 +139,7 @@ def version(view: ContextView) -> str:
 def facets(shown_tasks: Iterable[Shown]) -> Shown:
     """The numbers of tasks by status and reason, and the assignees."""
     everything = list(shown_tasks)
-    reasons = [wants(task) for task in everything]
+    reasons = [attention_reasons(task) for task in everything]
     return {
         "status_counts": {status: sum(task["status"] == status for task in everything) for status in STATUSES},
         "blocked": sum(BLOCKED in of_task for of_task in reasons),

@@ -13,7 +13,18 @@ never begun.
 from __future__ import annotations
 
 from bb.groups.context.task_steps import checklist, marked, steps
-from bb.groups.context.values import actor_or_none, blockers, choice, collect, found, line, needed, status, text, thing
+from bb.groups.context.values import (
+    actor_or_none,
+    blockers,
+    choice,
+    collect,
+    existing_key,
+    line,
+    needed,
+    reference,
+    status,
+    text,
+)
 from bb.groups.context_forms import ARCHIVED, FREE, MILESTONE, PLANNED, STANDARD, TASK, TASK_TYPES, WAITING
 from bb.groups.permissions import FOREMAN, PEER, USER
 
@@ -37,8 +48,8 @@ FIELDS: Table = (
     (("priority",), "priority", line(40)),
     (("assignee",), "assignee", actor_or_none),
     (("handoff_to",), "handoff_to", actor_or_none),
-    (("parent_id",), "parent", thing(TASK)),
-    (("milestone_id", "milestone"), "milestone", thing(MILESTONE)),
+    (("parent_id",), "parent", reference(TASK)),
+    (("milestone_id", "milestone"), "milestone", reference(MILESTONE)),
     (("blocked_by",), "blocked_by", blockers),
     (("waiting_on",), "waiting_on", choice(WAITING, null=WAITING[0])),
     (("task_type",), "task_type", choice(TASK_TYPES)),
@@ -123,7 +134,7 @@ def delete(request: Request) -> Ruled:
 
 def _mine(request: Request, *, is_open: bool = False) -> str:
     """The task of the request, if the caller may change it. IS_OPEN: any peer may change an unassigned task."""
-    key = found(request, TASK, "task_id")
+    key = existing_key(request, TASK, "task_id")
     _check_mine(request, key, is_open=is_open)
     return key
 

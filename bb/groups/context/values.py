@@ -106,19 +106,19 @@ def actor_or_none(request: Request, field: str) -> str | None:
     return None if value is None or (isinstance(value, str) and not value.strip()) else actor(request, field)
 
 
-def thing(kind: str) -> Parser:
+def reference(kind: str) -> Parser:
     """A reference to an existing entry of this kind, by its id; null or a blank text means none."""
 
     def parse(request: Request, field: str) -> dict[str, str] | None:
         value = request.fields[field]
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
-        return request.view.ref(found(request, kind, field))
+        return request.view.ref(existing_key(request, kind, field))
 
     return parse
 
 
-def found(request: Request, kind: str, *names: str) -> str:
+def existing_key(request: Request, kind: str, *names: str) -> str:
     """The key of the entry that the request names. Refused if it does not exist."""
     field = needed(request, *names)
     value = request.fields[field]

@@ -6,8 +6,8 @@ A later one is shown with a suffix, such as `T001-k7q2`. The suffix depends only
 
 from __future__ import annotations
 
-from bb.groups.context.context import VERSION, is_there, said_by, step
-from bb.groups.context_forms import BORN, HIGHEST, is_ref, number_of, short_id
+from bb.groups.context.context import VERSION, changes_of, exists, step
+from bb.groups.context_forms import HIGHEST, KINDS_WITH_BIRTH, is_ref, number_of, short_id
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.order import event
@@ -29,8 +29,12 @@ class ContextView:
 
     def __init__(self, entries: dict[str, State]) -> None:
         self.entries = entries
-        self.order: dict[str, list[str]] = {kind: [] for kind in BORN}  # kind -> keys of created entries, by birth
-        self.given: dict[str, set[int]] = {kind: set() for kind in BORN}  # kind -> numbers already used in short ids
+        self.order: dict[str, list[str]] = {
+            kind: [] for kind in KINDS_WITH_BIRTH
+        }  # kind -> keys of created entries, by birth
+        self.given: dict[str, set[int]] = {
+            kind: set() for kind in KINDS_WITH_BIRTH
+        }  # kind -> numbers already used in short ids
         self.names: dict[str, str] = {}  # name -> key
         self.called: dict[str, str] = {}  # key -> name
 
@@ -38,7 +42,7 @@ class ContextView:
     def of(cls, entries: Iterable[tuple[str, State]]) -> Self:
         """The view of all ENTRIES of the fold."""
         view = cls(dict(entries))
-        born = [key for key, state in view.entries.items() if "created" in state and _kind(key) in BORN]
+        born = [key for key, state in view.entries.items() if "created" in state and _kind(key) in KINDS_WITH_BIRTH]
         for key in sorted(born, key=view.born):
             view._know(key)
         return view
@@ -53,7 +57,7 @@ class ContextView:
     def fold(self, op: Op, index: int, by: str, ts: str) -> None:
         """Apply OP, which has this INDEX in the batch."""
         place = [self._latest()[0] + 1, "", index]
-        for key, part in said_by(op, index, ""):
+        for key, part in changes_of(op, index, ""):
             is_known = "created" in self.entries.get(key, {})
             self.entries[key] = step(self.entries.get(key), {"by": by, **part}, place, ts)
             if not is_known and "created" in self.entries[key]:
@@ -82,7 +86,7 @@ class ContextView:
 
     def keys(self, kind: str) -> list[str]:
         """The keys of existing entries of a kind, in the order of birth."""
-        return [key for key in self.order[kind] if is_there(self.entries[key])]
+        return [key for key in self.order[kind] if exists(self.entries[key])]
 
     def born(self, key: str) -> tuple[int, str, int, int]:
         """The position of an entry's creation, sortable in the total order."""
@@ -105,7 +109,7 @@ class ContextView:
         """The key of the existing entry with the name or birth TEXT, or None."""
         born = f"{kind} {text}"
         key = born if "created" in self.entries.get(born, {}) else self.names.get(text)
-        return key if key and _kind(key) == kind and is_there(self.entries[key]) else None
+        return key if key and _kind(key) == kind and exists(self.entries[key]) else None
 
     def name(self, key: str) -> str:
         return self.called.get(key, "")
@@ -117,7 +121,7 @@ class ContextView:
     def key(self, kind: str, ref: object) -> str | None:
         """The key of the entry that REF names, if it exists."""
         key = f"{kind} {ref['birth']}" if isinstance(ref, dict) and is_ref(ref) else ""
-        return key if is_there(self.entries.get(key, {})) else None
+        return key if exists(self.entries.get(key, {})) else None
 
     def named(self, kind: str, ref: object) -> str | None:
         """The name of the entry that REF names; None if it is deleted. A text is returned unchanged."""
@@ -125,7 +129,7 @@ class ContextView:
             return ref if isinstance(ref, str) else None
         key = f"{kind} {ref['birth']}"
         if "created" in self.entries.get(key, {}):
-            return self.name(key) if is_there(self.entries[key]) else None
+            return self.name(key) if exists(self.entries[key]) else None
         return next(_suffixed(ref["id"].partition("-")[0], ref["birth"]))  # this clone does not have its creation yet
 
     def free_id(self, kind: str) -> str:

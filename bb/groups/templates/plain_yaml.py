@@ -43,7 +43,7 @@ def read(text: str) -> Any:
         raise NotPlain(_reason(str(error).partition("\n")[0])) from None
 
 
-def written(value: Any) -> str:
+def dump(value: Any) -> str:
     """VALUE as YAML."""
     import yaml  # noqa: PLC0415
 

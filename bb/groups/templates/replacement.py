@@ -44,7 +44,7 @@ def plan(template: Template, current: Template) -> Plan:
     )
 
 
-def moved(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
+def actors_to_rejoin(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
     """The actors of ORDER that have to join, again or for the first time, to bring the group into that order.
 
     An actor that joins is put last. PRESENT are the present actors, in their current order.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bb.groups import settings
 from bb.groups.actors import profiles
 from bb.groups.actors.actors import ID_LENGTH, is_actor_id
-from bb.groups.actors.profiles import Profile, Unfit
+from bb.groups.actors.profiles import InvalidProfile, Profile
 from bb.groups.settings import InvalidPatch
 from bb.groups.templates import plain_yaml
 from bb.kernel import clock
@@ -88,7 +88,7 @@ class Template(Record):
 
 def template_actor(actor_id: str, title: str, profile: Profile) -> TemplateActor:
     """An actor in the form of a template."""
-    return TemplateActor(actor_id, title, profile.but(default_scope_key=""))
+    return TemplateActor(actor_id, title, profile.replace(default_scope_key=""))
 
 
 def export(
@@ -102,7 +102,7 @@ def export(
 ) -> str:
     """A group as the text of a template. Refused if the text could not be imported again."""
     template = Template(title, topic, tuple(actors), settings, prompts, clock.text(exported_at), version)
-    text = plain_yaml.written(template.plain())
+    text = plain_yaml.dump(template.plain())
     try:
         parse(text)
     except InvalidTemplate as refusal:
@@ -135,7 +135,7 @@ def parse(text: Any) -> Template:
         title=_text(found.get("title"), ".title", TEXT_LENGTH),
         topic=_text(found.get("topic"), ".topic", TEXT_LENGTH),
         actors=_actors(found.get("actors")),
-        settings=settings.complete(_settings(found.get("settings"))),
+        settings=settings.with_defaults(_settings(found.get("settings"))),
         prompts=_prompts(found.get("prompts")),
         exported_at=_informative(found.get("exported_at")),
         cccc_version=_informative(found.get("cccc_version")),
@@ -165,14 +165,14 @@ def _actor(value: Any, path: str) -> TemplateActor:
     try:
         title = name if value.get("title") in (None, "") else profiles.title(value["title"])
         return TemplateActor(name, title, profiles.profile({field: value.get(field) for field in OF_PROFILE}))
-    except Unfit as unfit:
+    except InvalidProfile as unfit:
         raise _wrong(f"{path}.{unfit.field}", unfit.message) from None
 
 
 def _settings(value: Any) -> dict[str, Value]:
     known = {key: setting for key, setting in _mapping(value, ".settings").items() if key in settings.SETTINGS}
     try:
-        return settings.patched(known) if known else {}
+        return settings.checked_patch(known) if known else {}
     except InvalidPatch as refusal:
         raise _wrong(f".settings{refusal.details['path'].removeprefix('$.patch')}", refusal.message) from None
 

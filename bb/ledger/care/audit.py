@@ -14,7 +14,7 @@ from bb.ledger.index.reader import BULK
 from bb.ledger.journal import kinds
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.published import pins
-from bb.ledger.records.store import shown
+from bb.ledger.records.store import events_with_unreadable
 from bb.ledger.travel import compacting, intake
 from bb.ledger.travel.branch import History
 
@@ -57,7 +57,7 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
         fresh.rebuild(journals, progress)
         damages = {damage.writer: damage for damage in fresh.damages()}
         state = state_digest(fresh)
-        with store.caught_up().held_still() as known:
+        with store.caught_up().consistent_read() as known:
             chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
             is_right = _is_right(fresh, known, set(damages), state)
     finally:
@@ -72,17 +72,17 @@ class Unread(Record):
     reason: str
 
 
-def unreadable(store: Store) -> list[Unread]:
+def unreadable_lines(store: Store) -> list[Unread]:
     """Every line that is valid in its chain, but has content that bb could not have written."""
     heads, decode = store.caught_up().heads(), None
-    if sum(size for _, size in store.ends()) >= BULK:
+    if sum(size for _, size in store.last_files()) >= BULK:
         from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
 
         decode = bulk_check.decode
     unread: list[Unread] = []
     for journal in store.journals():
         raws = (raw for _, _, block in journal.read() for raw in block.lines())
-        for event in shown(islice(raws, heads.get(journal.writer, 0)), decode):
+        for event in events_with_unreadable(islice(raws, heads.get(journal.writer, 0)), decode):
             reason = kinds.unreadable(event)
             unread += [Unread(event.id, reason)] if reason else []
     return unread
@@ -101,7 +101,7 @@ class Checked(Record):
     is_snapshot_right: bool | None
 
 
-def published(store: Store, progress: Progress | None = None) -> list[Checked]:
+def check_published(store: Store, progress: Progress | None = None) -> list[Checked]:
     """Verify every published commit, as a new clone would, and compare its lines with ours. The first invalid commit is
     a refusal."""
     known = pins.read(store.path).remotes
@@ -111,8 +111,8 @@ def published(store: Store, progress: Progress | None = None) -> list[Checked]:
 def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, progress))
-    intake.checked(store, commits, tip.last_lines)
-    judged = compacting.judge(store, history.tip)
+    intake.check(store, commits, tip.last_lines)
+    judged = compacting.check_newest_snapshot(store, history.tip)
     return Checked(
         remote=name,
         tip=tip.commit,

@@ -50,7 +50,7 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
     try:
         place = places.find(cwd, env)
     except BbError as error:
-        home = places.at_home(env)
+        home = places.home_place(env)
         at_home = _store(home, env, now, progress) if os.path.isdir(home.store) else ()
         return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
     try:
@@ -86,16 +86,16 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     store = Store(place)
     try:
         done += [f"removed the holes from {path}; the old file is in torn/" for path in repair.close_holes(store)]
-        done += [f"repaired the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
+        done += [f"repaired the torn last line of writer {writer}" for writer in repair.repair_torn_line(store)]
         chains = audit.audit(store).chains
         done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)
         if not audit.audit(store).is_index_right:
             store.index.rebuild(store.journals())
             done.append("rebuilt the index")
-        if swept := repair.sweep(place.store):
+        if swept := repair.remove_leftovers(place.store):
             done.append(f"removed {swept} left-over temporary files")
-        if os.name != "nt" and (sharing.too_wide(place) or sharing.is_too_narrow(place)):
-            done.append(f"corrected the permissions of {sharing.mend(place)} files and folders")
+        if os.name != "nt" and (sharing.paths_too_permissive(place) or sharing.lacks_group_permissions(place)):
+            done.append(f"corrected the permissions of {sharing.correct_permissions(place)} files and folders")
     finally:
         store.close()
     return done
@@ -184,7 +184,7 @@ def _daemon(env: Mapping[str, str]) -> Iterator[Finding]:
     home = machine_registry.home(env)
     try:
         where = descriptor.address(home)
-        if where.warning and descriptor.is_held(home):
+        if where.warning and descriptor.is_running(home):
             mend = "bb daemon stop, then start it without --allow-anonymous-tcp"
             yield Finding("daemon", ODD, where.warning, mend)
     except BbError as error:
@@ -236,10 +236,10 @@ def _permissions(store: Store) -> Iterator[Finding]:
     """Check the permissions of the ledger's files against `core.sharedRepository`."""
     if os.name == "nt":
         return
-    if wide := sharing.too_wide(store.place):
+    if wide := sharing.paths_too_permissive(store.place):
         text = f"other users may write {len(wide)} files or folders of the ledger; the first is {wide[0]}"
         yield Finding("permissions", ODD, text, "bb doctor --fix")
-    elif sharing.is_too_narrow(store.place):
+    elif sharing.lacks_group_permissions(store.place):
         text = "core.sharedRepository lets other users write the repository, but they cannot write its ledger"
         yield Finding("permissions", ODD, text, "bb doctor --fix")
     else:
@@ -261,7 +261,7 @@ def _journals(store: Store) -> Iterator[Finding]:
             yield Finding(name, ODD, "the last line is torn; the next write repairs it", "bb doctor --fix")
         else:
             yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
-    if unread := audit.unreadable(store):
+    if unread := audit.unreadable_lines(store):
         named = "; ".join(f"{line.id}: {line.reason}" for line in unread[:MOST_NAMED])
         more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
         yield Finding("unreadable", ODD, f"{_lines(len(unread))}, ignored: {named}{more}", UNREADABLE)
@@ -285,7 +285,7 @@ def _index(store: Store) -> Finding:
 
 def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
     """Check the list of signers, and our key against it. No findings if there is no list."""
-    known = policy.look(store, now or 0)
+    known = policy.refresh(store, now or 0)
     for doubt in policy.uncertain(store.place, known):
         yield Finding("signers", ODD, doubt)
     if known.text is None:
@@ -304,7 +304,7 @@ def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
         what = "has been revoked" if known.is_revoked else "is not listed in .bb/allowed_signers"
         mend = "bb ledger key --rotate" if known.is_revoked else "bb ledger key"
         yield Finding("signing", state, f"the key of this clone {what}", mend)
-    found = standing.shown(store, known)
+    found = standing.as_answer(store, known)
     forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
     text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
     yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)
@@ -325,14 +325,14 @@ def _leftovers(store: Store) -> Iterator[Finding]:
 
 
 def _put_aside(store: Store) -> Iterator[Finding]:
-    if files := set_aside.owed(store.path):
+    if files := set_aside.owed_files(store.path):
         text = f"our events in {', '.join(files)} are still to be recorded again"
         yield Finding("forked", ODD, text, "bb sync")
 
 
 def _clock(store: Store, now: int) -> Finding:
     """Check for heartbeats from the future: they mean that this machine's clock was, or is, wrong."""
-    beats = presence.everybody(store.path).values()
+    beats = presence.all_presences(store.path).values()
     ahead = max((beat.seen_at - now for beat in beats), default=0)
     if ahead > clock.MINUTE:
         return Finding(

@@ -63,7 +63,7 @@ NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a 
 EMPTY = ("a pipe", "a socket")  # these have no contents
 
 
-class NothingToMend(Refused):
+class NothingToRepair(Refused):
     """clone.json cannot be restored, because no journal is left."""
 
     code = "STORE_LOST"
@@ -132,7 +132,7 @@ def _next_data(fd: int, at: int) -> int:
         return os.fstat(fd).st_size if error.errno == errno.ENXIO else at
 
 
-def mend_torn(store: Store) -> list[str]:
+def repair_torn_line(store: Store) -> list[str]:
     """Complete or set aside the torn last line of our own journal. Returns the repaired writers."""
     if store.writer is None:
         return []
@@ -140,7 +140,7 @@ def mend_torn(store: Store) -> list[str]:
     if not journal.is_torn():
         return []
     with journal.lock():
-        return [journal.writer] if journal.mend() else []
+        return [journal.writer] if journal.repair_tail() else []
 
 
 def retire(store: Store, damage: Damage) -> None:
@@ -202,7 +202,7 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
     """The event of an intact line, with its old id and time; None if it is not to be recorded again, or would not fit
     into a line."""
     try:
-        lines.link_alone(raw, writer)
+        lines.link_without_previous(raw, writer)
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
@@ -218,7 +218,7 @@ def rewrite_clone(store: str) -> Clone:
     """Write clone.json again, from the origin lines of the journals."""
     found = origin.from_journals(store)
     if found is None:
-        raise NothingToMend
+        raise NothingToRepair
     clone.write(store, found)
     return found
 
@@ -255,7 +255,7 @@ def clear_the_index(store: str) -> list[str]:
     return done
 
 
-def sweep(store: str) -> int:
+def remove_leftovers(store: str) -> int:
     """Remove temporary files of killed processes. Returns their number."""
     swept = leftovers(store)
     for path in swept:
@@ -276,10 +276,10 @@ def leftovers(store: str) -> list[str]:
         os.path.join(store, keys.FOLDER),
     ]
     folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
-    return [path for folder in folders for path in disk.leftovers(folder)]
+    return [path for folder in folders for path in disk.abandoned_temporary_files(folder)]
 
 
-def belongings(store: str) -> list[str]:
+def owned_paths(store: str) -> list[str]:
     """Everything in the store that bb wrote: files, and folders that contain nothing else, each after its contents."""
     owned: list[str] = []
     for folder, folders, files in os.walk(store, topdown=False):
@@ -325,7 +325,7 @@ def _is_ours(folder: str, name: str) -> bool:
             return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
-            return is_temporary or (stem != name and bool(presence.named_by(stem)))
+            return is_temporary or (stem != name and bool(presence.agent_of_file(stem)))
         case (("sessions" | "verdicts"), ""):
             return is_temporary or name.endswith(".json")
         case "queue", "":

@@ -47,7 +47,7 @@ class Child:
         self._rest = b""
         self._status: int | None = None
 
-    def finish(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
+    def communicate(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
         """Write GIVEN to its standard input, and read until it ends: its exit status, its output, its errors.
 
         The status is None if it was stopped after PATIENCE seconds. TooMuch if a stream exceeds MOST bytes.
@@ -100,12 +100,12 @@ class Child:
 
     # -- a conversation
 
-    def say(self, octets: bytes) -> None:
+    def write(self, octets: bytes) -> None:
         """Write OCTETS to its standard input."""
         while octets:
             octets = octets[os.write(self._in, octets) :]
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         """Read the next line of its output; an incomplete line or nothing if it has ended."""
         while b"\n" not in self._rest and (octets := os.read(self._out, BLOCK)):
             self._rest += octets

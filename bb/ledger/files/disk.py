@@ -327,7 +327,7 @@ def names(folder: str) -> list[str]:
         raise refusal(error) from error
 
 
-class Names:
+class FolderListing:
     """The names in a folder. The folder is listed again only if it may have changed.
 
     Two changes within one tick of the file system's clock leave the same timestamp. So a listing is kept only if the
@@ -392,7 +392,7 @@ def sync_data(fd: int) -> None:
         os.fsync(fd)
 
 
-def leftovers(folder: str) -> Iterator[str]:
+def abandoned_temporary_files(folder: str) -> Iterator[str]:
     """Temporary files in FOLDER that are so old that the process that made them must have been killed."""
     for name in names(folder):
         if name.startswith(".") and name.endswith(".tmp"):

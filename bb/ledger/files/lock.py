@@ -61,7 +61,7 @@ class Lock:
         self._fd = -1
 
 
-class StandingLock(Lock):
+class ReusableLock(Lock):
     """A lock for repeated use: its files stay open until `close`."""
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:

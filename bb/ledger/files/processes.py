@@ -18,6 +18,6 @@ def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
             return Child(command, env)
         except NotImplementedError:  # old versions of macOS do not support setsid here
             pass
-    from bb.ledger.files.windows_processes import PlainChild  # noqa: PLC0415
+    from bb.ledger.files.windows_processes import SubprocessChild  # noqa: PLC0415
 
-    return PlainChild(command, env)
+    return SubprocessChild(command, env)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from typing import IO
 
 
-class PlainChild(Child):
+class SubprocessChild(Child):
     """A program started by `subprocess`."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(list(command), env=dict(env), stdin=pipe, stdout=pipe, stderr=pipe)  # noqa: S603
 
-    def finish(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
+    def communicate(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
         if most is not None:
             return self._finish_within(given, patience, most)
         try:
@@ -78,12 +78,12 @@ class PlainChild(Child):
             raise TooMuch
         return None if is_too_slow.is_set() else status, out, err
 
-    def say(self, octets: bytes) -> None:
+    def write(self, octets: bytes) -> None:
         assert self._child.stdin  # noqa: S101  (a pipe)
         self._child.stdin.write(octets)
         self._child.stdin.flush()
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         assert self._child.stdout  # noqa: S101
         return self._child.stdout.readline()
 

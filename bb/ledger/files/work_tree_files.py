@@ -37,10 +37,10 @@ class LinkInTheWay(Refused):
 
 def read(root: str, path: str, most: int = disk.SMALL) -> bytes | None:
     """The contents of the file at PATH in the work tree ROOT; None if it does not exist."""
-    return read_whole(os.path.join(root, *_steps(root, path)), path, most)
+    return read_file(os.path.join(root, *_steps(root, path)), path, most)
 
 
-def read_whole(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
+def read_file(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
     """The contents of a file of the work tree. It may be a link, but only to a regular file."""
     try:
         return disk.read_small(whole, most)

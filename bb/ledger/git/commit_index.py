@@ -72,7 +72,7 @@ class CommitIndex:
     def _status(self, arguments: list[str]) -> tuple[int, bytes, bytes]:
         refuse_foreign(self._git_dir)
         command = ["git", *program.HARMLESS, "--git-dir", self._git_dir, *arguments]
-        status, out, err = program.spawned(command, self._env).finish(b"", program.PATIENCE)
+        status, out, err = program.spawned(command, self._env).communicate(b"", program.PATIENCE)
         if status is None:
             raise program.GitFailed(f"git {arguments[0]} took longer than {program.PATIENCE:.0f} s")
         return status, out, err

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OUTSIDE = ("--version", "init", "clone")
 
 
-class SaidTooMuch(program.GitFailed):
+class TooMuchOutput(program.GitFailed):
     """git printed more than bb accepts."""
 
     code = "GIT_SAID_TOO_MUCH"
@@ -64,9 +64,9 @@ def ask(
 ) -> program.Done:
     """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes."""
     try:
-        status, out, err = _started(arguments, git_dir, at, env).finish(given, patience, most)
+        status, out, err = _started(arguments, git_dir, at, env).communicate(given, patience, most)
     except child.TooMuch:
-        raise SaidTooMuch(f"git {arguments[0]} printed more than {most:,} bytes") from None
+        raise TooMuchOutput(f"git {arguments[0]} printed more than {most:,} bytes") from None
     return program.Done(status, out, err.decode("utf-8", "replace"))
 
 
@@ -74,7 +74,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` exchanges requests and answers with one git process."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
-        self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **FOR_STRANGERS})
+        self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **MEMORY_LIMITS})
 
     def __enter__(self) -> Self:
         return self
@@ -86,14 +86,14 @@ class Conversation:
         finally:
             self._child.stop()
 
-    def say(self, octets: bytes) -> None:
+    def write(self, octets: bytes) -> None:
         try:
-            self._child.say(octets)
+            self._child.write(octets)
         except OSError as error:
             raise program.GitFailed("git ended before it had read all requests") from error
 
-    def line(self) -> bytes:
-        return self._child.line()
+    def read_line(self) -> bytes:
+        return self._child.read_line()
 
     def read(self, length: int) -> bytes:
         octets = self._child.read(length)
@@ -108,7 +108,7 @@ class Conversation:
 
 # A pushed object may be small when compressed and huge when unpacked. git refuses to allocate more memory at once than
 # this limit, and streams large files instead of keeping them in memory.
-FOR_STRANGERS = {"GIT_ALLOC_LIMIT": "96m"}
+MEMORY_LIMITS = {"GIT_ALLOC_LIMIT": "96m"}
 WHEN_FETCHING = {"GIT_ALLOC_LIMIT": "192m"}  # enough for a table of two million objects
 TOO_LARGE = "attempting to allocate "  # git's error message at that limit
 IN_PIECES = ("-c", "core.bigFileThreshold=16m")
@@ -130,12 +130,12 @@ def refuse_foreign(path: str) -> None:
     if ownership.is_trusted(path):
         return
     try:
-        ownership.refuse_another_users(places.around(path))
+        ownership.refuse_another_users(places.place_containing(path))
     except places.NotARepository:
         return
 
 
-def changed(work_tree: str) -> bytes:
+def status_porcelain(work_tree: str) -> bytes:
     """The files that differ from HEAD in a work tree, in the format of `git status --porcelain=v1 -z -uall`."""
     return output(
         ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty"], at=work_tree
@@ -148,7 +148,7 @@ def tracked(work_tree: str) -> list[str]:
     return sorted({os.fsdecode(path) for path in paths.split(b"\0") if path})
 
 
-def forget(git_dir: str, start: str) -> int:
+def delete_refs(git_dir: str, start: str) -> int:
     """Delete the refs whose names begin with START; return their number."""
     names = run(["for-each-ref", "--format=%(refname)", start], git_dir=git_dir).split()
     output(["update-ref", "--stdin"], git_dir=git_dir, given="".join(f"delete {name}\n" for name in names).encode())

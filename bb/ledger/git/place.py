@@ -91,16 +91,16 @@ def home(env: Mapping[str, str]) -> str:
     return os.path.abspath(env.get("BB_HOME") or os.path.join(os.path.expanduser("~"), ".bb"))
 
 
-def at_home(env: Mapping[str, str]) -> Place:
+def home_place(env: Mapping[str, str]) -> Place:
     """The home ledger as a place, even if it does not exist yet."""
     return Place(home_ledger(env), None, is_named=True)
 
 
-def around(path: str) -> Place:
+def place_containing(path: str) -> Place:
     """The repository that contains PATH, or whose git directory is PATH."""
     place = find(path, {})
     if place.work_tree is None and os.path.basename(place.git_dir) == ".git":
-        return place.but(work_tree=os.path.dirname(place.git_dir))
+        return place.replace(work_tree=os.path.dirname(place.git_dir))
     return place
 
 

@@ -98,7 +98,7 @@ def ask_outside(arguments: Sequence[str], *, env: Mapping[str, str] | None = Non
     If the root directory itself lies in a repository, git still reads the configuration of that repository.
     """
     command = ["git", *HARMLESS, "-C", os.path.abspath(os.sep), *arguments]
-    status, out, err = spawned(command, environment(env)).finish(b"", PATIENCE)
+    status, out, err = spawned(command, environment(env)).communicate(b"", PATIENCE)
     return Done(status, out, err.decode("utf-8", "replace"))
 
 

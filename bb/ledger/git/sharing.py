@@ -35,7 +35,7 @@ def make_store(place: Place) -> None:
     """Make the folder of a ledger, if it does not exist."""
     if os.path.isdir(place.store):
         return
-    wanted = asked(place)
+    wanted = wanted_folder_mode(place)
     disk.make_folder(place.common)
     try:
         os.mkdir(place.store, disk.PLAIN_FOLDER)
@@ -46,7 +46,7 @@ def make_store(place: Place) -> None:
             raise disk.refusal(error) from error
 
 
-def asked(place: Place) -> int | None:
+def wanted_folder_mode(place: Place) -> int | None:
     """The mode that `core.sharedRepository` requires for the ledger's folder; None if the umask decides."""
     if os.name == "nt":
         return None
@@ -73,21 +73,21 @@ def folder_mode(setting: str) -> int | None:
     return disk.SETGID | files | (files & 0o444) >> 2
 
 
-def too_wide(place: Place) -> list[str]:
+def paths_too_permissive(place: Place) -> list[str]:
     """The paths of a ledger that others can write although `core.sharedRepository` does not require it."""
-    wanted = asked(place)
+    wanted = wanted_folder_mode(place)
     return [path for path, mode in _everything(place.store) if mode & 0o022 & ~(wanted or 0)]
 
 
-def is_too_narrow(place: Place) -> bool:
+def lacks_group_permissions(place: Place) -> bool:
     """Whether `core.sharedRepository` requires more permissions than the ledger's folder has."""
-    wanted = asked(place)
+    wanted = wanted_folder_mode(place)
     return bool(wanted and wanted & ~os.stat(place.store).st_mode & 0o7777)
 
 
-def mend(place: Place) -> int:
+def correct_permissions(place: Place) -> int:
     """Correct the permissions of a ledger's files that this user owns; return how many were changed."""
-    wanted, changed = asked(place), 0
+    wanted, changed = wanted_folder_mode(place), 0
     for path, mode in [*_everything(place.store)]:
         is_folder = os.path.isdir(path)
         right = mode & ~0o022

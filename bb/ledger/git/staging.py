@@ -29,7 +29,7 @@ LARGEST_MESSAGE = 1 << 26  # bytes; it includes the diff that `git commit -v` ad
 REBASING = ("rebase-merge", "rebase-apply")
 
 
-class Coming:
+class StagedCommit:
     """The commit that is about to be made in a place, in the environment of its hooks."""
 
     def __init__(self, place: Place, env: Mapping[str, str]) -> None:

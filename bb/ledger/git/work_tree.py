@@ -27,16 +27,16 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_
     A text that names an existing path is that path, even if it contains wildcards: `app/[slug]/page.tsx` is a common
     name. A path through a symbolic link becomes the link's target, if that lies in the repository.
     """
-    if not is_exact and meant(place, cwd, written, is_path=is_path):
+    if not is_exact and probable_path(place, cwd, written, is_path=is_path):
         scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
     scope = _resolved(place, cwd, written, is_path)
-    return scope.but(is_file=True) if _is_file(place, cwd, written, scope, is_path) else scope
+    return scope.replace(is_file=True) if _is_file(place, cwd, written, scope, is_path) else scope
 
 
-def meant(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
+def probable_path(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
     """The path that a text probably means, if it differs from WRITTEN and no path with that exact name exists."""
     above, given = _given(place, cwd, written)
-    plain = scopes.meant(given, PLATFORM, is_path=is_path)
+    plain = scopes.intended_path(given, PLATFORM, is_path=is_path)
     exists = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
     return None if plain is None or exists else above + plain
 
@@ -75,7 +75,7 @@ def _resolved(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
     return scope
 
 
-def is_there(place: Place, scope: Scope) -> bool:
+def exists_in_work_tree(place: Place, scope: Scope) -> bool:
     """Whether a literal scope exists in this work tree. A pattern always counts as existing: it covers future files."""
     return scope.path is None or place.work_tree is None or os.path.lexists(os.path.join(place.work_tree, scope.path))
 
@@ -85,7 +85,7 @@ def root_of(place: Place) -> str:
     return place.work_tree or place.common
 
 
-def minds_no_case(place: Place) -> bool:
+def is_case_insensitive(place: Place) -> bool:
     """Whether the repository's configuration sets `core.ignorecase`. git sets it on case-insensitive file systems."""
     section, ignores_case = b"", os.name == "nt"
     for line in (disk.read_small(os.path.join(place.common, "config")) or b"").lower().splitlines():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bb.coordination.records.vouching import Reach
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
-    from bb.ledger.signing.verdicts import Law
+    from bb.ledger.signing.verdicts import SigningLaw
 
 PERSON, ESCAPED = ids.PERSON.encode(), b"\\u"
 UNVERIFIED: dict[str, Any] = {"signature": {"verdict": "unverified"}}  # the member of an answer that marks an event
@@ -25,7 +25,7 @@ UNVERIFIED: dict[str, Any] = {"signature": {"verdict": "unverified"}}  # the mem
 class Counting:
     """How far the lines of each writer count, as decided by the index."""
 
-    def __init__(self, index: Index, law: Law) -> None:
+    def __init__(self, index: Index, law: SigningLaw) -> None:
         from bb.coordination.records import signers, vouching  # noqa: PLC0415  (only where a line might not count)
 
         self._is_order, self._no_orders = vouching.is_order, vouching.NO_ORDERS
@@ -72,18 +72,18 @@ class Counting:
 
 def counts(index: Index, event: Event) -> bool:
     """Whether EVENT counts here."""
-    counted = of(index)
+    counted = for_index(index)
     return counted is None or counted.counts(event)
 
 
-def mark(index: Index, event_id: str, kind: str, by: str) -> dict[str, Any]:
+def signature_mark(index: Index, event_id: str, kind: str, by: str) -> dict[str, Any]:
     """Members to add to an answer about an event: a mark if it names the person as its author and is unverified."""
-    if by != ids.PERSON or (counted := of(index)) is None:
+    if by != ids.PERSON or (counted := for_index(index)) is None:
         return {}
     return UNVERIFIED if counted.is_doubted(event_id, kind, by) else {}
 
 
-def of(index: Index) -> Counting | None:
+def for_index(index: Index) -> Counting | None:
     """Tells which lines count here; None if all lines count."""
     law = index.law
-    return Counting(index, law) if law and law.is_felt else None
+    return Counting(index, law) if law and law.may_exclude_lines else None

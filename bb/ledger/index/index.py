@@ -17,7 +17,7 @@ from bb.kernel.errors import Busy
 from bb.ledger.files import disk
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
-from bb.ledger.journal.cursors import UNREAD, Cursors, Damage, Marker, Unusable, growth
+from bb.ledger.journal.cursors import UNREAD, Cursors, Damage, Marker, Unusable, unread_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.index.reader import Progress, Reader
     from bb.ledger.journal.journal import Journal, Position
     from bb.ledger.journal.line import Link
-    from bb.ledger.signing.verdicts import Law, Signatures
+    from bb.ledger.signing.verdicts import Signatures, SigningLaw
 
 VERSION = 20
 FEW, MANY = 12, 200  # rows that are read at once
@@ -86,7 +86,7 @@ class IndexBusy(Busy):
     hint = "try again in a few seconds"
 
 
-class Replaced(Unusable):
+class MadeByAnotherVersion(Unusable):
     """Another version of bb has rebuilt this file. This process continues in memory and leaves the file alone."""
 
 
@@ -110,7 +110,7 @@ class Index:
         self._found_ours_in: tuple[int, str] | None = None
         self._changes: dict[str, int] = {}  # by fold, how often this process has changed it
         self.rebuilt = 0  # how often it was rebuilt in this process
-        self.law: Law | None = None  # decides which lines count; None if all count
+        self.law: SigningLaw | None = None  # decides which lines count; None if all count
         self._connection = self._open()
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Index:
         rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
         return [(key, value) for value, key in rows]
 
-    def found(self, fold: str, term: str, *, below: str = "", sieve: str = "*") -> list[tuple[str, Any]]:
+    def entries_by_term(self, fold: str, term: str, *, below: str = "", sieve: str = "*") -> list[tuple[str, Any]]:
         """The entries of TERM whose place starts with BELOW and matches the GLOB pattern SIEVE, ordered by place."""
         query = """
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
@@ -161,7 +161,7 @@ class Index:
                 yield place, key, value
             before, many = rows[-1][1], min(4 * many, MANY)
 
-    def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
+    def entries_at_places(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries of TERM at one of PLACES."""
         query = f"""
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
@@ -218,13 +218,15 @@ class Index:
         """How far the journal of WRITER has been read."""
         return self.cursors.all().get(writer, UNREAD).position
 
-    def passes_over(self, journal: Journal) -> bool:
+    def skip_written(self, journal: Journal) -> bool:
         """Move the cursor past the lines last written to JOURNAL, if none of them needs folding; whether it moved."""
         written = journal.written
-        from bb.ledger.index.reader import says_nothing  # noqa: PLC0415
+        from bb.ledger.index.reader import needs_no_folding  # noqa: PLC0415
 
         return (
-            written is not None and says_nothing(written.octets) and self.cursors.passes_over(journal.writer, written)
+            written is not None
+            and needs_no_folding(written.octets)
+            and self.cursors.passes_over(journal.writer, written)
         )
 
     def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
@@ -246,12 +248,12 @@ class Index:
         """Run QUERY for each of ROWS."""
         self._connection.executemany(query, rows)
 
-    def tidy(self) -> None:
+    def compact(self) -> None:
         """Free space that the index does not need."""
         self._connection.execute("pragma optimize")
         self._connection.execute("pragma wal_checkpoint(truncate)")
 
-    def forget_talk(self, since: int | None = None) -> None:
+    def clear_chat_tables(self, since: int | None = None) -> None:
         """Empty the tables of `ledger/views/chat.py`; with SINCE, delete only the rows from that number on."""
         if since is None:
             for table in TALK:
@@ -270,9 +272,9 @@ class Index:
         self._connection.execute("begin immediate")
         return _Transaction(self, self._connection)
 
-    def held_still(self) -> HeldStill:
-        """`with index.held_still():` reads one consistent state, whatever other processes change meanwhile."""
-        return HeldStill(self, self._connection)
+    def consistent_read(self) -> ConsistentRead:
+        """`with index.consistent_read():` reads one consistent state, whatever other processes change meanwhile."""
+        return ConsistentRead(self, self._connection)
 
     def behind(self, journals: Sequence[Journal]) -> int:
         """The number of bytes of the journals that have not been read yet."""
@@ -288,7 +290,7 @@ class Index:
         self._journals = journals
         try:
             self._catch_up(journals, progress)
-        except Replaced:
+        except MadeByAnotherVersion:
             self._connection.close()
             self._connection = self._in_memory(for_good=True)
             self._catch_up(journals, progress)
@@ -314,7 +316,7 @@ class Index:
             self.folded(reader)
             for fact in reader.redacted:
                 self._hide(fact)
-        except (Replaced, sqlite3.DatabaseError, ValueError):
+        except (MadeByAnotherVersion, sqlite3.DatabaseError, ValueError):
             self.catch_up(self._journals)
             return
         if any(_is_readable(self._journals, fact.event) for fact in reader.redacted):
@@ -341,7 +343,7 @@ class Index:
         execute("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
         for fold, key, state in rows:
             self._connection.execute("insert into state values (?, ?, ?)", (fold, key, json_text.dumps(state)))
-            terms_of = getattr(folds.named(fold), "terms", None)
+            terms_of = getattr(folds.fold_module(fold), "terms", None)
             terms = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
             execute("insert or ignore into term values (?, ?, ?, ?)", terms)
 
@@ -379,7 +381,7 @@ class Index:
         cursors = self.cursors.all(version)
         if gone := cursors.keys() - {journal.writer for journal in journals}:
             raise Unusable(f"the journal of {', '.join(sorted(gone))} is missing")
-        grown = [(journal, growth(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
+        grown = [(journal, unread_bytes(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
         return [(journal, size) for journal, size in grown if size]
 
     def _read(self, journals: Sequence[Journal], progress: Progress | None) -> bool:
@@ -477,7 +479,7 @@ class Index:
 
     def _refuse_another_version(self) -> None:
         if self._version() != VERSION:
-            raise Replaced("another version of bb has rebuilt the index")
+            raise MadeByAnotherVersion("another version of bb has rebuilt the index")
 
     def _as_ours(self) -> int:
         """The version of the index's file. Raises Replaced or Unusable if another version of bb or another law made it.
@@ -562,7 +564,7 @@ def _reader(
     total: int,
     progress: Progress | None,
     hidden: redactions.Hidden | None,
-    law: Law | None,
+    law: SigningLaw | None,
 ) -> Reader:
     """Make a reader of journals. Its module imports every fact, so it is loaded only if there is something to read."""
     from bb.ledger.index.reader import Reader  # noqa: PLC0415
@@ -582,7 +584,7 @@ def _parsed_first(rows: Cursor) -> list[Any]:
     return [(json_text.loads(first), *others) for first, *others in rows]
 
 
-class HeldStill:
+class ConsistentRead:
     """One read transaction around several queries."""
 
     def __init__(self, index: Index, connection: sqlite3.Connection) -> None:

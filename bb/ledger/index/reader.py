@@ -12,7 +12,7 @@ from bb.coordination.facts import Redacted
 from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bb.kernel.order import Place
     from bb.ledger.journal.journal import Journal
     from bb.ledger.journal.segments import Block, Segment
-    from bb.ledger.signing.verdicts import Law, Signatures
+    from bb.ledger.signing.verdicts import Signatures, SigningLaw
 
     Progress = Callable[..., None]  # done, total, and the step's name unless it is reading, which counts bytes
 
@@ -55,10 +55,10 @@ class Reader:
         total: int,
         progress: Progress | None,
         hidden: Hidden | None = None,
-        law: Law | None = None,
+        law: SigningLaw | None = None,
     ) -> None:
         self._connection = connection
-        self._law = law if law and law.is_felt else None
+        self._law = law if law and law.may_exclude_lines else None
         self._is_order = _vouching().is_order if self._law else None
         self._reach: Reach | None = None  # how far lines of the journal that is being read count
         self._before: Reach | None = None  # how far they counted when they were read for the first time
@@ -91,7 +91,7 @@ class Reader:
                 self._progress(self._done, self._total)
             if damage:
                 break
-        if damage is None and (stuck := journal.stuck(position, sizes)):
+        if damage is None and (stuck := journal.stopped_at(position, sizes)):
             segment, offset, reason = stuck
             damage = Damage(journal.writer, position.link.n + 1, segment.path, offset, reason)
         link, seen = position.link, journal.signature() if damage else None
@@ -115,7 +115,7 @@ class Reader:
             return reach
         return self._law.reach(writer, self._signatures(self._law))
 
-    def _signatures(self, law: Law) -> Signatures:
+    def _signatures(self, law: SigningLaw) -> Signatures:
         from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (needed only under a law)
 
         def ask(query: str, *values: str) -> list[Any]:
@@ -126,7 +126,7 @@ class Reader:
 
         return Signatures(law.repo, ask, tell)
 
-    def _count(self, law: Law, journal: Journal, last: int) -> None:
+    def _count(self, law: SigningLaw, journal: Journal, last: int) -> None:
         """Decide how far the lines count now, and fold those that did not count when they were read."""
         before, now = self._reach, law.reach(journal.writer, self._signatures(law))
         query = "insert or replace into counted values (?, ?, ?)"
@@ -226,7 +226,7 @@ class Reader:
         at, ts = [found["l"], writer, n], found["ts"]
         if "salvaged_from" in found["data"] or PUT_ASIDE in found["data"]:
             at, ts = _origin(found["data"], at, ts)
-        for fold, parts in folds.of(type(fact)):
+        for fold, parts in folds.folds_for(type(fact)):
             for key, part in parts(fact, at) if parts else [(key, fact) for key in fold.keys(fact, at)]:
                 entry = (fold.NAME, key)
                 if self._is_first:
@@ -242,7 +242,7 @@ class Reader:
             if entry not in self._states:
                 wanted.setdefault(fold.NAME, {})[entry[1]] = None
         for name, keys in wanted.items():
-            self._fetch(folds.named(name), list(keys))
+            self._fetch(folds.fold_module(name), list(keys))
         for fold, entry, part, at, ts in steps:
             self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
 
@@ -282,7 +282,7 @@ class Reader:
         return {fold for fold, _ in self._states}
 
     def __enter__(self) -> None:
-        self._undisturbed = Undisturbed() if self._bulk else None
+        self._undisturbed = GcPause() if self._bulk else None
         if self._undisturbed:
             self._undisturbed.__enter__()
 
@@ -306,7 +306,7 @@ class Reader:
         """Write the terms by which the folded entries are found, and delete the former ones."""
         gone, come = [], []
         for (fold, key), state in self._states.items():
-            if not (terms_of := getattr(folds.named(fold), "terms", None)):
+            if not (terms_of := getattr(folds.fold_module(fold), "terms", None)):
                 continue
             now, before = terms_of(key, state), self._terms.get((fold, key), [])
             if now != before:
@@ -331,7 +331,7 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
     return ([lamport, writer, n], then) if is_right else (at, ts)
 
 
-def says_nothing(octets: bytes) -> bool:
+def needs_no_folding(octets: bytes) -> bool:
     """Whether no line in OCTETS needs to be folded."""
     raws = octets.split(b"\n")[:-1]
     return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])

@@ -47,7 +47,7 @@ NAMED = {
 LISTED = {"chat.message": ("to", "dst_to")}
 
 
-class Misfit(ValueError):
+class InvalidMember(ValueError):
     """A member has a value that no version of bb could have written."""
 
     def __init__(self, member: str) -> None:
@@ -55,7 +55,7 @@ class Misfit(ValueError):
         self.member = member
 
 
-def written(fact: Any) -> dict[str, Any]:
+def data_of(fact: Any) -> dict[str, Any]:
     """The event data that records FACT."""
     return WRITERS[type(fact)](fact)
 
@@ -69,11 +69,11 @@ def fact_of(kind: str, data: dict[str, Any], by: str) -> FormedFact | None:
     return fact
 
 
-def misfit(kind: str, data: dict[str, Any], by: str) -> str:
+def invalid_member(kind: str, data: dict[str, Any], by: str) -> str:
     """The invalid member of an event that records no fact; "data" if it cannot be determined."""
     try:
         READERS[kind](data, by)
-    except Misfit as error:
+    except InvalidMember as error:
         return f"`{error.member}`"
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         pass
@@ -103,7 +103,7 @@ def out_of_bounds(kind: str, data: dict[str, Any]) -> str | None:
 
 def _must(is_right: bool, member: str) -> None:
     if not is_right:
-        raise Misfit(member)
+        raise InvalidMember(member)
 
 
 # -- messages
@@ -330,7 +330,7 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
     for name, value in (("commit", commit), ("mark", mark)):
         is_digest = type(value) is str and len(value) <= DIGEST_LENGTH and not value.strip(ids.LOWER + ids.DIGITS)
         _must(is_digest, name)
-    return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark)
+    return fact.replace(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark)
 
 
 # -- the context of a group
@@ -339,7 +339,7 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
 def _read_context(data: dict[str, Any], by: str) -> ContextChanged | None:
     from bb.groups.context import context  # noqa: PLC0415  (it validates each operation)
 
-    return context.read(data, by)
+    return context.fact_of(data, by)
 
 
 # -- dialects of CBCL

@@ -117,7 +117,7 @@ class Cursors:
         return markers
 
 
-def growth(journal: Journal, cursor: Cursor) -> int:
+def unread_bytes(journal: Journal, cursor: Cursor) -> int:
     """The number of bytes of JOURNAL after a cursor. Unusable if the cursor points into another file.
 
     After a known damage the answer is 0, as long as the files have not changed.

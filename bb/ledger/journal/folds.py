@@ -51,19 +51,19 @@ ATTENTION = tuple(name for name in FOLDED if name.startswith("c2a."))
 _loaded: dict[type[Any], list[tuple[ModuleType, Parts]]] = {}
 
 
-def named(name: str) -> ModuleType:
+def fold_module(name: str) -> ModuleType:
     """The module of the fold NAME."""
     module = FOLDED[name][0]
     __import__(module)
     return sys.modules[module]
 
 
-def of(fact: type[Any]) -> list[tuple[ModuleType, Parts]]:
+def folds_for(fact: type[Any]) -> list[tuple[ModuleType, Parts]]:
     """The folds that a type of fact changes, each with its function `parts`, if it has one.
 
     `parts` splits a fact that means something different for each entry of the fold.
     """
     if fact not in _loaded:
-        folds = [named(name) for name, (_, facts) in FOLDED.items() if fact.__name__ in facts]
+        folds = [fold_module(name) for name, (_, facts) in FOLDED.items() if fact.__name__ in facts]
         _loaded[fact] = [(fold, getattr(fold, "parts", None)) for fold in folds]
     return _loaded[fact]

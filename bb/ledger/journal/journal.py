@@ -13,10 +13,10 @@ import os
 
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.files.lock import Lock, NoLock, StandingLock
+from bb.ledger.files.lock import Lock, NoLock, ReusableLock
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.line import BadLine, Link
-from bb.ledger.journal.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, place_before, read_at
+from bb.ledger.journal.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, offset_near, read_at
 from bb.ledger.journal.segments import LedgerDamaged as LedgerDamaged  # noqa: PLC0414  (others know it from here)
 from bb.ledger.journal.writers import LOCK
 
@@ -61,19 +61,19 @@ class Journal:
         self.written: Written | None = None
         # Files written but not synced yet: the open descriptor and the size before the write.
         self._unsynced: dict[str, tuple[int, int]] = {}
-        self._standing_lock: StandingLock | None = None
-        self._names = disk.Names(self.folder)
+        self._standing_lock: ReusableLock | None = None
+        self._names = disk.FolderListing(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
 
-    def keep(self) -> None:
+    def keep_segments(self) -> None:
         """Keep the segments in memory from now on, because no other process writes here.
 
         If nothing has changed since our last write, the segments kept then are used again.
         """
         if not self._is_unchanged():
             self._kept = self.written = None
-            self._names = disk.Names(self.folder)  # a writer needs a fresh listing
-            self.mend()
+            self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
+            self.repair_tail()
             self._kept = list(self.segments())
 
     def _is_unchanged(self) -> bool:
@@ -114,10 +114,10 @@ class Journal:
     def lock(self) -> Lock:
         return Lock(os.path.join(self.folder, LOCK))
 
-    def standing_lock(self) -> StandingLock:
+    def standing_lock(self) -> ReusableLock:
         """The same lock, for repeated use."""
         if self._standing_lock is None:
-            self._standing_lock = StandingLock(os.path.join(self.folder, LOCK))
+            self._standing_lock = ReusableLock(os.path.join(self.folder, LOCK))
         return self._standing_lock
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Journal:
         for segment in reversed(self.segments()):
             for raw in lines_backwards(segment):
                 try:
-                    return lines.link_alone(raw, self.writer)
+                    return lines.link_without_previous(raw, self.writer)
                 except BadLine as error:
                     problem = f"the last line of {segment.path} is damaged: {error}"
                     raise LedgerDamaged(problem, path=segment.path) from None
@@ -160,7 +160,7 @@ class Journal:
         """The segments whose first line is SINCE or later, and their current sizes."""
         return [(segment, segment.size()) for segment in self.segments(since)]
 
-    def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> tuple[Segment, int, str] | None:
+    def stopped_at(self, position: Position, sizes: list[tuple[Segment, int]]) -> tuple[Segment, int, str] | None:
         """Where and why reading stopped at POSITION, if the reason is a damage and not a line being written.
 
         SIZES were taken before reading, because lines and segments may have been added since.
@@ -181,7 +181,7 @@ class Journal:
             if segment.first == position.segment and segment.size() >= position.offset:
                 raw = next(lines_backwards(segment, position.offset), b"")
                 try:
-                    return lines.link_alone(raw, self.writer) == position.link
+                    return lines.link_without_previous(raw, self.writer) == position.link
                 except BadLine:
                     return False
         return False
@@ -204,7 +204,7 @@ class Journal:
         if not home:
             return None
         start = lines.PREFIX_OF % (self.writer.encode(), n)
-        near = place_before(home[-1], lines.PREFIX_OF.partition(b"%d")[0] % self.writer.encode(), n)
+        near = offset_near(home[-1], lines.PREFIX_OF.partition(b"%d")[0] % self.writer.encode(), n)
         for offset in dict.fromkeys((near, 0)):
             for _, block in home[-1].blocks(offset):
                 for raw in block.lines() if start in block.octets else ():
@@ -223,7 +223,7 @@ class Journal:
 
     def link_before(self, n: int) -> Link:
         """The link that line N must follow, computed from the line before it."""
-        return lines.START if n == 1 else lines.link_alone(next(self.lines_from(n - 1)), self.writer)
+        return lines.START if n == 1 else lines.link_without_previous(next(self.lines_from(n - 1)), self.writer)
 
     def _offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
         """The offset of line N in its segment. The last segment is searched from its end, because callers mostly
@@ -247,7 +247,7 @@ class Journal:
 
     def extend(self, octets: bytes) -> None:
         """Append whole lines of this chain that were checked already."""
-        self.mend()
+        self.repair_tail()
         while octets:
             end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
             first = lines.number_of(octets)
@@ -301,7 +301,7 @@ class Journal:
 
         Unless IS_SYNCED, the caller must call `sync` before it acknowledges the lines.
         """
-        self.mend()
+        self.repair_tail()
         start = self.end()
         before = link = self.written.end.link if self.written else self.tail()
         recorded = list(events(link))
@@ -360,7 +360,7 @@ class Journal:
         segments = self.segments()
         return bool(segments) and not segments[-1].is_whole()
 
-    def mend(self) -> bool:
+    def repair_tail(self) -> bool:
         """Complete or move away a torn last line; return whether there was one. The lock must be held."""
         segments = self.segments()
         if self._kept is not None or not segments or segments[-1].is_whole():

@@ -115,7 +115,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
 SAID = "Said"  # an event of a CCCS client: it may have any kind, and is stored unchanged
 # Kinds with a format of their own, mostly from CCCS; `ledger/journal/cccs_forms.py` writes and reads them. Other
 # clients write most lines of these kinds. Such lines are skipped without parsing, unless they contain one of MARKS.
-FORMED = {
+WITH_OWN_FORMAT = {
     "Sent": "chat.message",
     "Read": "chat.reaction",
     "Acked": "chat.ack",
@@ -134,10 +134,10 @@ MARKS = {  # one or two of each
     b"system.notify": (b'"context":{', b'"c2a":{'),
 }
 
-FORMED_BY_ANYBODY = (FORMED["ContextChanged"], FORMED["Posted"], FORMED["Incurred"])
+FORMATS_OF_ANY_AUTHOR = (WITH_OWN_FORMAT["ContextChanged"], WITH_OWN_FORMAT["Posted"], WITH_OWN_FORMAT["Incurred"])
 BY_FACT = {name: (kind, members) for rows in WRITTEN.values() for name, kind, members in rows}
 NAMED = {kind: (room, name, members) for room, rows in WRITTEN.items() for name, kind, members in rows}
-KINDS = frozenset([*NAMED, *FORMED.values()])
+KINDS = frozenset([*NAMED, *WITH_OWN_FORMAT.values()])
 
 SAID_BY_ANYBODY = frozenset(fact for fold in ("group", *folds.ATTENTION) for fact in folds.FOLDED[fold][1])
 
@@ -274,7 +274,7 @@ FITS: dict[str, Fits] = {
 
 
 # Exceptions from FITS: members that have another rule in some facts.
-OTHERWISE: dict[tuple[str, str], Fits] = {
+EXCEPTIONS: dict[tuple[str, str], Fits] = {
     ("Posting", "state"): _is_name,
     ("Created", "title"): _is_text,
     ("Changed", "title"): _is_text,
@@ -285,7 +285,7 @@ OTHERWISE: dict[tuple[str, str], Fits] = {
 def _fits(fact: str, member: str) -> Fits:
     if member == "by" and fact in SAID_BY_ANYBODY:
         return ids.is_author
-    return OTHERWISE.get((fact, member)) or FITS.get(member, _is_text)
+    return EXCEPTIONS.get((fact, member)) or FITS.get(member, _is_text)
 
 
 _rows: dict[str, Row] = {}
@@ -310,13 +310,13 @@ def row(kind: str) -> Row | None:
     return _rows[kind]
 
 
-def written(fact: Fact) -> tuple[str, dict[str, Any]]:
+def kind_and_data(fact: Fact) -> tuple[str, dict[str, Any]]:
     """The event kind and data that record FACT."""
     name = type(fact).__name__
     if name == SAID:
         return fact.kind, dict(fact.data)  # type: ignore[union-attr]
-    if kind := FORMED.get(name):
-        return kind, _forms().written(fact)
+    if kind := WITH_OWN_FORMAT.get(name):
+        return kind, _forms().data_of(fact)
     kind, members = BY_FACT[name]
     data = dict(zip(members, fact.as_dict().values(), strict=True))
     data.pop("by", None)
@@ -341,7 +341,7 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind, data and author records; None if it is unknown."""
     known = _rows.get(kind) or row(kind)
     if known is None:
-        is_valid_author = ids.is_author if kind in FORMED_BY_ANYBODY else ids.is_principal
+        is_valid_author = ids.is_author if kind in FORMATS_OF_ANY_AUTHOR else ids.is_principal
         return _forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]
@@ -378,7 +378,7 @@ def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
         return None
     known = row(kind)
     if known is None:
-        return str(_forms().misfit(kind, data, by))
+        return str(_forms().invalid_member(kind, data, by))
     _, members, fits, _, required = known
     for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
         value = by if place == 0 and member == "by" else data.get(member)

@@ -37,7 +37,9 @@ LAMPORT_PART, KIND_PART = 8, 15
 DATA = b',"data":'
 NO_BRACKETS = bytes(octet for octet in range(256) if octet not in b"[]{}")
 P_MARK, DH_MARK = b',"p":"', b'","dh":"'
-SOUND: set[tuple[str, str, str, str]] = set()  # author, kind, group and scope of lines that were checked and valid
+VALID_HEADS: set[tuple[str, str, str, str]] = (
+    set()
+)  # author, kind, group and scope of lines that were checked and valid
 MOST_SOUND = 10_000
 TAIL = len(P_MARK) + HEX_LENGTH + len(DH_MARK) + HEX_LENGTH + 1  # from P_MARK to the head's end
 P_START = -TAIL + len(P_MARK)
@@ -134,7 +136,7 @@ def clock_and_kind(head: bytes) -> tuple[int, bytes]:
     return time, parts[KIND_PART]
 
 
-def link_alone(line: bytes, writer: str) -> Link:
+def link_without_previous(line: bytes, writer: str) -> Link:
     """The link of a line, checked without the line before it; BadLine if the line is not valid by itself."""
     head, _, _ = line.partition(DATA)
     claimed = head.partition(b'","l":')[0].rpartition(b".")[2]
@@ -198,7 +200,7 @@ def _invalid_in_head(found: dict[str, Any]) -> str | None:
     if not validity.is_time(found["ts"]):
         return "ts"
     who_and_what = found["by"], found["kind"], found["group_id"], found["scope_key"]
-    if who_and_what in SOUND and "k" not in found:  # true for nearly every line
+    if who_and_what in VALID_HEADS and "k" not in found:  # true for nearly every line
         return None
     if not ids.is_author(found["by"]):
         return "by"
@@ -207,8 +209,8 @@ def _invalid_in_head(found: dict[str, Any]) -> str | None:
     for name in ("group_id", "scope_key", "k"):
         if (value := found.get(name)) and not validity.is_line(value):
             return name
-    if len(SOUND) < MOST_SOUND:
-        SOUND.add(who_and_what)
+    if len(VALID_HEADS) < MOST_SOUND:
+        VALID_HEADS.add(who_and_what)
     return None
 
 
@@ -239,7 +241,7 @@ def event(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> Event:
     )
 
 
-def place_of(line: bytes, reason: str) -> Event:
+def unreadable_event(line: bytes, reason: str) -> Event:
     """A stand-in for a checked line that is unreadable for a REASON: its id and Lamport time, without its content."""
     name = line[len(BEFORE_ID) :].partition(b'"')[0].decode("ascii", "replace")
     return Event(name, clock_and_kind(line)[0], "", "", "", {}, unreadable=reason)

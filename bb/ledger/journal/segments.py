@@ -100,7 +100,7 @@ class Segment(Record):
             raise disk.refusal(error) from error
 
 
-def place_before(segment: Segment, prefix: bytes, n: int) -> int:
+def offset_near(segment: Segment, prefix: bytes, n: int) -> int:
     """The offset of line N or of a line shortly before it, by binary search.
 
     Every line of the writer begins with PREFIX, followed by its number. Other text is skipped, so damage only makes the

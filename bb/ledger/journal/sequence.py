@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.cursors import Marker
 
 
-class Places:
+class SequenceNumbers:
     """Sequence numbers in this clone's order: its own lines, and before each marker the foreign lines it merged."""
 
     def __init__(self, store: str, own_writer: str | None, markers: list[Marker]) -> None:

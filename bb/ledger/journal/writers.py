@@ -41,7 +41,7 @@ class Owner(Record):
         return self.retired is None and same_kernel and self.lock == here.lock
 
 
-def ours(journals: str, hint: str | None = None) -> str | None:
+def own_writer(journals: str, hint: str | None = None) -> str | None:
     """The writer in JOURNALS that this process may use; None if there is none. HINT is tried first."""
     for writer in dict.fromkeys([*([hint] if hint else []), *all_in(journals)]):
         owner = read_owner(journals, writer)
@@ -52,10 +52,10 @@ def ours(journals: str, hint: str | None = None) -> str | None:
 
 def all_in(journals: str) -> list[str]:
     """Every writer with a journal in JOURNALS."""
-    return among(disk.names(journals))
+    return writer_ids_in(disk.names(journals))
 
 
-def among(names: list[str]) -> list[str]:
+def writer_ids_in(names: list[str]) -> list[str]:
     """The writers among the NAMES in a folder of journals."""
     return [name for name in names if ids.is_writer_id(name)]
 
@@ -79,7 +79,7 @@ def mint(journals: str, writer: str) -> str:
 def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
     """Mark WRITER as never to be used again. OWED lines are noted, in case this process dies before recording them."""
     owner = read_owner(journals, writer) or Owner("", "", "")
-    _write_owner(os.path.join(journals, writer), owner.but(retired=reason, owed=owed))
+    _write_owner(os.path.join(journals, writer), owner.replace(retired=reason, owed=owed))
 
 
 def may_be_owed(journals: str, writer: str, owed: str) -> bool:
@@ -88,15 +88,15 @@ def may_be_owed(journals: str, writer: str, owed: str) -> bool:
     owner = read_owner(journals, writer)
     if owner is None or not (owner.retired is None or owner.owed == owed):
         return False
-    return owner.but(retired=None).is_us(_here(os.path.join(journals, writer)))
+    return owner.replace(retired=None).is_us(_here(os.path.join(journals, writer)))
 
 
-def were_ours(journals: str) -> list[str]:
+def retired_own_writers(journals: str) -> list[str]:
     """The retired writers of this store and machine."""
     return [
         writer
         for writer, owner in retired(journals).items()
-        if owner.but(retired=None).is_us(_here(os.path.join(journals, writer)))
+        if owner.replace(retired=None).is_us(_here(os.path.join(journals, writer)))
     ]
 
 
@@ -121,12 +121,12 @@ def _write_owner(folder: str, owner: Owner) -> None:
     disk.replace(os.path.join(folder, OWNER), json_text.dumps(owner.as_dict()).encode(), durable=True)
 
 
-def stamp(journals: str, writer: str) -> str:
+def owner_fingerprint(journals: str, writer: str) -> str:
     """A text that changes whenever the lock file or the owner record of a writer is replaced."""
-    return f"{lock_of(journals, writer)} {_file(os.path.join(journals, writer, OWNER))}"
+    return f"{lock_file_identity(journals, writer)} {_file(os.path.join(journals, writer, OWNER))}"
 
 
-def lock_of(journals: str, writer: str) -> str:
+def lock_file_identity(journals: str, writer: str) -> str:
     """The identity of a writer's lock file, which no copy shares."""
     return _file(os.path.join(journals, writer, LOCK))
 
@@ -142,7 +142,7 @@ def _file(path: str) -> str:
 
 def _here(folder: str) -> Owner:
     """The owner record for this store and kernel."""
-    lock = lock_of(*os.path.split(folder))
+    lock = lock_file_identity(*os.path.split(folder))
     if lock == NO_FILE:
         return Owner(machine="", boot="", lock=NO_FILE)
     return Owner(machine=_machine(), boot=_boot(), lock=lock)

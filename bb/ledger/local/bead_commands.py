@@ -20,7 +20,9 @@ QUESTIONS = {
 }
 
 
-def asked(work_tree: str, env: Mapping[str, str], patience: float = PATIENCE) -> tuple[str, bytes | None, str] | None:
+def list_beads(
+    work_tree: str, env: Mapping[str, str], patience: float = PATIENCE
+) -> tuple[str, bytes | None, str] | None:
     """The tracker that was run, its answer or None, and the problem if there is no answer. None if no tracker is
     installed."""
     for name, words in QUESTIONS.items():

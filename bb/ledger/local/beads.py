@@ -30,7 +30,7 @@ LARGEST, MOST = 256 << 20, 500_000  # bytes and lines of the file
 MOST_REDIRECTS = 3
 
 
-class Found(Record):
+class KnownBeads(Record):
     """The known beads, their source, and the time of the data."""
 
     source: str  # jsonl, bd, br, or none
@@ -45,17 +45,17 @@ class Found(Record):
         return self.source != "none"
 
 
-def of(place: Place, env: Mapping[str, str], patience: float = bead_commands.PATIENCE) -> Found:
+def read_beads(place: Place, env: Mapping[str, str], patience: float = bead_commands.PATIENCE) -> KnownBeads:
     """The beads of the repository at PLACE."""
     if place.work_tree is None:
-        return Found("none", note="this repository has no work tree")
+        return KnownBeads("none", note="this repository has no work tree")
     folder, note = _folder(place, env)
     if folder and (path := _file(folder)):
         return _read(path, folder)
     if folder is None:
-        return Found("none", note=note)
+        return KnownBeads("none", note=note)
     if not ownership.is_ours(place, env):  # a tracker may run programs that its configuration names
-        return Found("none", note="the repository belongs to another user, so no tracker is run")
+        return KnownBeads("none", note="the repository belongs to another user, so no tracker is run")
     return _asked(place.work_tree, env, patience)
 
 
@@ -109,19 +109,19 @@ def _configured(folder: str) -> str | None:
     return name if is_plain else None
 
 
-def _read(path: str, folder: str) -> Found:
+def _read(path: str, folder: str) -> KnownBeads:
     try:
         with disk.reader(path) as file:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
-                return Found("none", path, note=f"{path} is too large to be read")
+                return KnownBeads("none", path, note=f"{path} is too large to be read")
             known, skipped = _beads(file)
     except OSError as error:
-        return Found("none", path, note=f"{path} cannot be read: {error.strerror}")
+        return KnownBeads("none", path, note=f"{path} cannot be read: {error.strerror}")
     if len(known) + skipped > MOST:
-        return Found("none", path, note=f"{path} has more than {MOST:,} lines")
+        return KnownBeads("none", path, note=f"{path} has more than {MOST:,} lines")
     as_of = _exported_at(folder) or status.st_mtime_ns // 1_000_000
-    return Found("jsonl", path, as_of, skipped, tuple(known))
+    return KnownBeads("jsonl", path, as_of, skipped, tuple(known))
 
 
 def _beads(file: IO[bytes]) -> tuple[list[Bead], int]:
@@ -160,21 +160,21 @@ def _exported_at(folder: str) -> int | None:
     return clock.parse_or(timestamp, 0) or None if isinstance(timestamp, str) else None
 
 
-def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> Found:
+def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> KnownBeads:
     """The beads that the tracker's command lists."""
-    if (asked := bead_commands.asked(work_tree, env, patience)) is None:
-        return Found("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
+    if (asked := bead_commands.list_beads(work_tree, env, patience)) is None:
+        return KnownBeads("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
     name, octets, problem = asked
     if octets is None:
-        return Found("none", note=problem)
+        return KnownBeads("none", note=problem)
     try:
         records = _records(json_text.read(octets))
     except json_text.NotJson:
-        return Found("none", note=f"the answer of `{name}` is not valid JSON")
+        return KnownBeads("none", note=f"the answer of `{name}` is not valid JSON")
     if records is None:
-        return Found("none", note=f"the answer of `{name}` is not a list of beads")
+        return KnownBeads("none", note=f"the answer of `{name}` is not a list of beads")
     beads = tuple(known for record in records if (known := bead(record)))
-    return Found(name, None, None, len(records) - len(beads), beads)
+    return KnownBeads(name, None, None, len(records) - len(beads), beads)
 
 
 def _small(folder: str, name: str) -> bytes:

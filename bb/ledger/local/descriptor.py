@@ -92,7 +92,7 @@ def _may_be_believed(described: Address, owner: int) -> bool:
     return owner == me or (me == ROOT and described.transport == "unix")
 
 
-def is_held(home: str) -> bool:
+def is_running(home: str) -> bool:
     """Whether a daemon is running for that home directory."""
     try:
         fd = os.open(os.path.join(home, "daemon", LOCK), os.O_RDWR)

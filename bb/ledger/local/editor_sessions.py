@@ -41,7 +41,7 @@ def read(store: str, session: str) -> Session:
 
 def write(store: str, session: str, known: Session) -> None:
     """Save the session KNOWN under its name."""
-    text = json_text.dumps(known.but(told=known.told[-MOST:], reminded=known.reminded[-MOST:]).as_dict())
+    text = json_text.dumps(known.replace(told=known.told[-MOST:], reminded=known.reminded[-MOST:]).as_dict())
     try:
         disk.replace(_path(store, session), text.encode())
     except disk.NoSuchFolder:
@@ -49,7 +49,7 @@ def write(store: str, session: str, known: Session) -> None:
         disk.replace(_path(store, session), text.encode())
 
 
-def everybody(store: str) -> list[Session]:
+def all_sessions(store: str) -> list[Session]:
     """Every session whose file can be read."""
     folder = os.path.join(store, FOLDER)
     sessions = []
@@ -61,7 +61,7 @@ def everybody(store: str) -> list[Session]:
     return sessions
 
 
-def export(env_file: str, agent: str) -> None:
+def export_agent(env_file: str, agent: str) -> None:
     """Set BB_AGENT in the shell of a session, through the environment file that Claude Code reads."""
     try:
         fd = os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)

@@ -32,7 +32,7 @@ class AlreadyNotifying(Busy):
     hint = "wait until it ends; the next run reports problems that are new by then"
 
 
-class Told:
+class ReportedProblems:
     """The problems reported with one command. Used with `with`, which holds the lock."""
 
     def __init__(self, store: str, command: str) -> None:

@@ -41,7 +41,7 @@ class GroupUnreadable(Refused):
     hint = "correct or remove that file, then attach the group's directory again"
 
 
-class Known(Record):
+class RegisteredGroup(Record):
     """A group that is registered on this machine."""
 
     group_id: str
@@ -59,13 +59,13 @@ class Known(Record):
     def store(self) -> str:
         return os.path.join(self.common, STORE)
 
-    def without_scope(self, key: str) -> Known:
-        return self.but(scopes={name: path for name, path in self.scopes.items() if name != key})
+    def without_scope(self, key: str) -> RegisteredGroup:
+        return self.replace(scopes={name: path for name, path in self.scopes.items() if name != key})
 
-    def with_env(self, actor: str, env: Mapping[str, str] | None) -> Known:
+    def with_env(self, actor: str, env: Mapping[str, str] | None) -> RegisteredGroup:
         """Replace the environment variables of ACTOR; None removes them."""
         others = {name: variables for name, variables in self.env.items() if name != actor}
-        return self.but(env={**others, actor: dict(env)} if env else others)
+        return self.replace(env={**others, actor: dict(env)} if env else others)
 
 
 def home(env: Mapping[str, str]) -> str:
@@ -89,7 +89,7 @@ def is_group_id(text: object) -> bool:
     return isinstance(text, str) and 0 < len(text) <= 64 and not text.strip(IN_GROUP_ID) and text[0] not in "-_"
 
 
-def everything(home: str) -> list[Known]:
+def all_groups(home: str) -> list[RegisteredGroup]:
     """Every group whose file can be read."""
     groups = []
     for name in disk.names(os.path.join(home, GROUPS)):
@@ -101,17 +101,17 @@ def everything(home: str) -> list[Known]:
     return groups
 
 
-def read(home: str, group_id: str) -> Known | None:
+def read(home: str, group_id: str) -> RegisteredGroup | None:
     """A registered group; None if there is none with that id."""
     if not is_group_id(group_id):
         return None
-    path = file(home, group_id)
+    path = group_file(home, group_id)
     octets = disk.read_small(path, MOST)
     if octets is None:
         return None
     try:
         members: Any = json_text.read(octets)
-        known = Known(group_id, members["common"], members["scopes"], members["env"])
+        known = RegisteredGroup(group_id, members["common"], members["scopes"], members["env"])
         is_right = type(known.common) is str and os.path.isabs(known.common) and _are_texts(known.scopes)
         is_right = is_right and type(known.env) is dict and all(map(_are_texts, known.env.values()))
     except (ValueError, TypeError, KeyError) as error:
@@ -121,7 +121,7 @@ def read(home: str, group_id: str) -> Known | None:
     return known
 
 
-def file(home: str, group_id: str) -> str:
+def group_file(home: str, group_id: str) -> str:
     """The path of a group's file."""
     return os.path.join(folder(home, group_id), FILE)
 
@@ -135,16 +135,16 @@ def stamp(path: str) -> tuple[int, int] | None:
     return status.st_ino, status.st_mtime_ns
 
 
-def write(home: str, known: Known) -> None:
+def write(home: str, known: RegisteredGroup) -> None:
     """Save KNOWN. Only this user may read the file, because environment variables of actors are often secret."""
     path = folder(home, known.group_id)
     disk.make_private_folder(path)
     written = {"common": known.common, "scopes": known.scopes, "env": known.env}
-    disk.replace(file(home, known.group_id), json_text.dumps(written).encode() + b"\n", durable=True, mode=0o600)
+    disk.replace(group_file(home, known.group_id), json_text.dumps(written).encode() + b"\n", durable=True, mode=0o600)
     _lead_to_blobs(path, known)
 
 
-def _lead_to_blobs(path: str, known: Known) -> None:
+def _lead_to_blobs(path: str, known: RegisteredGroup) -> None:
     """Link the group's `state/blobs` to the ledger's attachments, because CCCC's clients write into `state/blobs`."""
     link, folder = os.path.join(path, "state", "blobs"), os.path.join(known.store, "blobs")
     disk.make_private_folder(os.path.dirname(link))
@@ -157,14 +157,14 @@ def _lead_to_blobs(path: str, known: Known) -> None:
         return  # a system without links, or a folder of another program: `blob.put` works without the link
 
 
-def forget(home: str, group_id: str) -> None:
+def remove(home: str, group_id: str) -> None:
     """Remove a group from this machine, with its own bare repository. The ledger of a repository stays."""
-    disk.remove_if_there(file(home, group_id))
+    disk.remove_if_there(group_file(home, group_id))
     disk.remove_if_there(os.path.join(folder(home, group_id), "state", "blobs"))  # the link, not its target
     disk.remove_folder(folder(home, group_id))
 
 
-def size(known: Known) -> int:
+def size(known: RegisteredGroup) -> int:
     """The size of the journals of a group's ledger, in bytes."""
     journals = os.path.join(known.store, "j")
     total = 0
@@ -177,16 +177,16 @@ def size(known: Known) -> int:
     return total
 
 
-def of_ledger(home: str, common: str) -> Known | None:
+def group_of_ledger(home: str, common: str) -> RegisteredGroup | None:
     """The group whose ledger is in a git directory."""
-    return next((known for known in everything(home) if known.common == common), None)
+    return next((known for known in all_groups(home) if known.common == common), None)
 
 
-def of_directory(home: str, path: str) -> Known | None:
+def group_of_directory(home: str, path: str) -> RegisteredGroup | None:
     """The group without a repository that has a directory containing PATH. The innermost directory counts."""
     groups = [
         (len(root), known)
-        for known in everything(home)
+        for known in all_groups(home)
         if known.common == own_ledger(home, known.group_id)
         for root in known.scopes.values()
         if os.path.join(path, "").startswith(os.path.join(root, ""))

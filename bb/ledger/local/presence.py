@@ -131,10 +131,10 @@ def remove(store: str, agent_id: str) -> None:
     disk.remove_if_there(_path(store, agent_id, SESSION))
 
 
-def everybody(store: str, now: int | None = None) -> dict[str, Presence]:
+def all_presences(store: str, now: int | None = None) -> dict[str, Presence]:
     """Every readable presence, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
-    presences = (read(store, agent, now) for stem in stems if (agent := named_by(stem)))
+    presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
     return {presence.agent_id: presence for presence in presences if presence}
 
 
@@ -142,7 +142,7 @@ def folder(store: str) -> str:
     return os.path.join(store, FOLDER)
 
 
-def named_by(stem: str) -> str | None:
+def agent_of_file(stem: str) -> str | None:
     """The agent whose file has this name without its suffix; None if the name is not an agent's."""
     agent = "".join(_letters(stem))
     return agent if ids.is_actor_id(agent) and _stem(agent) == stem else None

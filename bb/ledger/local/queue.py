@@ -26,7 +26,7 @@ GRACE = 5.0  # seconds after the end of its waiting time until a process counts 
 FLAGS = ("shared", "takeover", "allow_overlap")
 
 
-class Standing:
+class QueuePlace:
     """`with Standing(store, me, seconds, may_join) as place:` waits at the end of the queue, for at most SECONDS.
     MAY_JOIN refuses agents that may not join."""
 
@@ -49,8 +49,8 @@ class Standing:
             with Lock(lock):
                 _clear(self.folder)
                 self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
-                me = self._me.but(number=self.number)
-                self._may_join(me, line(os.path.dirname(self.folder)))
+                me = self._me.replace(number=self.number)
+                self._may_join(me, waiting(os.path.dirname(self.folder)))
                 self._take_place(me)
         except OSError as error:
             raise disk.refusal(error) from error
@@ -76,7 +76,7 @@ class Standing:
         os.replace(fresh, self._path)
 
 
-def line(store: str) -> list[Waiter]:
+def waiting(store: str) -> list[Waiter]:
     """The waiting agents, in order."""
     waiters = (_waiter(number, path) for number, path in _files(os.path.join(store, FOLDER)))
     return [waiter for waiter in waiters if waiter]
@@ -100,7 +100,9 @@ def _waiter(number: int, path: str) -> Waiter | None:
         return None
     try:
         members = json_text.read(disk.read_small(path, LARGEST) or b"")
-        wanted = [scope.but(is_file=is_file) for text, is_file in members["scopes"] if (scope := scopes.stored(text))]
+        wanted = [
+            scope.replace(is_file=is_file) for text, is_file in members["scopes"] if (scope := scopes.stored(text))
+        ]
         flags = {flag: members.get(flag) is True for flag in FLAGS}
         is_right = ids.is_actor_id(members["agent"]) and wanted and time.time() < members["until"] + GRACE
         return Waiter(number, members["agent"], tuple(wanted), **flags) if is_right else None

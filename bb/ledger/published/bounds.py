@@ -14,7 +14,7 @@ from bb.kernel.digest import HEX_LENGTH
 from bb.ledger.published.charter import NotALedger
 
 MOST_FILES = 200_000  # in a commit, or changed by one commit
-MOST_SAID = 64 << 20  # bytes of git's list of files
+MAX_GIT_OUTPUT = 64 << 20  # bytes of git's list of files
 MOST_HISTORY = 256 << 20  # bytes of git's list of commits
 SHORTEST_LINE = 4 * HEX_LENGTH  # bytes; each line has two hashes and their member names
 MOST_BYTES = 4 << 30  # of lines in one sync

@@ -65,20 +65,20 @@ class Charter(Record):
     epoch: int = 1
     previous: Previous | None = None
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         previous = {"previous": self.previous.as_dict()} if self.previous else {}
         return {name: value for name, value in self.as_dict().items() if name != "previous"} | previous
 
     @classmethod
-    def from_plain(cls, found: Any) -> Self:
+    def from_json(cls, found: Any) -> Self:
         previous = Previous(**found["previous"]) if "previous" in found else None
         names = (name for name in cls.__match_args__ if name != "previous")
         return cls(**{name: found[name] for name in names}, previous=previous)
 
     def text(self) -> str:
-        return json_text.dumps(self.as_plain()) + "\n"
+        return json_text.dumps(self.as_json()) + "\n"
 
-    def makes_sense(self) -> bool:
+    def is_valid(self) -> bool:
         numbers = [self.format, self.min_reader, self.min_writer, self.epoch]
         if self.previous:
             texts = [value for name, value in self.previous.as_dict().items() if name != "generation"]
@@ -107,10 +107,10 @@ class Charter(Record):
 def charter_of(octets: bytes) -> Charter:
     """The charter in `bb.json`. Refused if it is invalid, or needs a newer format than this bb reads."""
     try:
-        charter = Charter.from_plain(json_text.read(octets))
+        charter = Charter.from_json(json_text.read(octets))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise NotALedger(f"{CHARTER} cannot be read") from error
-    if not charter.makes_sense():
+    if not charter.is_valid():
         raise NotALedger(f"{CHARTER} has invalid values")
     charter.may_read()
     return charter

@@ -32,13 +32,13 @@ EMPTY[64] = b"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 HOW = ("diff-tree", "--stdin", "-z", "--no-renames", "--always", "--root")
 
 
-def of(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, list[Change]]]:
+def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, list[Change]]]:
     """The files that each of COMMITS changes, commit by commit."""
     for start in range(0, len(commits), AT_ONCE):
         batch = commits[start : start + AT_ONCE]
         try:
             changes = _Changes(git_dir, batch)
-        except git.SaidTooMuch:
+        except git.TooMuchOutput:
             for name in batch:
                 yield name, _alone(git_dir, name).of(name)
         else:
@@ -49,7 +49,7 @@ def of(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, list[Change]
 def _alone(git_dir: str, name: str) -> _Changes:
     try:
         return _Changes(git_dir, [name])
-    except git.SaidTooMuch as error:
+    except git.TooMuchOutput as error:
         raise _too_large(name) from error
 
 
@@ -57,7 +57,7 @@ def _too_large(name: str) -> bounds.LedgerTooLarge:
     return bounds.LedgerTooLarge(f"commit {name[:12]} changes more files than a ledger can have")
 
 
-def many(ask: Ask, commits: Sequence[str], most: int) -> bool:
+def changes_more_than(ask: Ask, commits: Sequence[str], most: int) -> bool:
     """Whether COMMITS change more than MOST paths, in any folder; ASK runs git. git never needs more memory for this
     than the folders themselves take."""
     roots = _read(ask([*HOW, "-m"], b"".join(commit.encode() + b"\n" for commit in commits)), None)
@@ -128,7 +128,7 @@ class _Changes:
 
     def _asked(self, names: Sequence[bytes]) -> dict[bytes, list[Entry]]:
         listed = git.output(
-            HOW, git_dir=self._git_dir, given=b"".join(name + b"\n" for name in names), most=bounds.MOST_SAID
+            HOW, git_dir=self._git_dir, given=b"".join(name + b"\n" for name in names), most=bounds.MAX_GIT_OUTPUT
         )
         changes = _read(listed, LONGEST_NAME)
         if changes.keys() != set(names):

@@ -80,8 +80,8 @@ def change_of(entry: bytes, path: bytes) -> Change:
 
 def blob(objects: git.Conversation, name: str, most: int) -> bytes:
     """The contents of a blob. Refused if it has more than MOST bytes."""
-    objects.say(name.encode() + b"\n")
-    header = objects.line().split()
+    objects.write(name.encode() + b"\n")
+    header = objects.read_line().split()
     if len(header) != 3 or header[1] != b"blob":
         raise NotALedger(f"object {name[:12]} is missing, or is not a file")
     size = int(header[2])
@@ -91,7 +91,7 @@ def blob(objects: git.Conversation, name: str, most: int) -> bytes:
     return octets[:-1]
 
 
-def listed(git_dir: str, commit: str, folder: str) -> dict[str, str]:
+def files_below(git_dir: str, commit: str, folder: str) -> dict[str, str]:
     """The files below a FOLDER of a verified commit, in order, each with its blob."""
     blobs = {}
     rows = git.output(["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder], git_dir=git_dir).split(b"\0")

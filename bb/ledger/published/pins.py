@@ -23,7 +23,7 @@ NAME = "pins.json"
 LARGEST = 1 << 26
 
 
-class Judged(Record):
+class SnapshotVerdict(Record):
     """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events."""
 
     commit: str
@@ -36,7 +36,7 @@ class Pin(Record):
 
     tip: Tip | None = None
     publishes: bool = False
-    judged: Judged | None = None  # the newest snapshot there
+    judged: SnapshotVerdict | None = None  # the newest snapshot there
     put_off: int = 0  # number of events when making a snapshot last failed
 
 
@@ -47,19 +47,19 @@ class Pins(Record):
     arbiter: str | None = None  # the remote whose publication order counts: the first that was synced with
     local: Tip | None = None  # our last commit, at `refs/bb/ledger`
     admitted: Admitted = Admitted()
-    lawful: Admitted | None = None  # the same, computed only from the lines that count; None if all lines count
-    law: str = ""  # the rules that `lawful` was computed with
+    counted: Admitted | None = None  # the same, computed only from the lines that count; None if all lines count
+    law: str = ""  # the rules that `counted` was computed with
 
     @property
     def in_force(self) -> Admitted:
         """The results of publication order, from the lines that count here."""
-        return self.admitted if self.lawful is None else self.lawful
+        return self.admitted if self.counted is None else self.counted
 
     def remote(self, name: str) -> Pin:
         return self.remotes.get(name, Pin())
 
     def with_remote(self, name: str, pin: Pin) -> Pins:
-        return self.but(remotes=self.remotes | {name: pin}, arbiter=self.arbiter or name)
+        return self.replace(remotes=self.remotes | {name: pin}, arbiter=self.arbiter or name)
 
     @property
     def publishes_to(self) -> str | None:
@@ -86,14 +86,14 @@ def write(store: str, pins: Pins) -> None:
         "remotes": {name: _written_pin(pin) for name, pin in pins.remotes.items()},
         "arbiter": pins.arbiter,
         "local": _written(pins.local),
-        "admitted": pins.admitted.as_plain(),
-        **({"lawful": pins.lawful.as_plain(), "law": pins.law} if pins.lawful is not None else {}),
+        "admitted": pins.admitted.as_json(),
+        **({"lawful": pins.counted.as_json(), "law": pins.law} if pins.counted is not None else {}),
     }
     disk.replace(os.path.join(store, NAME), (json_text.dumps(written) + "\n").encode(), durable=True)
 
 
 def _pin(written: Any) -> Pin:
-    judged = Judged(**written["judged"]) if "judged" in written else None
+    judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
     return Pin(_tip(written["tip"]), written["publishes"] is True, judged, int(written.get("put_off", 0)))
 
 
@@ -107,9 +107,9 @@ def _tip(written: Any) -> Tip | None:
     if written is None:
         return None
     heads = {writer: Head(*head) for writer, head in written["heads"].items()}
-    blanked, charter = frozenset(written.get("blanked", ())), Charter.from_plain(written["charter"])
+    blanked, charter = frozenset(written.get("blanked", ())), Charter.from_json(written["charter"])
     compacted = Compacted(**written["compacted"]) if "compacted" in written else Compacted()
-    compacted = compacted.but(snapshots=tuple(compacted.snapshots))
+    compacted = compacted.replace(snapshots=tuple(compacted.snapshots))
     return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
 
 
@@ -120,7 +120,7 @@ def _written(tip: Tip | None) -> dict[str, Any] | None:
     return {
         "commit": tip.commit,
         "generation": tip.generation,
-        "charter": tip.charter.as_plain(),
+        "charter": tip.charter.as_json(),
         "heads": heads,
         **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
         **({"compacted": tip.compacted.as_dict()} if tip.compacted.snapshots else {}),

@@ -26,8 +26,8 @@ def read(octets: bytes) -> Admitted:
         raise NotALedger(f"{SETTLED} cannot be read") from error
 
 
-def written(settled: Admitted) -> bytes:
-    return json_text.canonical(settled.as_plain()).encode() + b"\n"
+def to_bytes(settled: Admitted) -> bytes:
+    return json_text.canonical(settled.as_json()).encode() + b"\n"
 
 
 def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation: int) -> None:

@@ -71,7 +71,7 @@ class Batch:
             self._lock.__exit__()
 
 
-class Alone:
+class SingleRecord:
     """A record outside of a batch: `with Alone(journal) as journal:` holds the journal's lock."""
 
     def __init__(self, journal: Journal) -> None:
@@ -89,14 +89,14 @@ def _held(journal: Journal, lock: Lock) -> Lock:
     """Take the LOCK of JOURNAL, and prepare the journal for writing."""
     lock.__enter__()
     try:
-        journal.keep()
+        journal.keep_segments()
     except BaseException:
         lock.__exit__()
         raise
     return lock
 
 
-class Within:
+class RecordInBatch:
     """A record within a batch, which keeps the lock afterwards."""
 
     def __init__(self, batch: Batch, journal: Journal) -> None:

@@ -18,7 +18,7 @@ GLANCE, LONGEST_GLANCE = 0.02, 0.1  # seconds between two polls; the interval gr
 MINUTE = 60.0
 
 
-class Watch:
+class LedgerWatch:
     """Watches one store, and the folders ALSO, for changes."""
 
     def __init__(self, store: Store, *also: str) -> None:

@@ -26,7 +26,7 @@ NAME = "counted.json"
 LARGEST = 16 << 20
 
 
-class Late(Record):
+class NewlyCounted(Record):
     """Lines of one writer that were here at the last report without counting, and that count now."""
 
     writer: str
@@ -34,7 +34,7 @@ class Late(Record):
     last: int
 
 
-def since_last_told(store: Store) -> list[Late]:
+def since_last_report(store: Store) -> list[NewlyCounted]:
     """The lines that have begun to count since the last report. Calling this makes them reported."""
     path = os.path.join(store.path, NAME)
     before, index = _read(path), store.caught_up()
@@ -48,7 +48,7 @@ def since_last_told(store: Store) -> list[Late]:
     if now != before and ownership.is_ours(store.place):
         _write(path, now)
     return [
-        Late(writer, counted + 1, last)
+        NewlyCounted(writer, counted + 1, last)
         for writer, (counted, known) in before.items()
         if (last := min(reach.get(writer, 0), known)) > counted
     ]

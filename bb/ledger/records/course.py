@@ -54,7 +54,7 @@ class Passed(Record):
     is_late: bool = False  # it was passed before without counting
 
 
-class Spot(Record):
+class CoursePosition(Record):
     """A place in the course: after line N of our own journal and after HEADS of the other journals."""
 
     n: int = 0
@@ -64,16 +64,16 @@ class Spot(Record):
     heads: dict[str, int] = {}  # noqa: RUF012  (frozen)
 
 
-START = Spot()
+START = CoursePosition()
 
 
 class Course:
     """Passes through the events of a store in the clone's order; later calls continue with new events."""
 
-    def __init__(self, store: Store, spot: Spot = START) -> None:
+    def __init__(self, store: Store, spot: CoursePosition = START) -> None:
         self._store = store
         self._rebuilt = store.index.rebuilt
-        self._foreign: dict[str, Spot] = {}  # the place of the next line of each other writer
+        self._foreign: dict[str, CoursePosition] = {}  # the place of the next line of each other writer
         self._uncounted: deque[Passed] = deque(maxlen=MOST_UNCOUNTED)  # without their content
         self.spot = spot
 
@@ -82,7 +82,7 @@ class Course:
         """The sequence number of the last line that was passed."""
         return self.spot.n + self.spot.foreign_before
 
-    def onwards(self) -> Iterator[Passed]:
+    def new_lines(self) -> Iterator[Passed]:
         """The lines after the last one passed, as far as the index has read and checked them."""
         index, writer = self._store.index, self._store.writer
         if writer is None:
@@ -91,7 +91,7 @@ class Course:
         if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
             # A line that could not be synced was removed, or the journal was repaired. Line numbers are still valid.
             self._start_over()
-        counted = counting.of(index)
+        counted = counting.for_index(index)
         if self._uncounted:
             yield from self._counting_by_now(counted)
         if head.link.n == self.spot.n:
@@ -104,7 +104,7 @@ class Course:
                 return
             if MARK in raw:
                 yield from self._merged(index, n, counted)
-            self.spot = self.spot.but(n=n, segment=segment, offset=offset + len(raw) + 1)
+            self.spot = self.spot.replace(n=n, segment=segment, offset=offset + len(raw) + 1)
             yield self._judged(Passed(self.seq, writer, n, segment, offset, raw), counted)
 
     def _merged(self, index: Index, n: int, counted: Counting | None) -> Iterator[Passed]:
@@ -123,13 +123,13 @@ class Course:
         for at, segment, offset, raw in heapq.merge(*batches, key=lambda row: row[0]):
             seq += 1
             yield self._judged(Passed(seq, at[1], at[2], segment, offset, raw), counted)
-        self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
+        self.spot = self.spot.replace(foreign_before=marker.foreign_before, heads=marker.heads)
 
     def _judged(self, passed: Passed, counted: Counting | None) -> Passed:
         """PASSED with `counts` set. A line that does not count is remembered."""
         judged = _judged(passed, counted)
         if not judged.counts:
-            self._uncounted.append(judged.but(raw=b""))
+            self._uncounted.append(judged.replace(raw=b""))
         return judged
 
     def _counting_by_now(self, counted: Counting | None) -> Iterator[Passed]:
@@ -140,34 +140,34 @@ class Course:
                 if counted and passed.n > counted.of(passed.writer).upto:
                     self._uncounted.append(passed)
                 elif raw := reader.at(passed.writer, passed.n, passed.segment, passed.offset):
-                    now = self._judged(passed.but(raw=raw), counted)
+                    now = self._judged(passed.replace(raw=raw), counted)
                     if now.counts:
-                        yield now.but(is_late=True)
+                        yield now.replace(is_late=True)
 
     def _lines_of(self, writer: str, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
         """The lines of another writer after number AFTER, up to LAST: order, segment, offset, line."""
         spot = self._foreign.get(writer, START)
         for n, segment, offset, raw in _lines(
-            Journal(self._store.path, writer), spot if spot.n == after else Spot(after)
+            Journal(self._store.path, writer), spot if spot.n == after else CoursePosition(after)
         ):
             if n > last:
                 return
-            self._foreign[writer] = Spot(n, segment, offset + len(raw) + 1)
+            self._foreign[writer] = CoursePosition(n, segment, offset + len(raw) + 1)
             yield (lines.clock_and_kind(raw)[0], writer, n), segment, offset, raw
 
     def _start_over(self) -> None:
         """Find the current place again by its sequence number."""
         index = self._store.index
-        self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
+        self.spot, self._rebuilt = spot_before(index, min(self.seq, length(index))), index.rebuilt
         self._foreign.clear()
 
 
-def unaccounted(store: Store) -> Iterator[Passed]:
+def unmerged_lines(store: Store) -> Iterator[Passed]:
     """The foreign lines that are not in the course yet, in the total order. They have no sequence number."""
     import heapq  # noqa: PLC0415
 
     index = store.index
-    before, counted = index.markers()[-1].heads, counting.of(index)
+    before, counted = index.markers()[-1].heads, counting.for_index(index)
     batches = [
         _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
     ]
@@ -178,11 +178,11 @@ def unaccounted(store: Store) -> Iterator[Passed]:
 def _judged(passed: Passed, counted: Counting | None) -> Passed:
     if counted is None:
         return passed
-    return passed.but(counts=counted.counts_as_written(passed.writer, passed.n, passed.raw))
+    return passed.replace(counts=counted.counts_as_written(passed.writer, passed.n, passed.raw))
 
 
 def _brought(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
-    for n, segment, offset, raw in _lines(journal, Spot(after)):
+    for n, segment, offset, raw in _lines(journal, CoursePosition(after)):
         if n > last:
             return
         yield (lines.clock_and_kind(raw)[0], journal.writer, n), segment, offset, raw
@@ -193,7 +193,7 @@ def is_news(passed: Passed) -> bool:
     return lines.clock_and_kind(passed.raw)[1] not in NO_NEWS
 
 
-def behind(index: Index, seq: int) -> Spot:
+def spot_before(index: Index, seq: int) -> CoursePosition:
     """The last place between two of our own lines that is not after SEQ. The caller skips the lines up to SEQ."""
     markers = index.markers()
     # After a marker's own line, all of its foreign lines have been passed.
@@ -202,7 +202,7 @@ def behind(index: Index, seq: int) -> Spot:
     n = seq - last.foreign_before
     if following is not None:
         n = min(n, following - 1)
-    return Spot(n=max(n, 0), foreign_before=last.foreign_before, heads=last.heads)
+    return CoursePosition(n=max(n, 0), foreign_before=last.foreign_before, heads=last.heads)
 
 
 def length(index: Index) -> int:
@@ -213,9 +213,9 @@ def length(index: Index) -> int:
 
 def event_at(store: Store, seq: int) -> Event:
     """The event with the sequence number SEQ."""
-    for passed in Course(store, behind(store.index, seq - 1)).onwards():
+    for passed in Course(store, spot_before(store.index, seq - 1)).new_lines():
         if passed.seq == seq:
-            return lines.event(passed.raw).but(seq=seq)
+            return lines.event(passed.raw).replace(seq=seq)
     raise ValueError(f"there is no event with the sequence number {seq}")
 
 
@@ -270,7 +270,7 @@ class Lines:
         self.close()
 
 
-def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]]:
+def _lines(journal: Journal, spot: CoursePosition) -> Iterator[tuple[int, int, int, bytes]]:
     """The lines of a journal after a SPOT: number, segment, offset, and the line."""
     for segment in _from(journal, spot.n + 1):
         is_known = segment.first == spot.segment

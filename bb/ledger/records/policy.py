@@ -18,7 +18,7 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import git, ownership
 from bb.ledger.signing import keys, verdicts
-from bb.ledger.signing.verdicts import Law
+from bb.ledger.signing.verdicts import SigningLaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ UPSTREAM = ("refs/remotes/{}/HEAD", "refs/remotes/{}/main", "refs/remotes/{}/mas
 HEAD = "HEAD"
 
 
-class Known(Record):
+class SignerPolicy(Record):
     """The policy as last read: the file's TEXT (None if there is no file), and WHERE it was read."""
 
     text: str | None
@@ -105,7 +105,7 @@ class Known(Record):
         }
 
 
-def look(
+def refresh(
     store: Store,
     now: int,
     *,
@@ -113,7 +113,7 @@ def look(
     remote: str | None = None,
     seen: tuple[str | None, str] | None = None,
     meanwhile: Callable[[], object] | None = None,
-) -> Known:
+) -> SignerPolicy:
     """Read the reviewed file and our key, and store the result in `signers.json`.
 
     SEEN is the file, if the caller has just read it. MAKES: make a missing key. MEANWHILE runs while git starts.
@@ -123,15 +123,15 @@ def look(
     try:
         text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter, meanwhile=meanwhile)
     except ownership.UnsafeRepository:  # git is not started in another user's repository: use the copy
-        return remembered(store) or Known(None, "", Policy(), None, now, None)
+        return cached(store) or SignerPolicy(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
     key, trouble = None, None
     if store.writer and policy.mode != signers.OFF:
         try:
-            key = keys.key_of(store.path, store.writer, store.place.common, makes=makes)
+            key = keys.signing_key(store.path, store.writer, store.place.common, makes=makes)
         except BbError as refusal:
             trouble = f"{refusal.code}: {refusal.message}"
-    known = Known(text, where, policy, key, now, trouble)
+    known = SignerPolicy(text, where, policy, key, now, trouble)
     if store.exists:
         _remember(store, known)
     return known
@@ -156,7 +156,7 @@ def reviewed(
     return None, ""
 
 
-def uncertain(place: Place, known: Known) -> list[str]:
+def uncertain(place: Place, known: SignerPolicy) -> list[str]:
     """Warnings about weak points of the policy: an unreviewed source of the file, or a missing ledger id."""
     warnings = []
     if known.where == HEAD and (remotes := git.run(["remote"], git_dir=place.common).split()):
@@ -174,15 +174,15 @@ def uncertain(place: Place, known: Known) -> list[str]:
 
 
 def _object(objects: git.Conversation, name: str) -> bytes | None:
-    objects.say(name.encode() + b"\n")
-    header = objects.line().split()
+    objects.write(name.encode() + b"\n")
+    header = objects.read_line().split()
     if len(header) != 3 or not header[2].isdigit():
         return None
     octets = objects.read(int(header[2]) + 1)[:-1]
     return octets[: signers.LARGEST + 1] if header[1] in (b"blob", b"commit") else None
 
 
-def _remember(store: Store, known: Known) -> None:
+def _remember(store: Store, known: SignerPolicy) -> None:
     path = os.path.join(store.path, NAME)
     if known.text is None:
         disk.remove_if_there(path)
@@ -204,7 +204,7 @@ def _remember(store: Store, known: Known) -> None:
         return
 
 
-def remembered(store: Store) -> Known | None:
+def cached(store: Store) -> SignerPolicy | None:
     """The policy in this clone's copy; None if there is no copy."""
     written = disk.read_small(os.path.join(store.path, NAME), LARGEST)
     try:
@@ -212,10 +212,10 @@ def remembered(store: Store) -> Known | None:
         text, where = str(content["text"]), str(content["where"])
     except (ValueError, TypeError, KeyError):
         return None
-    return Known(text, where, signers.read(text), None, 0)
+    return SignerPolicy(text, where, signers.read(text), None, 0)
 
 
-def law(store: str, repo: str) -> Law | None:
+def law(store: str, repo: str) -> SigningLaw | None:
     """The law that decides which lines count here; None if all lines count."""
     written = disk.read_small(os.path.join(store, NAME), LARGEST)
     if written is None:
@@ -224,10 +224,12 @@ def law(store: str, repo: str) -> Law | None:
         content: Any = json_text.read(written)
         own, is_allowed, is_persons = content["own"]
         policy = signers.read(content["text"])
-        law = Law(repo, policy, content["mode"], own, is_allowed is True, is_persons is True)
+        law = SigningLaw(repo, policy, content["mode"], own, is_allowed is True, is_persons is True)
         if policy.repo not in (None, repo):  # this is the ledger of another repository: none of its lines count
-            law = law.but(policy=policy.but(signers=()), mode=signers.REQUIRE, is_allowed=False, is_persons=False)
+            law = law.replace(
+                policy=policy.replace(signers=()), mode=signers.REQUIRE, is_allowed=False, is_persons=False
+            )
         basis = verdicts.basis(repo, content["text"], law.mode, (own, law.is_allowed, law.is_persons))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return law.but(basis=basis) if law.is_felt else None
+    return law.replace(basis=basis) if law.may_exclude_lines else None

@@ -39,7 +39,7 @@ class _Lost(Exception):
     """An event refers to an event that is not recorded again."""
 
 
-class File:
+class SetAsideFile:
     """The events in a file of lines that were set aside, except those that are published under the same number."""
 
     def __init__(self, store: str, path: str) -> None:
@@ -71,7 +71,7 @@ class File:
 
     def _note(self, name: str, raw: bytes) -> None:
         try:
-            head, event = lines.link_alone(raw, self.writer).head_digest, lines.event(raw)
+            head, event = lines.link_without_previous(raw, self.writer).head_digest, lines.event(raw)
         except (BadLine, Unreadable):
             self.spoilt += 1
             return
@@ -98,7 +98,7 @@ class File:
         return kept
 
 
-def drafts(store: Store, file: File, first: int) -> list[Draft]:
+def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
     """The events of FILE to be recorded, as lines from number FIRST on of our own writer."""
     known = recorded(store.path)
     names: dict[str, str] = {}
@@ -125,7 +125,7 @@ def drafts(store: Store, file: File, first: int) -> list[Draft]:
     return found
 
 
-def _renamed(value: Any, file: File, names: Mapping[str, str]) -> Any:
+def _renamed(value: Any, file: SetAsideFile, names: Mapping[str, str]) -> Any:
     """VALUE with new event ids in place of the old ones. _Lost if it is about an event that is not recorded again."""
     if isinstance(value, dict):
         return {name: _renamed(member, file, names) for name, member in value.items()}

@@ -31,7 +31,7 @@ def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> li
     for event in filter(wanted, known):
         writer, n = ids.split_event_id(event)
         raw = Journal(store.path, writer).line(n) if n <= heads.get(writer, 0) else None
-        if may_be_hidden(raw, known):
+        if is_validly_redacted(raw, known):
             found.append(event)
     return found
 
@@ -49,7 +49,7 @@ def blank(store: Store) -> int:
     return count
 
 
-def may_be_hidden(raw: bytes | None, known: Hidden) -> bool:
+def is_validly_redacted(raw: bytes | None, known: Hidden) -> bool:
     """Whether a line was validly redacted."""
     if raw is None:
         return False
@@ -60,7 +60,7 @@ def may_be_hidden(raw: bytes | None, known: Hidden) -> bool:
     return redactions.is_hidden(head["id"], head["by"], head["kind"], known)
 
 
-def not_believed(index: Index, raws: Iterable[bytes]) -> list[str]:
+def unexplained_blanks(index: Index, raws: Iterable[bytes]) -> list[str]:
     """The ids of signatures and state-changing events in blank lines RAWS that no valid redaction explains.
 
     The state without their payload is not reliable. A line that would not count anyway is left out.
@@ -68,7 +68,7 @@ def not_believed(index: Index, raws: Iterable[bytes]) -> list[str]:
     known, law = index.hidden(), index.law
     found = []
     for raw in raws:
-        if may_be_hidden(raw, known):
+        if is_validly_redacted(raw, known):
             continue
         try:
             head = lines.members(raw)

@@ -23,7 +23,7 @@ from bb.ledger.files import disk
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.records import recording_again
-from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, File
+from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, SetAsideFile
 from bb.ledger.records.store import JOURNALS, readable
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ class Fork(Record):
     kept: int  # lines with events that were not recorded again
 
 
-def put(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> None:
+def set_lines_aside(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> None:
     """Move the lines from N on out of the journal and retire its writer.
 
     UPTO is the number of the last line that is published for that writer. Our own lines are marked as owed when the
@@ -66,7 +66,7 @@ def put(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> No
         journal.cut(n, path)
 
 
-def owed(store: str) -> list[str]:
+def owed_files(store: str) -> list[str]:
     """The files with our own lines that must be recorded again."""
     return [
         os.path.join(_folder(store), name)
@@ -78,7 +78,7 @@ def owed(store: str) -> list[str]:
 def record_again(store: Store, now: int) -> dict[str, int]:
     """Record the events of our lines that were set aside again; return the number of events by their old writer."""
     done: dict[str, int] = {}
-    for path in owed(store.path):
+    for path in owed_files(store.path):
         try:
             store.clone.may_write()
         except clone.LedgerTooNew:
@@ -86,7 +86,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
         writer, upto = os.path.basename(path).partition("-")[0], path.rpartition(OWED)[2]
         if store.caught_up().heads().get(writer, 0) < int(upto):
             continue  # the published lines must be here first, to tell damaged copies of them from our own lines
-        file = File(store.path, path)
+        file = SetAsideFile(store.path, path)
         count = store.salvage(lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
         for event in file.taken_back:
             _blank(path, event)
@@ -96,7 +96,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
     return done
 
 
-def tell(store: str) -> list[Fork]:
+def unreported_forks(store: str) -> list[Fork]:
     """The forks that were not reported yet. Calling this makes them reported.
 
     The names of the files record this, so that the next sync reports them if this process is killed before.
@@ -129,7 +129,7 @@ def blank(store: str, raw: bytes) -> None:
 
 
 def _fork(store: str, path: str, *, is_owed: bool) -> Fork:
-    file = File(store, path)
+    file = SetAsideFile(store, path)
     count = len(file.raws)
     if not is_owed:
         return Fork(file.writer, file.first, count, path, {}, None, count)

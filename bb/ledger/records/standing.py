@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bb.coordination.records.vouching import Standing
+    from bb.coordination.records.vouching import Verification
     from bb.ledger.index.index import Index
-    from bb.ledger.records.policy import Known
+    from bb.ledger.records.policy import SignerPolicy
     from bb.ledger.records.store import Store
 
 NOT_YET = "signed with the next publication"
 MOST_WRITERS = 200  # in an answer; writers with problems come first
 
 
-def of_writers(store: Store, known: Known, index: Index | None = None) -> list[Standing]:
+def of_writers(store: Store, known: SignerPolicy, index: Index | None = None) -> list[Verification]:
     """The signature status of each writer's lines."""
     index = index or store.caught_up()
     signatures = index.signatures(store.clone.repo)
@@ -28,12 +28,12 @@ def of_writers(store: Store, known: Known, index: Index | None = None) -> list[S
     return [_of_ours(standing, known) if standing.writer == store.writer else standing for standing in standings]
 
 
-def _of_ours(standing: Standing, known: Known) -> Standing:
+def _of_ours(standing: Verification, known: SignerPolicy) -> Verification:
     """STANDING with another reason: lines of this clone that are not published yet are signed at publication."""
-    return standing.but(why=NOT_YET) if standing.why and known.is_allowed and not standing.forged else standing
+    return standing.replace(why=NOT_YET) if standing.why and known.is_allowed and not standing.forged else standing
 
 
-def shown(store: Store, known: Known, index: Index | None = None) -> dict[str, Any]:
+def as_answer(store: Store, known: SignerPolicy, index: Index | None = None) -> dict[str, Any]:
     """The signature status in the form of an answer."""
     standings = of_writers(store, known, index)
     first = sorted(standings, key=lambda one: (not one.forged, one.verified >= one.lines, one.writer))
@@ -43,7 +43,7 @@ def shown(store: Store, known: Known, index: Index | None = None) -> dict[str, A
     }
 
 
-def marked(store: Store, known: Known, events: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+def with_verdicts(store: Store, known: SignerPolicy, events: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
     """The events, each with its verdict, if the repository has a list of signers and the mode is not off."""
     if known.text is None or known.mode == "off":
         yield from events

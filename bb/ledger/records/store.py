@@ -21,8 +21,8 @@ from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import clone, origin, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal, LedgerDamaged
-from bb.ledger.journal.sequence import Places
-from bb.ledger.records.batch import Alone, Batch, Within
+from bb.ledger.journal.sequence import SequenceNumbers
+from bb.ledger.records.batch import Batch, RecordInBatch, SingleRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.cursors import Damage
     from bb.ledger.journal.kinds import Fact
     from bb.ledger.journal.line import Link
-    from bb.ledger.signing.verdicts import Law
+    from bb.ledger.signing.verdicts import SigningLaw
 
     # author, kind, data, idempotency key, and the key of the group's directory
     Draft = tuple[str, str, dict[str, Any], str | None, str]
@@ -109,13 +109,13 @@ class Store:
         self._clone = clone.read(self.path) or origin.from_journals(self.path)
         if self._clone:
             self._clone.may_read()
-        self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
+        self.writer = writers.own_writer(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
-        self._law: Law | None = None
+        self._law: SigningLaw | None = None
         self._law_of: tuple[int, int, int] | None = None  # the state of the file that it was read from
         self._batch: Batch | None = None
         self._own_journal: Journal | None = None
-        self._names = disk.Names(self._journals_path)
+        self._names = disk.FolderListing(self._journals_path)
         self._listed: list[str] = []
         self._read_journals: dict[str, Journal] = {}
         self._is_sure: str | None = None  # the state of the files by which our writer was last checked
@@ -126,7 +126,7 @@ class Store:
     def exists(self) -> bool:
         return self._clone is not None
 
-    def must_exist(self) -> None:
+    def require_ledger(self) -> None:
         """Refuse if there is no ledger. The hint names the command that makes one here."""
         if self._clone is None:
             is_home = self.place.work_tree is None and not os.path.isdir(self.place.common)
@@ -150,7 +150,7 @@ class Store:
         return self._index
 
     @property
-    def law(self) -> Law | None:
+    def law(self) -> SigningLaw | None:
         """The law that decides which lines count here; None if all lines count, as without a list of signers."""
         try:
             status = os.stat(os.path.join(self.path, SIGNERS))
@@ -170,7 +170,7 @@ class Store:
         if names is not self._listed:
             self._listed = names
             self._read_journals = {
-                writer: known.get(writer) or Journal(self.path, writer) for writer in writers.among(names)
+                writer: known.get(writer) or Journal(self.path, writer) for writer in writers.writer_ids_in(names)
             }
         return list(self._read_journals.values())
 
@@ -188,7 +188,7 @@ class Store:
             self._fold(self._batch.journal)
         return self.index
 
-    def settled(self) -> Index:
+    def caught_up_on_disk(self) -> Index:
         """The index, caught up, with its cursors stored on the disk too."""
         if self.index.cursors.is_ahead:
             self.index.cursors.forget()
@@ -244,7 +244,7 @@ class Store:
             self._establish(clone.Clone(repo, writers.new_id()))
             if self.clone.repo != repo:
                 former = tuple(name for name in (*self.clone.former, self.clone.repo) if name != repo)
-                self._clone = self.clone.but(repo=repo, former=former[-clone.MOST_FORMER :])
+                self._clone = self.clone.replace(repo=repo, former=former[-clone.MOST_FORMER :])
                 clone.write(self.path, self._clone)
         self._law_of = None
 
@@ -268,7 +268,7 @@ class Store:
         if self._clone is None:
             self._clone = origin.from_journals(self.path) or fresh
             clone.write(self.path, self._clone)
-        self.writer = writers.ours(self._journals_path, self._clone.writer)
+        self.writer = writers.own_writer(self._journals_path, self._clone.writer)
         if self.writer is None:
             is_taken = self._clone.writer in writers.all_in(self._journals_path)
             self.writer = writers.mint(self._journals_path, writers.new_id() if is_taken else self._clone.writer)
@@ -318,7 +318,7 @@ class Store:
         secret_patterns.refuse_secrets(key or "")
         refusals: list[BbError] = []
         law = self._law_for_us(now)
-        if law and law.is_shut:
+        if law and law.excludes_own_lines:
             raise WriterNotAllowed
 
         def drafts() -> list[Draft]:
@@ -361,7 +361,7 @@ class Store:
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
         own = self._own()
-        with Within(self._batch, own) if self._batch else Alone(own) as journal:
+        with RecordInBatch(self._batch, own) if self._batch else SingleRecord(own) as journal:
             index = self.caught_up()
             self.refuse_damage()
             if key and (earlier := self._earlier(index, key, now, window)):
@@ -401,20 +401,20 @@ class Store:
             if self._batch:
                 self._batch.has_recorded = True
                 # Only the next decision of the batch needs these lines folded, so the answer does not wait for that.
-                self._batch.is_behind |= not index.passes_over(journal)
+                self._batch.is_behind |= not index.skip_written(journal)
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != MERGED]
 
-    def _law_for_us(self, now: int) -> Law | None:
+    def _law_for_us(self, now: int) -> SigningLaw | None:
         """The law, updated first if it may not match our key: a copied store has another writer and key."""
         law = self.law
         if law and self._clone:
             self._ensure_writer()
-            if law.own != self.writer or law.is_shut:  # our key may have been listed since
+            if law.own != self.writer or law.excludes_own_lines:  # our key may have been listed since
                 from bb.ledger.records import policy  # noqa: PLC0415
 
-                policy.look(self, now)
+                policy.refresh(self, now)
                 law = self.law
         return law
 
@@ -429,7 +429,7 @@ class Store:
         for _ in range(MOST_SIGNED):
             own, before = self._own(), self.caught_up().position(self.writer or "").link
             data = {"signature": signed(own.writer, before)}
-            with Alone(own) as journal:
+            with SingleRecord(own) as journal:
                 index = self.caught_up()
                 self.refuse_damage()
                 last = index.position(journal.writer).link
@@ -442,7 +442,7 @@ class Store:
                 self._fold(journal)
                 return
 
-    def account(self, now: int) -> None:
+    def record_marker(self, now: int) -> None:
         """Record a marker for the other writers' new lines, so that they get sequence numbers here.
 
         Every record does this as well. Markers of other clones alone are no reason for a marker, or two clones would
@@ -495,14 +495,14 @@ class Store:
     def _ensure_writer(self) -> None:
         """Give a copied store, or a store shared with another kernel, a writer of its own before it is written to."""
         before = self.writer
-        if before is not None and self._is_sure == writers.stamp(self._journals_path, before):
+        if before is not None and self._is_sure == writers.owner_fingerprint(self._journals_path, before):
             return  # nothing has changed since the last check
-        self.writer = writers.ours(self._journals_path, before or self.clone.writer)
+        self.writer = writers.own_writer(self._journals_path, before or self.clone.writer)
         if self.writer is None:
             with self._store_lock():  # two processes in the same copy must not both make a writer
-                self.writer = writers.ours(self._journals_path)
+                self.writer = writers.own_writer(self._journals_path)
                 self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
-        self._is_sure = writers.stamp(self._journals_path, self.writer)
+        self._is_sure = writers.owner_fingerprint(self._journals_path, self.writer)
         self._close_own_journal()
         if self.writer != before:
             self.close()
@@ -550,7 +550,7 @@ class Store:
         """Every event whose line is WANTED, in the total order, newest first, without lines after a damage."""
         import heapq  # noqa: PLC0415  (not needed for recording)
 
-        read = shown if with_unreadable else readable
+        read = events_with_unreadable if with_unreadable else readable
 
         index = self.caught_up()
         heads = index.heads()
@@ -563,9 +563,9 @@ class Store:
     def numbered(self, events: Sequence[Event]) -> list[Event]:
         """The events with their sequence numbers."""
         places = self.places()
-        return [event.but(seq=places.of(event)) for event in events]
+        return [event.replace(seq=places.of(event)) for event in events]
 
-    def ends(self) -> list[tuple[str, int]]:
+    def last_files(self) -> list[tuple[str, int]]:
         """The last file of each journal and its size, which change with every record."""
         last = [segments[-1] for journal in self.journals() if (segments := journal.segments())]
         return [(segment.path, segment.size()) for segment in last]
@@ -575,11 +575,11 @@ class Store:
         newest = (next(readable(journal.backwards()), None) for journal in self.journals())
         return max((event.ts for event in newest if event), default="")
 
-    def places(self) -> Places:
+    def places(self) -> SequenceNumbers:
         """The sequence numbers of events in this clone's own order."""
         # The index may lack the latest lines of a batch, but it has every marker.
         index = self.index if self._batch and self._batch.is_current else self.caught_up()
-        return Places(self.path, self.writer, index.markers())
+        return SequenceNumbers(self.path, self.writer, index.markers())
 
 
 def _backwards(
@@ -596,17 +596,17 @@ def _backwards(
 
 def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
     """The events that lines record, without unreadable ones."""
-    return (event for event in shown(raws, decode) if not event.unreadable)
+    return (event for event in events_with_unreadable(raws, decode) if not event.unreadable)
 
 
-def shown(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
+def events_with_unreadable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
     """The events that lines record; for an unreadable line, a stand-in with its place and the reason."""
     for raw in raws:
         try:
             event = lines.event(raw, decode)
             ids.split_event_id(event.id)
         except lines.Unreadable as error:
-            event = lines.place_of(raw, str(error))
+            event = lines.unreadable_event(raw, str(error))
         except ids.InvalidEventId:
             continue
         yield event
@@ -616,7 +616,7 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
     """The kind and data that record a fact, and the directory it is about. Refuses secrets that are not allowed."""
     from bb.ledger.journal import kinds  # noqa: PLC0415  (it knows every fact; reading does not need it)
 
-    kind, data = kinds.written(fact)
+    kind, data = kinds.kind_and_data(fact)
     if refuse_secrets_in(data, allow_secret):
         data["secret_allowed"] = allow_secret
     return kind, data, kinds.scope_of(fact)
@@ -627,7 +627,7 @@ def _only(event: Event, behind: Link) -> Callable[[Link], list[Event]]:
     return lambda link: [event] if link == behind else []
 
 
-def _refuse_orders(law: Law, rows: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
+def _refuse_orders(law: SigningLaw, rows: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
     """Refuse the person's orders if they would not count."""
     if law.needs_persons_key and not law.is_persons:
         from bb.coordination.records import vouching  # noqa: PLC0415  (needed only if orders must be signed)
@@ -637,7 +637,7 @@ def _refuse_orders(law: Law, rows: Sequence[tuple[str, tuple[str, dict[str, Any]
 
 
 def refuse_secrets_in(data: Any, allow_secret: str | None = None) -> bool:
-    """Refuse DATA if one of its texts contains a secret, unless ALLOW_SECRET gives a reason; whether it has one.
+    """Refuse DATA if one of its texts contains a secret, unless OVERRIDE gives a reason; whether it has one.
 
     A quick search of the whole data comes first. The patterns are then applied to each text by itself, because two
     adjacent texts do not make a secret.

@@ -11,7 +11,7 @@ from bb.kernel.record import Record
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import LedgerDamaged, Position
 from bb.ledger.journal.line import BadLine
-from bb.ledger.records.store import shown
+from bb.ledger.records.store import events_with_unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     sources = []
     for journal in store.journals():
         raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
-        sources.append(shown(filter(wanted.may_admit, raws), bulk_check.decode))
+        sources.append(events_with_unreadable(filter(wanted.may_admit, raws), bulk_check.decode))
     merged = sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda event: event.order)
     for event in merged:
         if wanted.admits(event):
-            yield event.but(seq=places.of(event))
+            yield event.replace(seq=places.of(event))
 
 
 def raw_lines(store: Store) -> Iterator[tuple[str, bytes]]:
@@ -127,7 +127,7 @@ class Follower:
                 offset += len(raw) + 1
                 passed.append(Position(segment.first, offset, link))
             del passed[:-REMEMBERED]
-            yield from shown(block.lines())
+            yield from events_with_unreadable(block.lines())
 
     def _has_grown(self, journal: Journal, position: Position) -> bool:
         """Whether the active segment has grown or a newer one exists."""

@@ -162,7 +162,7 @@ class Keyring:
         trust = self.trust()
         return trust.with_author(author, self.public(author)) if author and author in self.names() else trust
 
-    def trust_or_nobody(self, author: str | None) -> Trust:
+    def trust_ignoring_own_key_errors(self, author: str | None) -> Trust:
         """Like `trust_for`, but ignore an own key that cannot be used; signing with it will report the problem."""
         try:
             return self.trust_for(author)
@@ -199,7 +199,7 @@ class Keyring:
         return changed
 
     def _write(self, trust: Trust) -> None:
-        octets = json_text.dumps(trust.as_plain()).encode() + b"\n"
+        octets = json_text.dumps(trust.as_json()).encode() + b"\n"
         if len(octets) > MOST:
             raise TrustFull(path=self._trust)
         disk.replace(self._trust, octets, durable=True, mode=0o600)
@@ -255,7 +255,7 @@ def _own(path: str) -> None:
 def _put_new(path: str, octets: bytes) -> None:
     """Create the file PATH atomically; KeyExists if it exists."""
     where, name = os.path.split(path)
-    for left in disk.leftovers(where):
+    for left in disk.abandoned_temporary_files(where):
         disk.remove_if_there(left)
     staged = os.path.join(where, f".{name}.{os.urandom(8).hex()}.tmp")
     disk.replace(staged, octets, durable=True, mode=0o600)

@@ -97,11 +97,11 @@ def ed25519() -> type[Ed25519PrivateKey]:
     return Ed25519PrivateKey
 
 
-def key_of(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
+def signing_key(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
     """The key that signs the lines of WRITER. If there is none, make one with MAKES, else return None."""
     if not uses_own(store) and (key := _of_git(git_dir)):
         return key
-    return own(store, writer) or _inherited(store, writer) or (make(store, writer) if makes else None)
+    return own_key(store, writer) or _inherited(store, writer) or (make_key(store, writer) if makes else None)
 
 
 # -- a key of bb's own
@@ -121,7 +121,7 @@ def use_own(store: str) -> None:
     disk.replace(os.path.join(store, FOLDER, OWN_ONLY), b"")
 
 
-def own(store: str, writer: str) -> Key | None:
+def own_key(store: str, writer: str) -> Key | None:
     """The key that bb made for WRITER; None if there is none."""
     path = os.path.join(store, FOLDER, writer)
     written = disk.read_small(path)
@@ -142,17 +142,17 @@ def own(store: str, writer: str) -> Key | None:
 
 def _inherited(store: str, writer: str) -> Key | None:
     """The key of a retired writer of this store, moved to WRITER, so that it need not be listed again as a signer."""
-    for before in writers.were_ours(os.path.join(store, "j")):
+    for before in writers.retired_own_writers(os.path.join(store, "j")):
         path = os.path.join(store, FOLDER, before)
         if before != writer and os.path.exists(path):
             os.replace(path, os.path.join(store, FOLDER, writer))
             if os.path.exists(path + PUBLIC):
                 os.replace(path + PUBLIC, os.path.join(store, FOLDER, writer + PUBLIC))
-            return own(store, writer)
+            return own_key(store, writer)
     return None
 
 
-def make(store: str, writer: str) -> Key:
+def make_key(store: str, writer: str) -> Key:
     """Make a new key for WRITER; it replaces an existing one."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
@@ -201,7 +201,7 @@ def _put(path: str, octets: bytes, mode: int) -> None:
 
 def _of_git(git_dir: str) -> Key | None:
     """The key that git signs the user's commits with, if it is an Ed25519 SSH key."""
-    settings = configured(git_dir) if _may_use_ssh(os.environ) else {}
+    settings = signing_settings(git_dir) if _may_use_ssh(os.environ) else {}
     if settings.get("gpg.format") != "ssh":
         return None
     program = settings.get("gpg.ssh.program") or PROGRAM
@@ -218,7 +218,7 @@ def _of_git(git_dir: str) -> Key | None:
         return None  # a key of another type: bb signs with a key of its own
 
 
-def configured(git_dir: str) -> dict[str, str]:
+def signing_settings(git_dir: str) -> dict[str, str]:
     """git's settings about signing from the user's and the system's configuration, without the repository's."""
     done = git.ask(["config", "--show-scope", "-z", "--get-regexp", ASKED], git_dir=git_dir)
     words = done.out.decode("utf-8", "replace").split("\0")
@@ -287,7 +287,7 @@ def _public_at(path: str) -> bytes:
 def _run(command: list[str], given: bytes) -> str:
     env = {name: value for name, value in os.environ.items() if name not in program.SCRUBBED} | QUIET
     try:
-        status, out, err = processes.start(command, env).finish(given, PATIENCE)
+        status, out, err = processes.start(command, env).communicate(given, PATIENCE)
     except OSError as error:
         raise SigningFailed(f"{command[0]} cannot be started: {error.strerror}") from error
     if status != 0:

@@ -8,7 +8,7 @@ checks a signature imports `cryptography`.
 from __future__ import annotations
 
 from bb.coordination.records import signers, vouching
-from bb.coordination.records.vouching import ENDLESS, Reach, Signed, Standing
+from bb.coordination.records.vouching import ENDLESS, Reach, Signed, Verification
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
@@ -29,7 +29,7 @@ FITS = ""  # the index's entry for a signature that was checked and is valid
 NOT_BY_THAT_KEY = "the signature does not cover these lines, or it was made with another key"
 
 
-class Law(Record):
+class SigningLaw(Record):
     """Which lines count: the repository that signatures must name, the policy, and the rights of our own key."""
 
     repo: str
@@ -41,7 +41,7 @@ class Law(Record):
     basis: str = ""  # changes whenever other lines may count
 
     @property
-    def is_felt(self) -> bool:
+    def may_exclude_lines(self) -> bool:
         """Whether any line might not count."""
         return self.mode == signers.REQUIRE or (self.mode == signers.WARN and self.policy.names_the_person)
 
@@ -51,7 +51,7 @@ class Law(Record):
         return self.mode == signers.REQUIRE or self.policy.names_the_person
 
     @property
-    def is_shut(self) -> bool:
+    def excludes_own_lines(self) -> bool:
         """Whether our own lines would not count in any clone."""
         return self.mode == signers.REQUIRE and not self.is_allowed
 
@@ -96,7 +96,7 @@ class Signatures:
         self._tell = tell
         self._rows: dict[str, dict[int, tuple[str, str, str, str | None]]] = {}
 
-    def of(self, writer: str) -> list[Signed]:
+    def of_writer(self, writer: str) -> list[Signed]:
         """The signatures of WRITER, newest first."""
         if writer not in self._rows:
             query = "select n, ts, head, said, flaw from signature where writer = ? order by n desc"
@@ -105,11 +105,11 @@ class Signatures:
 
     def reach(self, policy: Policy, writer: str, last: int = ENDLESS) -> Reach:
         """How far the lines of WRITER up to the LAST are signed."""
-        signed = (signature for signature in self.of(writer) if signature.n <= last)
+        signed = (signature for signature in self.of_writer(writer) if signature.n <= last)
         return vouching.reach(policy, writer, signed, self._flaw(writer))
 
-    def standing(self, policy: Policy, writer: str, lines: int) -> Standing:
-        return vouching.standing(policy, writer, lines, self.of(writer), self._flaw(writer))
+    def standing(self, policy: Policy, writer: str, lines: int) -> Verification:
+        return vouching.verify(policy, writer, lines, self.of_writer(writer), self._flaw(writer))
 
     def _flaw(self, writer: str) -> Callable[[Signed], str | None]:
         def found(signature: Signed) -> str | None:
@@ -156,7 +156,7 @@ def _claimed(said: str) -> str | None:
     return ssh_signatures.public_line(key).split()[1]
 
 
-def totals(found: Sequence[Standing]) -> dict[str, int]:
+def totals(found: Sequence[Verification]) -> dict[str, int]:
     """The numbers of verified, unverified and forged lines, summed over several writers."""
     return {
         vouching.VERIFIED: sum(standing.verified for standing in found),

@@ -53,25 +53,25 @@ def entry(path: str, blob: str, octets: bytes, commit: str) -> Archived:
     """The manifest's entry for a file with contents OCTETS that the next commit archives."""
     writer, first = layout.segment_of(path)
     try:
-        end = lines.link_alone(octets[:-1].rpartition(b"\n")[2], writer).head_digest
+        end = lines.link_without_previous(octets[:-1].rpartition(b"\n")[2], writer).head_digest
     except BadLine as error:
         raise NotALedger(f"the last line of {path} is invalid: {error}") from None
     last = first + octets.count(b"\n") - 1
     return Archived(path, blob, whole_digest(octets), first, last, end, commit)
 
 
-def written(entries: Iterable[Archived]) -> bytes:
+def manifest_bytes(entries: Iterable[Archived]) -> bytes:
     return b"".join(json_text.dumps(archived.as_dict()).encode() + b"\n" for archived in entries)
 
 
-def read(octets: bytes) -> list[Archived]:
+def read_manifest(octets: bytes) -> list[Archived]:
     """Parse a manifest."""
     bounds.must_be_lines(octets, "a manifest of archived files")
     try:
         entries = [Archived(**json_text.read(row)) for row in octets.split(b"\n")[:-1]]
     except (ValueError, TypeError) as error:
         raise NotALedger("a manifest of archived files cannot be read") from error
-    if written(entries) != octets:
+    if manifest_bytes(entries) != octets:
         raise NotALedger("a manifest of archived files has unexpected content")
     return entries
 
@@ -80,11 +80,11 @@ def files(git_dir: str, commit: str, writer: str) -> dict[int, str]:
     """The blobs of all files of a writer's lines in a verified COMMIT or before it, by the number of the first line."""
     blobs: dict[int, str] = {}
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
-        for manifest in layout.listed(git_dir, commit, FOLDER).values():
-            entries = read(layout.blob(objects, manifest, LARGEST_MANIFEST))
+        for manifest in layout.files_below(git_dir, commit, FOLDER).values():
+            entries = read_manifest(layout.blob(objects, manifest, LARGEST_MANIFEST))
             blobs |= {archived.first: archived.blob for archived in entries if archived.writer == writer}
     folder = layout.path_of(writer, 1).rpartition("/")[0] + "/"
-    in_tree = layout.listed(git_dir, commit, folder)
+    in_tree = layout.files_below(git_dir, commit, folder)
     return blobs | {layout.segment_of(path)[1]: blob for path, blob in in_tree.items()}
 
 
@@ -104,7 +104,7 @@ class Compaction:
         """Read a manifest that the commit adds."""
         if self._listed or not change.is_new or change.path != path_of(self._before.manifests + 1):
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
-        self._listed = read(octets)
+        self._listed = read_manifest(octets)
 
     def snapshot(self, change: Change) -> None:
         """Note a part of a snapshot that the commit adds, changes or removes."""
@@ -126,12 +126,12 @@ class Compaction:
             raise NotALedger("a manifest does not match the archived files")
         if not (self._added_snapshots or self._removed_snapshots or self._listed):
             return self._before
-        after = self._before.but(
+        after = self._before.replace(
             archived=self._archived_after(heads),
             manifests=self._before.manifests + bool(self._listed),
             snapshots=self._snapshots_after(heads),
         )
-        return after.but(covered=sum(heads.values()), commit=self._commit) if self._added_snapshots else after
+        return after.replace(covered=sum(heads.values()), commit=self._commit) if self._added_snapshots else after
 
     def _archived_after(self, heads: Mapping[str, int]) -> dict[str, int]:
         ends = dict(self._before.archived)

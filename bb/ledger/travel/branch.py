@@ -52,7 +52,7 @@ class History:
         """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
         chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
-            changed = differences.of(self._git_dir, [name for name, _ in chain])
+            changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
             for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
@@ -64,7 +64,7 @@ class History:
         try:
             listing = ["rev-list", "--reverse", "--parents", commit, *behind]
             done = git.ask(listing, git_dir=self._git_dir, most=bounds.MOST_HISTORY)
-        except git.SaidTooMuch as error:
+        except git.TooMuchOutput as error:
             raise bounds.LedgerTooLarge("the branch has more commits than a ledger can have") from error
         if done.status and self._known and not self._is_here(self._known.commit):
             # The fetch brought neither the known commit nor a descendant of it.

@@ -10,7 +10,7 @@ from itertools import islice
 
 from bb.ledger.git import git
 from bb.ledger.published import layout
-from bb.ledger.published.pins import Judged
+from bb.ledger.published.pins import SnapshotVerdict
 from bb.ledger.published.tip import Compacted
 from bb.ledger.travel import archive, publish, snapshot
 
@@ -26,30 +26,32 @@ if TYPE_CHECKING:
 MOST_ARCHIVED = 20_000  # files in one commit; the next one archives the rest
 
 
-def judge(store: Store, tip: Tip) -> Judged | None:
+def check_newest_snapshot(store: Store, tip: Tip) -> SnapshotVerdict | None:
     """The verdict on the newest snapshot on TIP; None if there is none."""
     if not tip.compacted.snapshots:
         return None
     taken_back = len(store.caught_up().hidden())
-    return Judged(tip.compacted.commit, taken_back, _is_right(store, tip, tip.compacted.snapshots[-1]))
+    return SnapshotVerdict(tip.compacted.commit, taken_back, _is_right(store, tip, tip.compacted.snapshots[-1]))
 
 
 def _is_right(store: Store, tip: Tip, name: str) -> bool:
     """Whether a snapshot equals the one made from our lines. If other folds made it, only its name is checked."""
     git_dir = store.place.common
-    parts = snapshot.load(git_dir, layout.listed(git_dir, tip.commit, f"snap/{name}/").values())
-    header = snapshot.made_at(parts[0]) if parts else None
+    parts = snapshot.load(git_dir, layout.files_below(git_dir, tip.commit, f"snap/{name}/").values())
+    header = snapshot.header_of(parts[0]) if parts else None
     if header is None:
         return False
     heads, is_ours = header
     is_named_so = snapshot.name_of(heads) == name
-    return is_named_so and (not is_ours or parts == snapshot.made(store, heads, store.progress))
+    return is_named_so and (not is_ours or parts == snapshot.make(store, heads, store.progress))
 
 
-def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None) -> tuple[Tip, Judged, int]:
+def commit(
+    store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None
+) -> tuple[Tip, SnapshotVerdict, int]:
     """Make a commit on TIP with a snapshot of it, archiving full files. Returns the new tip, the verdict on the
     snapshot, and the number of archived lines. KEEPS is false if the previous snapshot is wrong and must go."""
-    parts = snapshot.made(store, tip.last_lines, store.progress)
+    parts = snapshot.make(store, tip.last_lines, store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_sealed(store, tip), MOST_ARCHIVED))
@@ -57,7 +59,7 @@ def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = N
     message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
     with publish.Importer(store.place.common, message, tip.commit, now, key) as importer:
         kept = [earlier for earlier in before.snapshots if keeps and earlier != name][-(snapshot.KEPT - 1) :]
-        for path in layout.listed(store.place.common, tip.commit, "snap/"):
+        for path in layout.files_below(store.place.common, tip.commit, "snap/"):
             if snapshot.name_in(path) not in kept:
                 importer.remove(path)
         for number, part in enumerate(parts, 1):
@@ -65,18 +67,22 @@ def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = N
         for entry in entries:
             importer.remove(entry.path)
         if entries:
-            importer.file(archive.path_of(before.manifests + 1), archive.written(entries))
+            importer.file(archive.path_of(before.manifests + 1), archive.manifest_bytes(entries))
         made = importer.finish()
     archived = dict(before.archived) | {entry.writer: entry.last for entry in entries}
     after = Compacted(archived, before.manifests + bool(entries), (*kept, name), tip.events, made)
     lines = sum(entry.last - entry.first + 1 for entry in entries)
-    return tip.but(commit=made, generation=generation, compacted=after), Judged(made, taken_back, is_right=True), lines
+    return (
+        tip.replace(commit=made, generation=generation, compacted=after),
+        SnapshotVerdict(made, taken_back, is_right=True),
+        lines,
+    )
 
 
 def _sealed(store: Store, tip: Tip) -> Iterator[Archived]:
     """The files in the tree that will get no more lines, in the order of their paths."""
     git_dir = store.place.common
-    files = list(layout.listed(git_dir, tip.commit, "w/").items())
+    files = list(layout.files_below(git_dir, tip.commit, "w/").items())
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
         for place, (path, blob) in enumerate(files):
             octets = layout.blob(objects, blob, layout.LARGEST)

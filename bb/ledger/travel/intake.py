@@ -50,7 +50,7 @@ class Incoming(Record):
     upto: int  # the number of the last of them
 
 
-def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) -> list[Incoming]:
+def check(store: Store, commits: Sequence[Commit], published: dict[str, int]) -> list[Incoming]:
     """The changes that COMMITS make to the local journals. An invalid line is a refusal, and nothing is written.
 
     PUBLISHED is the number of each writer's last line on any other remote.
@@ -84,7 +84,7 @@ def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, 
                 raws[event] = raw
     for event in sorted(blanked):
         writer, n = ids.split_event_id(event)
-        if not redaction.may_be_hidden(raws.get(event) or Journal(store, writer).line(n), known):
+        if not redaction.is_validly_redacted(raws.get(event) or Journal(store, writer).line(n), known):
             raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
 
 
@@ -127,6 +127,6 @@ def write(store: Store, incoming: Sequence[Incoming]) -> None:
         journal = Journal(store.path, change.writer)
         disk.make_folder(journal.folder)
         if change.cut is not None:
-            set_aside.put(store.path, journal, change.cut, is_fork=change.is_fork, upto=change.upto)
+            set_aside.set_lines_aside(store.path, journal, change.cut, is_fork=change.is_fork, upto=change.upto)
         with journal.lock_if_any():
             journal.extend(change.more)

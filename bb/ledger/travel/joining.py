@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 
-def into(source: Store, target: Store) -> int:
+def merge_into(source: Store, target: Store) -> int:
     """Copy every line of SOURCE into TARGET. Returns their number. SOURCE must not be written to afterwards.
 
     An interrupted run can be repeated: lines that TARGET has already are skipped.
@@ -25,7 +25,7 @@ def into(source: Store, target: Store) -> int:
     count = 0
     for journal in source.journals():
         with journal.lock_if_any():
-            journal.mend()
+            journal.repair_tail()
             count += _copied(journal, Journal(target.path, journal.writer))
     target.caught_up()
     return count

@@ -57,7 +57,7 @@ def _files(folder: str) -> Iterator[Sealed]:
                 yield Sealed(writer, int(first), int(last), path)
 
 
-def take_in(store: Store, root: str) -> int:
+def import_lines(store: Store, root: str) -> int:
     """Import the mirrored lines that this clone does not have yet. Returns their number."""
     before = sum(store.caught_up().heads().values())
     for file in files(root):
@@ -72,7 +72,7 @@ def take_in(store: Store, root: str) -> int:
             continue  # lines before these are missing and may come with another branch; or all lines are known
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
         # All local lines count as published, so none is replaced by a line from a work tree.
-        intake.write(store, intake.checked(store, [added], {file.writer: head}))
+        intake.write(store, intake.check(store, [added], {file.writer: head}))
         redaction.blank(store)
     return sum(store.caught_up().heads().values()) - before
 

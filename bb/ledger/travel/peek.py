@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
     from bb.ledger.journal.line import Link
     from bb.ledger.published.tip import Commit
-    from bb.ledger.signing.verdicts import Law
+    from bb.ledger.signing.verdicts import SigningLaw
     from bb.ledger.travel.snapshot import Snapshot
 
 PATIENCE = 60.0
@@ -84,7 +84,7 @@ class Peek(Record):
 
 
 @contextmanager
-def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek]:
+def published_ledger(place: Place, named: str | None, law: SigningLaw | None = None) -> Iterator[Peek]:
     """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
 
     The fetched data is deleted at the end. If a LAW says which lines count, no snapshot is used, because a snapshot
@@ -101,7 +101,7 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         store = os.path.join(folder, "bb")
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
-            law = law.but(repo=charter.repo)
+            law = law.replace(repo=charter.repo)
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         lost = _caught_up(index, store, law) if index else []
         if index is None or lost:
@@ -121,13 +121,13 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         disk.remove_folder(folder)
 
 
-def _caught_up(index: Index, store: str, law: Law | None) -> list[str]:
+def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
     """Let INDEX read the journals. Returns the lost events. If this fails, INDEX is closed."""
     try:
         index.law = law
         index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
         _refuse_damage(index)
-        return redaction.not_believed(index, _blank_lines(store))
+        return redaction.unexplained_blanks(index, _blank_lines(store))
     except BaseException:
         index.close()
         raise
@@ -253,14 +253,14 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: Admitted) -> None:
+def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], before: Admitted) -> None:
     """Save the results of publication order of the lines that count."""
     from bb.ledger.published import pins  # noqa: PLC0415
     from bb.ledger.travel import sync  # noqa: PLC0415
 
     counts = law.counting(index.signatures(law.repo))
-    lawful = sync.settled(sync.of_those_that_count(before, commits, counts), commits, counts)
-    pins.write(store, pins.read(store).but(lawful=lawful, law=law.basis))
+    lawful = sync.admit_commits(sync.without_lines_that_do_not_count(before, commits, counts), commits, counts)
+    pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
 
 
 def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
@@ -277,7 +277,7 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     intake.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
         _write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
+    pins.write(store, pins.Pins({}, admitted=sync.admit_commits(history.settled, commits)))
     return history.tip.generation, commits, history.settled
 
 
@@ -382,8 +382,8 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
     total = 0
     try:
         words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
-        listed = git.output(words, git_dir=repository, most=bounds.MOST_SAID)
-    except git.SaidTooMuch as error:
+        listed = git.output(words, git_dir=repository, most=bounds.MAX_GIT_OUTPUT)
+    except git.TooMuchOutput as error:
         raise bounds.LedgerTooLarge from error
     if listed.count(b"\0") > bounds.MOST_FILES:
         raise bounds.LedgerTooLarge

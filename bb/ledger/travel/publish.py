@@ -116,7 +116,7 @@ def commit(
                 heads[writer] = Head(last, first)
         name = importer.finish()
     if tip:
-        return tip.but(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
+        return tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
     return Tip(name, generation, charter, heads, frozenset(redaction.redacted(store) if begins else ()))
 
 
@@ -170,32 +170,32 @@ class Importer(git.Conversation):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.say(self._start)
+        self.write(self._start)
         return self
 
     def file(self, path: str, octets: bytes) -> None:
         """Add or replace a file."""
-        self.say(b"M 100644 inline %s\n" % path.encode() + _data(octets))
+        self.write(b"M 100644 inline %s\n" % path.encode() + _data(octets))
 
     def remove(self, path: str) -> None:
         """Remove a file from the tree."""
-        self.say(b"D %s\n" % path.encode())
+        self.write(b"D %s\n" % path.encode())
 
     def finish(self) -> str:
         """Make the commit. Returns its name."""
-        self.say(b"\nget-mark :1\n")
-        name = self.line().strip().decode("ascii", "replace")
+        self.write(b"\nget-mark :1\n")
+        name = self.read_line().strip().decode("ascii", "replace")
         if self._key:
             name = self._signed(self._key)
-        self.say(b"done\n")
+        self.write(b"done\n")
         if self.end() or not name:
             raise program.GitFailed("git fast-import could not make the commit")
         return name
 
     def _signed(self, key: Key) -> str:
         """Make the same commit again, signed as by `git commit -S`, and put it at the local ref. Returns its name."""
-        self.say(b'ls :1 ""\n')
-        tree = self.line().split()[2]
+        self.write(b'ls :1 ""\n')
+        tree = self.read_line().split()[2]
         head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
         head += b"author %s\ncommitter %s\n" % (self._who, self._who)
         signature = ssh_signatures.armored(key.sign(head + b"\n" + self._message, ssh_signatures.GIT)).strip()
@@ -207,18 +207,18 @@ class Importer(git.Conversation):
             git_dir=self._git_dir,
             given=head + signed + b"\n" + self._message,
         )
-        self.say(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), made.strip()))
+        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), made.strip()))
         return made.strip().decode("ascii", "replace")
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
     """The contents of a file on TIP."""
-    importer.say(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
-    found = importer.line().split()
+    importer.write(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
+    found = importer.read_line().split()
     if len(found) < 3 or found[1] != b"blob":
         raise program.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
-    importer.say(b"cat-blob %s\n" % found[2])
-    size = int(importer.line().split()[2])
+    importer.write(b"cat-blob %s\n" % found[2])
+    size = int(importer.read_line().split()[2])
     return importer.read(size + 1)[:-1]
 
 

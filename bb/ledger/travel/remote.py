@@ -97,7 +97,7 @@ def _without_secret(address: str) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else address
 
 
-def checked(name: str) -> str:
+def valid_name(name: str) -> str:
     """NAME. Refused if it is not a valid name of a remote."""
     is_right = bool(name) and NAME.issuperset(name) and name[0] not in "-./" and ".." not in name and "//" not in name
     if not is_right or name.endswith(("/", ".", ".lock")):
@@ -127,7 +127,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
     raise _refusal(name, done)
 
 
-def keep(git_dir: str, name: str, commit: str) -> None:
+def mark_verified(git_dir: str, name: str, commit: str) -> None:
     """Note that a COMMIT of the remote is verified. The ref keeps git from deleting it."""
     git.output(
         ["update-ref", "--stdin"],

@@ -33,12 +33,12 @@ LEAP = 1 << 32  # generations
 def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:
     """Make the first commit of the next epoch after TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
-    charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
+    charter = tip.charter.replace(epoch=tip.charter.epoch + 1, previous=previous)
     wanted = Unpublished(tip.last_lines, tip.events)
-    return publish.commit(store, None, wanted, now, key, Epoch(charter, settled.written(carried)))
+    return publish.commit(store, None, wanted, now, key, Epoch(charter, settled.to_bytes(carried)))
 
 
-def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
+def check_before_publishing(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
     """Refuse to publish an epoch that other clones would refuse. Local lines may be damaged, or withdrawn meanwhile."""
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, store.progress))
@@ -48,7 +48,7 @@ def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> 
 
 def live(store: Store) -> list[str]:
     """The reservations whose order of publication still matters."""
-    return [name for name, _ in store.caught_up().found(holdings.NAME, "live")]
+    return [name for name, _ in store.caught_up().entries_by_term(holdings.NAME, "live")]
 
 
 def charter_at(git_dir: str, commit: str) -> Charter | None:
@@ -87,7 +87,7 @@ def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
     """Whether THEIRS and OURS have the same results up to a GENERATION."""
     for name, grant in ours.grants.items():
         other = theirs.grants.get(name)
-        if other is None or other.but(ended=None) != grant.but(ended=None):
+        if other is None or other.replace(ended=None) != grant.replace(ended=None):
             return False
         if other.ended != grant.ended and not (grant.ended is None and (other.ended or 0) > generation):
             return False

@@ -73,7 +73,7 @@ def name_in(path: str) -> str | None:
     return name if is_right and path == path_of(name, int(part)) else None
 
 
-def made(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
+def make(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
     """The parts of the snapshot at HEADS, made from the local journals. Refused if those are damaged."""
     index = Index(":memory:", None)
     try:
@@ -142,7 +142,7 @@ def read(octets: bytes) -> Snapshot | None:
         return None
 
 
-def made_at(octets: bytes) -> tuple[dict[str, int], bool] | None:
+def header_of(octets: bytes) -> tuple[dict[str, int], bool] | None:
     """The heads in the header of a snapshot, and whether the folds of this version made it; None if it is invalid."""
     try:
         header = json_text.read(octets.partition(b"\n")[0])

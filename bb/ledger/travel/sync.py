@@ -32,7 +32,7 @@ from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import policy, redaction, set_aside
 from bb.ledger.signing import keys, ssh_signatures, verdicts
 from bb.ledger.travel import publish, remote
-from bb.ledger.travel.turns import FIRST_PAUSE, wait
+from bb.ledger.travel.turns import FIRST_PAUSE, random_pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.line import Link
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
-    from bb.ledger.records.policy import Known
+    from bb.ledger.records.policy import SignerPolicy
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keys import Key
     from bb.ledger.signing.verdicts import Counting
@@ -67,7 +67,7 @@ class AnotherLedger(Conflict):
     hint = "nothing was imported; sync with a remote of this project: --remote NAME"
 
 
-class Outcome(Record):
+class SyncResult(Record):
     """The result of a sync."""
 
     remote: str
@@ -107,7 +107,7 @@ class Sync:
         self._not_compacted: str | None = None
         self._anew: Charter | None = None  # of a new epoch
         self._is_gone = False  # whether the branch disappeared from the remote
-        self._known: Known | None = None  # the list of signers, and our key
+        self._known: SignerPolicy | None = None  # the list of signers, and our key
         self._unsigned: BbError | None = None  # why signing failed
         self._lost: list[str] = []  # imported events without payload and without a valid withdrawal
         self._judged: dict[str, int] = {}  # number of imported lines that are verified, unverified, forged
@@ -124,7 +124,7 @@ class Sync:
             self.look(may_be_gone=publishes)
         self._record_again()
         if publishes and not self.pin.publishes:
-            self._pin(self.pin.but(publishes=True))  # only now: the look has shown that the remote exists
+            self._pin(self.pin.replace(publishes=True))  # only now: the look has shown that the remote exists
         if direction != PULL:
             self._publish()
             self._compact()
@@ -144,9 +144,9 @@ class Sync:
             raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}")
         return tip.commit
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SyncResult:
         tip = self.pin.tip
-        return Outcome(
+        return SyncResult(
             remote=self.name,
             tip=tip.commit if tip else None,
             generation=tip.generation if tip else 0,
@@ -195,7 +195,7 @@ class Sync:
             refusal.details |= {"remote": self.name, "found": found, "verified": tip.commit if tip else None}
             raise
         if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.but(admitted=history.settled)
+            self.pins = self.pins.replace(admitted=history.settled)
         self._take_in(commits, history.tip)
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
@@ -225,7 +225,7 @@ class Sync:
 
         must_be_ours(after.charter.repo, self.known.policy.repo)
         try:
-            incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
+            incoming = intake.check(self.store, commits, self._published(but=None if self._anew else self.name))
         except intake.LedgerForked as changed:
             if not self._anew:
                 raise
@@ -239,7 +239,7 @@ class Sync:
         if not self.store.exists or is_another:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
-            self._known = policy.look(self.store, self._now, seen=(self.known.text, self.known.where))
+            self._known = policy.refresh(self.store, self._now, seen=(self.known.text, self.known.where))
         self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
         intake.write(self.store, incoming)
         redaction.blank(self.store)
@@ -248,17 +248,17 @@ class Sync:
             self._came += change.more.count(b"\n") - change.more.count(SIGNATURE)
             self._hear(change.more)
         self._judge(incoming)
-        self._pin(self.pin.but(tip=after), commits)
-        remote.keep(self.store.place.common, self.name, after.commit)
+        self._pin(self.pin.replace(tip=after), commits)
+        remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self._anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
         self._record_again()
 
     def _record_again(self) -> None:
         """Record the events of our lines again that were put aside, in this sync or an interrupted one."""
-        if set_aside.owed(self.store.path) and set_aside.record_again(self.store, self._now):
+        if set_aside.owed_files(self.store.path) and set_aside.record_again(self.store, self._now):
             # The lines are from a new writer with the same key, and must count here at once.
-            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter or self.name)
+            self._known = policy.refresh(self.store, self._now, remote=self.pins.arbiter or self.name)
 
     def _not_believed(self, commits: list[Commit]) -> list[str]:
         """The events in COMMITS that have no payload and no valid withdrawal."""
@@ -268,14 +268,14 @@ class Sync:
                 numbered = enumerate(octets.split(b"\n")[:-1], first)
                 blank = (n for n, raw in numbered if lines.is_blank(raw))
                 raws += [raw for n in blank if (raw := Journal(self.store.path, writer).line(n))]
-        return redaction.not_believed(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
+        return redaction.unexplained_blanks(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
     def _hear(self, octets: bytes) -> None:
         """Note the authors of one writer's imported lines, and the age of each author's last line relative to the
         newest of these lines. Both times are from the writer's clock, so they can be compared. Lines that do not count
         are no sign of life."""
         last_lines: dict[str, int] = {}
-        counted = counting.of(self.store.caught_up())
+        counted = counting.for_index(self.store.caught_up())
         for raw in octets.split(b"\n")[:-1]:
             try:
                 members = lines.members(raw)
@@ -327,17 +327,17 @@ class Sync:
     # -- signing
 
     @property
-    def known(self) -> Known:
+    def known(self) -> SignerPolicy:
         """The list of signers, and the key that we sign with."""
         if self._known is None:
             remote = self.pins.arbiter or self.name
             meanwhile = keys.ed25519 if self._is_to_sign() else None
-            self._known = policy.look(self.store, self._now, remote=remote, meanwhile=meanwhile)
+            self._known = policy.refresh(self.store, self._now, remote=remote, meanwhile=meanwhile)
         return self._known
 
     def _is_to_sign(self) -> bool:
         """Whether our lines are probably to be signed, judged before the reviewed file is read."""
-        store, last = self.store, policy.remembered(self.store)
+        store, last = self.store, policy.cached(self.store)
         if not (store.exists and store.writer) or (last and last.mode == signers.OFF):
             return False
         index = store.caught_up()
@@ -360,7 +360,7 @@ class Sync:
             return
         try:
             if self.known.key is None and self.known.trouble is None:
-                self._known = policy.look(store, self._now, makes=True, remote=self.pins.arbiter or self.name)
+                self._known = policy.refresh(store, self._now, makes=True, remote=self.pins.arbiter or self.name)
             key = self.known.must_have_key()
 
             def signed(writer: str, link: Link) -> str:
@@ -433,7 +433,7 @@ class Sync:
                 if self._left() <= pause:
                     message = f"other clones were faster in {self._attempts} attempts"
                     raise remote.Contended(message, remote=self.name) from None
-                pause = wait(pause)
+                pause = random_pause(pause)
                 self.look()
                 if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
@@ -456,9 +456,9 @@ class Sync:
         remote.push(self.store.place, self.name, tip.commit, expected, self._left())
         commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
         self._went += wanted.count
-        self._pin(self.pin.but(tip=tip), [commit])
+        self._pin(self.pin.replace(tip=tip), [commit])
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
-            remote.keep(self.store.place.common, self.name, tip.commit)
+            remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
 
     def _added(self, before: Tip | None, wanted: publish.Unpublished) -> Iterable[tuple[str, int, bytes]]:
@@ -480,7 +480,7 @@ class Sync:
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"
-            self._pin(self.pin.but(put_off=before.events))
+            self._pin(self.pin.replace(put_off=before.events))
 
     def _compact_on(self, before: Tip) -> None:
         is_judged = self._is_judged(before)
@@ -489,15 +489,15 @@ class Sync:
         from bb.ledger.travel import compacting  # noqa: PLC0415
 
         if not is_judged:
-            self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
+            self._pin(self.pin.replace(judged=compacting.check_newest_snapshot(self.store, before)))
             if self._is_right and not before.is_due:
                 return
         tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right, key=self._key)
         patience = max(self._left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
-        self._pin(self.pin.but(tip=tip, judged=judged, put_off=0), carried)
-        remote.keep(self.store.place.common, self.name, tip.commit)
+        self._pin(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)
+        remote.mark_verified(self.store.place.common, self.name, tip.commit)
         self._archived = lines
 
     def _is_judged(self, tip: Tip) -> bool:
@@ -526,11 +526,11 @@ class Sync:
             raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}")
         history = History(self.store.place.common, None)
         commits = list(history.upto(before.commit, self.store.progress))
-        known = settled(history.settled, commits).keeping(rotation.live(self.store))
+        known = admit_commits(history.settled, commits).keeping(rotation.live(self.store))
         carried = known.without(frozenset(redaction.redacted(self.store)))
         root = rotation.begin(self.store, before, carried, by, reason, self._now, self._key)
         tip, judged, self._archived = compacting.commit(self.store, root, self._now, keeps=True, key=self._key)
-        rotation.must_be_followed(self.store, tip, before, carried)
+        rotation.check_before_publishing(self.store, tip, before, carried)
         try:
             remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
         except remote.Moved as moved:
@@ -542,9 +542,9 @@ class Sync:
                 ) from None
             raise remote.Contended("another clone published meanwhile", remote=self.name) from None
         if self.pins.arbiter == self.name:
-            self.pins = self.pins.but(admitted=carried)
-        self._pin(self.pin.but(tip=tip, judged=judged, put_off=0))
-        remote.keep(self.store.place.common, self.name, tip.commit)
+            self.pins = self.pins.replace(admitted=carried)
+        self._pin(self.pin.replace(tip=tip, judged=judged, put_off=0))
+        remote.mark_verified(self.store.place.common, self.name, tip.commit)
         self._anew = tip.charter
         return len(commits)
 
@@ -554,8 +554,8 @@ class Sync:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
             commits = list(commits)
-            known = self._without_ended(settled(after.admitted, commits))
-            after = self._lawful(after.but(admitted=known), pin, commits)
+            known = self._without_ended(admit_commits(after.admitted, commits))
+            after = self._lawful(after.replace(admitted=known), pin, commits)
         self.pins = after
         pins.write(self.store.path, after)
 
@@ -564,22 +564,22 @@ class Sync:
         the first commit on if other lines count than before."""
         law = self.store.law
         if law is None or pin.tip is None:
-            return after.but(lawful=None, law="")
+            return after.replace(counted=None, law="")
         index = self.store.caught_up()
         counts = law.counting(index.signatures(law.repo))
-        if after.lawful is None or after.law != law.basis or any(commit.parent is None for commit in commits):
+        if after.counted is None or after.law != law.basis or any(commit.parent is None for commit in commits):
             from bb.ledger.travel.branch import History  # noqa: PLC0415
 
             history = History(self.store.place.common, None)
             commits = list(history.upto(pin.tip.commit))
-            after = after.but(lawful=of_those_that_count(history.settled, commits, counts))
-        return after.but(lawful=self._without_ended(settled(after.in_force, commits, counts)), law=law.basis)
+            after = after.replace(counted=without_lines_that_do_not_count(history.settled, commits, counts))
+        return after.replace(counted=self._without_ended(admit_commits(after.in_force, commits, counts)), law=law.basis)
 
     def _without_ended(self, known: Admitted) -> Admitted:
         """KNOWN without ended reservations, if there are more than REMEMBERED."""
         if len(known.generations) <= REMEMBERED:
             return known
-        return known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
+        return known.keeping([name for name, _ in self.store.caught_up().entries_by_term(holdings.NAME, "live")])
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -590,7 +590,7 @@ def _told(charter: Charter | None) -> dict[str, object] | None:
     return {"epoch": charter.epoch, **previous.as_dict()} if charter and previous else None
 
 
-def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
+def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
     """The results from before an epoch, without those of lines that do not count."""
     root = next(iter(commits), None)
     lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
@@ -603,7 +603,7 @@ def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Coun
     return known.without(out)
 
 
-def settled(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
+def admit_commits(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
     """The results of publication order after some more commits. With COUNTS, only of the lines that count."""
     for commit in commits:
         if commit.is_carried:

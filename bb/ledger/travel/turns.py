@@ -24,13 +24,13 @@ class AlreadySyncing(Busy):
     hint = "wait for that sync; lines that it misses go with the next sync"
 
 
-def wait(pause: float) -> float:
+def random_pause(pause: float) -> float:
     """Wait for about PAUSE seconds, with a random factor. Returns the pause for the next attempt."""
     time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))
     return min(2 * pause, LONGEST_PAUSE)
 
 
-class Turn:
+class SyncLock:
     """`with Turn(store, patience):` makes this process the only one that syncs the clone. AlreadySyncing if another
     process syncs it for longer than PATIENCE seconds."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.attention.state.book import Book, Someone
+from bb.attention.state.book import AgentStatus, AttentionState
 from bb.coordination.agents import liveness, roster
 from bb.kernel.errors import BbError
 from bb.ledger.index import counting
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 
-def book(store: Store, index: Index, now: int, stale_after: int) -> Book:
+def book(store: Store, index: Index, now: int, stale_after: int) -> AttentionState:
     """The state as of NOW."""
-    counted = counting.of(index) if index.law is not None else None
+    counted = counting.for_index(index) if index.law is not None else None
     is_unsigned = counted.is_unsigned_by_the_person if counted else None
-    return Book(index, Agents(store, index, now, stale_after), lambda name: data_of(store, name), is_unsigned)
+    return AttentionState(
+        index, Agents(store, index, now, stale_after), lambda name: event_data(store, name), is_unsigned
+    )
 
 
-class Present(Someone):
+class RegisteredAgent(AgentStatus):
     """A registered agent that is not retired. Its liveness is looked up on first use."""
 
     def __init__(self, agents: Agents, agent: Agent) -> None:
@@ -55,28 +57,28 @@ class Agents:
 
     def __init__(self, store: Store, index: Index, now: int, stale_after: int) -> None:
         self._store, self._index, self._now, self._stale_after = store, index, now, stale_after
-        self._known: dict[str, Present | None] = {}
+        self._known: dict[str, RegisteredAgent | None] = {}
         self._has_all = False
 
-    def get(self, name: str, otherwise: Present | None = None) -> Present | None:
+    def get(self, name: str, otherwise: RegisteredAgent | None = None) -> RegisteredAgent | None:
         if name not in self._known and not self._has_all:
             agent = roster.agent(name, self._index.state(roster.NAME, name))
-            self._known[name] = Present(self, agent) if agent and not agent.is_retired else None
+            self._known[name] = RegisteredAgent(self, agent) if agent and not agent.is_retired else None
         return self._known.get(name) or otherwise
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name) is not None
 
-    def __getitem__(self, name: str) -> Present:
+    def __getitem__(self, name: str) -> RegisteredAgent:
         agent = self.get(name)
         if agent is None:
             raise KeyError(name)
         return agent
 
-    def _all(self) -> dict[str, Present]:
+    def _all(self) -> dict[str, RegisteredAgent]:
         if not self._has_all:
             states = self._index.states(roster.NAME)
-            self._known = {agent.agent_id: Present(self, agent) for agent in roster.in_order(states)}
+            self._known = {agent.agent_id: RegisteredAgent(self, agent) for agent in roster.in_order(states)}
             self._has_all = True
         return {name: agent for name, agent in self._known.items() if agent}
 
@@ -86,7 +88,7 @@ class Agents:
     def __len__(self) -> int:
         return len(self._all())
 
-    def items(self) -> ItemsView[str, Present]:
+    def items(self) -> ItemsView[str, RegisteredAgent]:
         return self._all().items()
 
     def liveness_of(self, agent: Agent) -> str:
@@ -98,7 +100,7 @@ class Agents:
         return liveness.liveness(seen, self._now, self._stale_after)
 
 
-def data_of(store: Store, name: str) -> dict[str, Any] | None:
+def event_data(store: Store, name: str) -> dict[str, Any] | None:
     """The data of the event NAME; None if there is no such line, or its payload was removed."""
     try:
         writer, dot, n = name.partition(".")

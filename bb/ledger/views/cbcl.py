@@ -15,15 +15,15 @@ from bb.cbcl.judge.installation import DialectConflict
 from bb.cbcl.judge.library import Library
 from bb.cbcl.judge.trust import UNSIGNED, VALID
 from bb.cbcl.read import canonical, grammar, names
-from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Expected, Obliged
-from bb.cbcl.speak.state import Answers, Standing
+from bb.cbcl.speak.state import AgentState, Answers
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from bb.ledger.views import verified_dialects
-from bb.ledger.views.attention import data_of
-from bb.ledger.views.verified_dialects import Judged, Judgements
+from bb.ledger.views.attention import event_data
+from bb.ledger.views.verified_dialects import Verdict, VerdictCache
 from bb.messaging.cbcl import conversation_state, registers
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bb.cbcl.dialects import Kept
+    from bb.cbcl.dialects import InstalledDialect
     from bb.cbcl.read.definition import Definition
     from bb.ledger.index.index import Index
     from bb.ledger.records.store import Store
@@ -40,31 +40,31 @@ if TYPE_CHECKING:
 UNCHECKED, INVALID = "unchecked", "invalid"  # further states of a signature, besides UNSIGNED and VALID
 
 
-class Spoken(Library):
+class InstalledDialects(Library):
     """The dialects of a repository by name, for the owner of KEYRING. A definition is judged on first use, and the
     verdict on its text is cached (`verified_dialects`). It is parsed when a message uses it."""
 
     def __init__(self, store: Store, index: Index, keyring: Keyring, read: dict[str, Definition] | None = None) -> None:
         self._store, self._index, self._keyring = store, index, keyring
         self._policy = keyring.trust().policy
-        self._judgements = Judgements(store.path)
-        self._judged: dict[str, dict[str, Judged]] = {}  # by name, then by hash
+        self._judgements = VerdictCache(store.path)
+        self._judged: dict[str, dict[str, Verdict]] = {}  # by name, then by hash
         self._read = {} if read is None else read  # by hash; a caller may reuse it while the ledger grows
         self._lines: dict[str, dict[str, Any]] = {}  # by event
         self._trust: dict[str, tuple[bytes, ...]] = {}
 
-    def live(self, name: str) -> list[Kept]:
+    def live(self, name: str) -> list[InstalledDialect]:
         """The dialects installed under NAME, oldest first. NAME can be used if exactly one of them is sound."""
         return dialects.live(name, self._index.state(dialects.NAME, name))
 
     def hashes(self, name: str) -> tuple[str, ...]:
         return tuple(kept.hash for kept in self.live(name))
 
-    def excuse(self, name: str) -> BbError | None:
+    def unusable_reason(self, name: str) -> BbError | None:
         if not (live := self.live(name)) or name in self:
             return None
         sound = [kept for kept in live if kept.hash in self.sound(name)]
-        shown = harmless(names.brief(name))
+        shown = harmless(names.shortened(name))
         if len(sound) > 1:
             why = f"{len(sound)} dialects named {shown} are installed, so the name is ambiguous"
             hint = "`bb cbcl dialect list` shows them; `bb cbcl dialect install FILE --replace` keeps one"
@@ -82,34 +82,34 @@ class Spoken(Library):
         """The names under which dialects are installed."""
         return [name for name, state in self._index.states(dialects.NAME) if dialects.live(name, state)]
 
-    def line_of(self, kept: Kept) -> dict[str, Any]:
+    def line_of(self, kept: InstalledDialect) -> dict[str, Any]:
         """The data of the line that installed a dialect."""
         if kept.event not in self._lines:
-            self._lines[kept.event] = data_of(self._store, kept.event) or {}
+            self._lines[kept.event] = event_data(self._store, kept.event) or {}
         return self._lines[kept.event]
 
-    def sound(self, name: str) -> dict[str, Judged]:
+    def sound(self, name: str) -> dict[str, Verdict]:
         """The sound dialects installed under NAME, by hash. A sound one matches its line and breaks no rule."""
         if name not in self._judged:
             verdicts = {kept.hash: self._judge(kept) for kept in self.live(name)}
             self._judged[name] = {hashed: verdict for hashed, verdict in verdicts.items() if verdict}
         return self._judged[name]
 
-    def definition(self, kept: Kept) -> Definition | None:
+    def definition(self, kept: InstalledDialect) -> Definition | None:
         """The parsed definition of an installed dialect; None if it is not sound."""
         if kept.hash not in self.sound(kept.name):
             return None
         if kept.hash not in self._read:
-            self._read[kept.hash] = grammar.definition_in(self._text(kept) or b"", UTMOST)[1]
+            self._read[kept.hash] = grammar.definition_in(self._text(kept) or b"", MAXIMUM_BOUNDS)[1]
         return self._read[kept.hash]
 
-    def _text(self, kept: Kept) -> bytes | None:
+    def _text(self, kept: InstalledDialect) -> bytes | None:
         try:
             return str(self.line_of(kept).get("text")).encode()
         except UnicodeEncodeError:
             return None
 
-    def _judge(self, kept: Kept) -> Judged | None:
+    def _judge(self, kept: InstalledDialect) -> Verdict | None:
         text = self._text(kept)
         if text is None:
             return None
@@ -120,20 +120,20 @@ class Spoken(Library):
         is_right = judged.name == kept.name and judged.hash == kept.hash
         return judged if is_right and judged.is_sound else None
 
-    def _read_and_judged(self, text: bytes) -> Judged:
+    def _read_and_judged(self, text: bytes) -> Verdict:
         """The verdict on a definition. It is the same in every clone, because it does not depend on a user's policy."""
         try:
-            _, found = grammar.definition_in(text, UTMOST)
+            _, found = grammar.definition_in(text, MAXIMUM_BOUNDS)
             is_sound = verification.verify(found).is_sound_but_for_its_parent
         except BbError:
-            return Judged(is_sound=False)
+            return Verdict(is_sound=False)
         hashed = canonical.digest(found.node)
         if is_sound:
             self._read[hashed] = found
         adds = tuple(performative.name for performative in found.performatives)
-        return Judged(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
+        return Verdict(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
 
-    def signature(self, kept: Kept) -> str:
+    def signature(self, kept: InstalledDialect) -> str:
         """The state of a dialect's signature, by this user's keys, whatever its line claims."""
         signature, judged = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
         if not isinstance(signature, str) or not signature or judged is None:
@@ -146,10 +146,10 @@ class Spoken(Library):
     def _keys_of(self, author: str) -> tuple[bytes, ...]:
         if author not in self._trust:
             # An unreadable key of this user is reported where it is used.
-            self._trust[author] = self._keyring.trust_or_nobody(author).keys_of(author)
+            self._trust[author] = self._keyring.trust_ignoring_own_key_errors(author).keys_of(author)
         return self._trust[author]
 
-    def _fits(self, kept: Kept, signature: str, key: bytes) -> bool:
+    def _fits(self, kept: InstalledDialect, signature: str, key: bytes) -> bool:
         """Whether KEY made a dialect's signature. The result is cached."""
         judged, known = self.sound(kept.name)[kept.hash], verified_dialects.signature_key(kept.hash, signature, key)
         if known in judged.signatures:
@@ -163,11 +163,11 @@ class Spoken(Library):
         except BbError:
             is_good = False
         others = dict(list(judged.signatures.items())[-verified_dialects.MOST_SIGNATURES + 1 :])
-        self._judged[kept.name][kept.hash] = found = judged.but(signatures={**others, known: is_good})
+        self._judged[kept.name][kept.hash] = found = judged.replace(signatures={**others, known: is_good})
         self._judgements.put(text, found)
         return is_good
 
-    def _spoken(self, name: str) -> Kept | None:
+    def _spoken(self, name: str) -> InstalledDialect | None:
         """The dialect that NAME refers to."""
         sound = [kept for kept in self.live(name) if kept.hash in self.sound(name)]
         return sound[0] if len(sound) == 1 and self._lets_in(self.signature(sound[0])) else None
@@ -199,7 +199,7 @@ class Spoken(Library):
         return sum(1 for _ in self)
 
 
-def standing(index: Index, agent: str, *others: str) -> Standing:
+def conversation_state_of(index: Index, agent: str, *others: str) -> AgentState:
     """The conversation state of AGENT, and which of the OTHERS it has met."""
     met, greeted = (
         frozenset(
@@ -209,34 +209,34 @@ def standing(index: Index, agent: str, *others: str) -> Standing:
         )
         for how in ("met", "greeted")
     )
-    return Standing(
+    return AgentState(
         agent,
-        Answers.by((row[0], Expected(*row)) for row in opened(index, registers.EXPECTED, agent)),
-        Answers.by((row[0], Obliged(*row)) for row in opened(index, registers.OBLIGED, agent)),
+        Answers.by((row[0], Expected(*row)) for row in open_answers(index, registers.EXPECTED, agent)),
+        Answers.by((row[0], Obliged(*row)) for row in open_answers(index, registers.OBLIGED, agent)),
         met,
         greeted,
         _Taken(index, agent),
     )
 
 
-def opened(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
+def open_answers(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
     """The answers that AGENT expects or owes, oldest first: the peer, the id, the thread and the message of each."""
-    for _, state in index.found(conversation_state.NAME, f"{what} {agent}"):
+    for _, state in index.entries_by_term(conversation_state.NAME, f"{what} {agent}"):
         yield state["open"][3][1]
 
 
-def repeated_in(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
+def events_repeating(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
     """The events in which HEARERS of a message recorded texts from its effects. A dialect can produce texts that are
     not in the message itself."""
     states = [index.state(conversation_state.NAME, f"{registers.MESSAGE} {agent} {event}") for agent in hearers]
     heard = [line for state in states if state and (line := conversation_state.heard_in(state))]
-    return [line for line in heard if _repeats(data_of(store, line) or {})]
+    return [line for line in heard if _repeats(event_data(store, line) or {})]
 
 
 def _repeats(data: Mapping[str, Any]) -> bool:
     about = data.get("about")
     written = about.get("effects") if isinstance(about, dict) else None
-    return any(map(effects.texts, effects.read(written)))
+    return any(map(effects.texts, effects.from_line(written)))
 
 
 class _Taken(Container[tuple[str, str]]):

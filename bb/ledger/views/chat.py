@@ -18,7 +18,7 @@ from bb.kernel.event import PUT_ASIDE
 from bb.kernel.record import Record
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
-from bb.ledger.records.course import START, Course, Lines, Spot, unaccounted
+from bb.ledger.records.course import START, Course, CoursePosition, Lines, unmerged_lines
 from bb.ledger.records.store import readable
 from bb.messaging.chat import deliveries, recipients
 from bb.messaging.chat.principals import SYSTEM
@@ -48,7 +48,7 @@ MOST_AT_ONCE = 50_000  # lines in one transaction
 
 ACK, CANCELLED = "ack", "cancelled"
 CLAIMED, TYPED = "claimed", "typed"  # a delivery into an actor's terminal was claimed; was made
-FIRST, AGAIN = "first", "again"  # of a message that was recorded again: its old id, its new id
+OLD_ID, AGAIN = "first", "again"  # of a message that was recorded again: its old id, its new id
 
 
 class Post(Record):
@@ -73,7 +73,7 @@ class Post(Record):
         return self.seq if self.seq < FLOATING else None
 
 
-class Reading(Record):
+class ReadPosition(Record):
     """The read position of an actor."""
 
     seq: int = 0
@@ -83,7 +83,7 @@ class Reading(Record):
     said_at: int = 0  # the place of the event that recorded the position
 
 
-class Talk:
+class ChatIndex:
     """The chat of one ledger."""
 
     def __init__(self, store: Store) -> None:
@@ -107,7 +107,7 @@ class Talk:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        self._store.settled()
+        self._store.caught_up_on_disk()
         self._forget_if_more_counts()
         while self._read_on():
             pass
@@ -117,7 +117,7 @@ class Talk:
         """Start again if a skipped line counts by now."""
         if self._index.law is not None and self._index.ask(COUNTS_BY_NOW):
             with self._index.writing():
-                self._index.forget_talk()
+                self._index.clear_chat_tables()
 
     def _read_on(self) -> bool:
         """Read a portion. Returns whether there is more."""
@@ -130,9 +130,9 @@ class Talk:
         course, rows, count = Course(self._store, spot), self._rows, 0
         with index.writing():
             if spot == START:
-                index.forget_talk()  # it may be from an earlier journal of ours
+                index.clear_chat_tables()  # it may be from an earlier journal of ours
             decode, self._hidden = _decoder(last - spot.n), index.hidden()
-            for count, passed in enumerate(course.onwards(), 1):
+            for count, passed in enumerate(course.new_lines(), 1):
                 self._note(passed, decode)
                 if count >= MOST_AT_ONCE and passed.writer == index.own_writer:
                     break
@@ -151,18 +151,18 @@ class Talk:
         if (known[0][0] if known else "{}") == heads:
             return
         with index.writing():
-            index.forget_talk(FLOATING)
+            index.clear_chat_tables(FLOATING)
             self._hidden = index.hidden()
-            for place, passed in enumerate(unaccounted(self._store)):
-                self._note(passed.but(seq=FLOATING + place), None, but=GESTURES)
+            for place, passed in enumerate(unmerged_lines(self._store)):
+                self._note(passed.replace(seq=FLOATING + place), None, but=GESTURES)
             self._rows.write(index)
             index.ask("insert into talk_floating values (?)", heads)
 
-    def _spot(self, index: Index) -> Spot:
+    def _spot(self, index: Index) -> CoursePosition:
         """How far the course has been read. A new journal of our own starts a new course."""
         rows = index.ask("select spot from talk")
         writer, *kept = json_text.loads(rows[0][0]) if rows else [None]
-        return Spot(*kept) if writer == index.own_writer else START
+        return CoursePosition(*kept) if writer == index.own_writer else START
 
     def behind(self) -> int:
         """The number of our own lines that are not read yet."""
@@ -217,7 +217,7 @@ class Talk:
         if type(first) is str and ids.is_event_id(first):
             now = ids.event_id(passed.writer, passed.n)
             self._rows.say(first, AGAIN, now, passed.seq)
-            self._rows.say(now, FIRST, first, passed.seq)
+            self._rows.say(now, OLD_ID, first, passed.seq)
 
     def _acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         if data["actor_id"] == by:
@@ -248,7 +248,7 @@ class Talk:
             return
         if passed.writer == self._index.own_writer:
             if post.seq > self.reading(actor).seq:
-                self._keep(actor, Reading(post.seq, event, self._ts(post), ts, passed.seq))
+                self._keep(actor, ReadPosition(post.seq, event, self._ts(post), ts, passed.seq))
             return
         covers = _covered(self._index.markers(passed.writer), passed.writer, post)
         sent = self._sent_to([actor, *GROUPS], self.reading(actor).seq, below=passed.seq)
@@ -258,7 +258,7 @@ class Talk:
         first = unread[0] if unread else passed.seq
         if behind := [later for later in read if later.seq < first]:
             last = behind[-1]
-            self._keep(actor, Reading(last.seq, last.event_id, self._ts(last), ts, passed.seq))
+            self._keep(actor, ReadPosition(last.seq, last.event_id, self._ts(last), ts, passed.seq))
         for later in read:
             if later.seq > first:
                 self._index.ask("insert or ignore into talk_seen values (?, ?)", actor, later.seq)
@@ -270,7 +270,7 @@ class Talk:
             if type(event) is str and (post := self.post_or_none(event)):
                 self._index.ask("insert or ignore into talk_seen values (?, ?)", str(data["actor_id"]), post.seq)
 
-    def _keep(self, actor: str, reading: Reading) -> None:
+    def _keep(self, actor: str, reading: ReadPosition) -> None:
         self._index.ask(
             "insert or replace into talk_read values (?, ?, ?, ?, ?, ?)", actor, *reading.as_dict().values()
         )
@@ -282,10 +282,10 @@ class Talk:
 
     # -- asking
 
-    def reading(self, actor: str) -> Reading:
+    def reading(self, actor: str) -> ReadPosition:
         """The read position of ACTOR."""
         rows = self._index.ask("select seq, event, ts, updated_at, said_at from talk_read where actor = ?", actor)
-        return Reading(*rows[0]) if rows else Reading()
+        return ReadPosition(*rows[0]) if rows else ReadPosition()
 
     def post(self, event_id: str) -> Post | None:
         """A message or notice by its id; None if the index has none."""
@@ -296,10 +296,10 @@ class Talk:
         again = self._index.ask("select who from talk_of where event = ? and what = ?", event_id, AGAIN)
         return self.post(again[0][0]) if again else None
 
-    def of(self, event_id: str, what: str, who: str | None = None) -> list[tuple[str, int]]:
+    def entries_about(self, event_id: str, what: str, who: str | None = None) -> list[tuple[str, int]]:
         """The entries of type WHAT about an event: the author and the place of each."""
         query = f"""select who, seq from talk_of where what = ? and (? is null or who = ?) and event in (
-            select ? union select who from talk_of where event = ? and what in ('{FIRST}', '{AGAIN}'))"""  # noqa: S608
+            select ? union select who from talk_of where event = ? and what in ('{OLD_ID}', '{AGAIN}'))"""  # noqa: S608
         return self._index.ask(query, what, who, who, event_id, event_id)
 
     def unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
@@ -366,7 +366,7 @@ class Talk:
                 raw = journals.at(post.writer, post.n, post.segment, post.offset)
                 for event in readable([raw] if raw is not None and not lines.is_blank(raw) else []):
                     if not redactions.is_hidden(event.id, event.by, event.kind, hidden):
-                        yield event.but(seq=post.place)
+                        yield event.replace(seq=post.place)
 
     def event(self, event_id: str) -> Event | None:
         """A message or notice by its id, even if its payload was removed."""
@@ -375,7 +375,7 @@ class Talk:
             return None
         with Lines(self._store.path) as journals:
             raw = journals.at(post.writer, post.n, post.segment, post.offset)
-        return next((event.but(seq=post.place) for event in readable([raw or b""])), None)
+        return next((event.replace(seq=post.place) for event in readable([raw or b""])), None)
 
     def _sent_to(
         self, tokens: Sequence[str], above: int, *, is_backwards: bool = False, below: int = 1 << 62, all_of: int = 0
@@ -429,15 +429,15 @@ COUNTS_BY_NOW = """
     select 1 from talk_skipped join counted using (writer)
     where n <= case is_order when 1 then orders else upto end limit 1"""
 COLUMNS = "seq, writer, n, segment, offset, by, flags, at"
-NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
-    "chat.message": Talk._said,
-    "system.notify": Talk._noticed,
-    "chat.ack": Talk._acked,
-    "system.notify_ack": Talk._notice_acked,
-    "chat.read": Talk._read,
-    "mail.read": Talk._mail_read,
-    "chat.reply_request.cancelled": Talk._cancelled,
-    deliveries.KIND: Talk._delivered,
+NOTED: dict[str, Callable[[ChatIndex, Passed, str, dict[str, Any], str], None]] = {
+    "chat.message": ChatIndex._said,
+    "system.notify": ChatIndex._noticed,
+    "chat.ack": ChatIndex._acked,
+    "system.notify_ack": ChatIndex._notice_acked,
+    "chat.read": ChatIndex._read,
+    "mail.read": ChatIndex._mail_read,
+    "chat.reply_request.cancelled": ChatIndex._cancelled,
+    deliveries.KIND: ChatIndex._delivered,
 }
 
 

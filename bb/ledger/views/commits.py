@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 MOST_COMMITS, MOST_CHANGES = 10_000, 500_000
-AS_IT_IS = "--no-replace-objects"
+NO_REPLACE_OBJECTS = "--no-replace-objects"
 MOST_SAID = 128 << 20  # bytes of git's output
 LARGEST_LIST = 1 << 24  # bytes of git's list of commits without parents (`shallow`)
 SEPARATOR = "\x1e"
@@ -98,8 +98,10 @@ def between(place: Place, base: str, head: str) -> Change:
 def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
     """The contents of PATH in COMMIT; None if it is not a file, is too large, or is not in this clone."""
     try:
-        done = git.ask([AS_IT_IS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most)
-    except git.SaidTooMuch:
+        done = git.ask(
+            [NO_REPLACE_OBJECTS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most
+        )
+    except git.TooMuchOutput:
         return None
     return done.out if done.status == 0 else None
 
@@ -111,8 +113,8 @@ def _where(place: Place) -> str:
 def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) -> bytes:
     """The output of git. git does not fetch missing objects: trees must be in this clone."""
     try:
-        done = git.ask([AS_IT_IS, *words], at=where, given=given, most=MOST_SAID)
-    except git.SaidTooMuch as error:
+        done = git.ask([NO_REPLACE_OBJECTS, *words], at=where, given=given, most=MOST_SAID)
+    except git.TooMuchOutput as error:
         raise ChangeTooLarge(f"git's description of the change has more than {MOST_SAID >> 20} MiB") from error
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
@@ -183,7 +185,7 @@ def _trailers(text: str) -> tuple[tuple[str, str], ...]:
 
 def _paths(where: str, commits: list[str]) -> dict[str, list[str]]:
     """The paths that each of the commits changed. For a merge: only paths that differ from every parent."""
-    if differences.many(partial(_said, where), commits, MOST_CHANGES):
+    if differences.changes_more_than(partial(_said, where), commits, MOST_CHANGES):
         raise ChangeTooLarge(f"the change touches more than {MOST_CHANGES:,} paths")
     words = ["diff-tree", "--stdin", "-r", "-c", "--raw", "-z", "--root", "--no-renames", "--ignore-submodules=none"]
     listed = _said(where, words, "".join(f"{name}\n" for name in commits).encode())

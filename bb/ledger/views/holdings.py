@@ -39,7 +39,9 @@ class Holdings:
         self._settled: Admitted | None = None
         self._is_alone: bool | None = None
 
-    def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None) -> list[Overlap]:
+    def overlaps(
+        self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None
+    ) -> list[Overlap]:
         """The overlaps of the WANTED scopes with current reservations, exact ones first. IN_ANY_CLONE compares as a
         file system that ignores case would. Reservations that do not count are left out, unless WHOSE has them."""
         overlaps = []
@@ -70,7 +72,7 @@ class Holdings:
         grant = self.settled.grants.get(reservation.id)
         return grant.token if grant else None
 
-    def standing(self, reservation: Reservation, *, is_over: bool) -> str:
+    def state_of(self, reservation: Reservation, *, is_over: bool) -> str:
         """The state of a reservation that was not ended by an event, as one word."""
         if not self.counts(reservation):
             if reservation.id in self.settled.grants:
@@ -98,11 +100,11 @@ class Holdings:
         mine = held.reservation
         if mine.is_freeze:
             return None
-        for overlap in self.met_by([held.scope], in_any_clone=True):
+        for overlap in self.overlaps([held.scope], in_any_clone=True):
             other = overlap.held.reservation
             if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
                 continue
-            is_behind = contests.were_made_apart(mine, other) and contests.stands(other, mine, self.settled)
+            is_behind = contests.were_made_apart(mine, other) and contests.wins_over(other, mine, self.settled)
             if is_behind and not self._have_agreed(mine, other):
                 return overlap.held
         return None
@@ -128,22 +130,22 @@ class Holdings:
         """Whether PATH is entirely in the scope of HELD."""
         return scopes.covers(held.scope, path, ignore_case=self._ignore_case)
 
-    def on(self, scope: Scope) -> list[Held]:
+    def reservations_of_scope(self, scope: Scope) -> list[Held]:
         """The reservations of exactly this scope."""
-        return [overlap.held for overlap in self.met_by([scope]) if overlap.kind == scopes.EXACT]
+        return [overlap.held for overlap in self.overlaps([scope]) if overlap.kind == scopes.EXACT]
 
-    def of(self, agent: str) -> list[Held]:
+    def reservations_of_agent(self, agent: str) -> list[Held]:
         """The current reservations of AGENT."""
-        return self._held(self._index.found(holdings.NAME, f"live of {agent}"))
+        return self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""
-        found = self._held(self._index.found(holdings.NAME, "live"))
+        found = self._held(self._index.entries_by_term(holdings.NAME, "live"))
         return [held for held in found if not (held.is_over and held.reservation.is_freeze)]
 
     def ever_about(self, bead: str) -> list[Reservation]:
         """Every reservation ever made for a bead, oldest first. A transferred one is listed once for each holder."""
-        return _tenures(self._index.found(holdings.NAME, f"bead {bead}"))
+        return _tenures(self._index.entries_by_term(holdings.NAME, f"bead {bead}"))
 
     def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
         """The number of reservations that ended in state HOW, optionally of one agent and for one bead."""
@@ -160,7 +162,7 @@ class Holdings:
     def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
         """The scopes that AGENT holds, with their beads. If it holds none: those of its last reservations, which all
         ended at the same moment. Transferred reservations are left out."""
-        if held := self.of(agent):
+        if held := self.reservations_of_agent(agent):
             return [(one.scope, one.reservation.bead) for one in held]
         ended = [one for one in self.ever_of(agent) if one.state in holdings.ENDED]
         last = max((one.ended_at or 0 for one in ended), default=0)
@@ -177,7 +179,7 @@ class Holdings:
         """Whether a PATH, as git writes it, is in SCOPE."""
         return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
 
-    def ever(self) -> list[Reservation]:
+    def all_ever(self) -> list[Reservation]:
         """Every reservation ever made. A transferred one is listed once for each holder."""
         return _tenures(self._index.states(holdings.NAME))
 
@@ -189,7 +191,7 @@ class Holdings:
         """The liveness of the agent."""
         return self._seen_of(agent)[1]
 
-    def one(self, reservation: str) -> Reservation | None:
+    def by_id(self, reservation: str) -> Reservation | None:
         """One reservation by its id, current or ended."""
         return holdings.reservation(reservation, self._index.state(holdings.NAME, reservation))
 
@@ -200,7 +202,7 @@ class Holdings:
 
     def live(self, reservation: str) -> Held | None:
         """One reservation with its current liveness and expiry; None if it has ended, or is not understood."""
-        found = self.one(reservation)
+        found = self.by_id(reservation)
         return self.held(found) if found and found.state == holdings.ACTIVE else None
 
     def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
@@ -214,10 +216,10 @@ class Holdings:
         above = [lead[:end] for end in range(1, len(lead))]
         sieve = "*" if scope.is_literal else scopes.sieve(scope)
         return [
-            *(self._index.found_at(holdings.NAME, "at", above) if above else []),
-            *(self._index.found_at(holdings.NAME, "file", above) if above else []),
-            *self._index.found(holdings.NAME, "at", below=lead),
-            *self._index.found(holdings.NAME, "file", below=lead, sieve=sieve),
+            *(self._index.entries_at_places(holdings.NAME, "at", above) if above else []),
+            *(self._index.entries_at_places(holdings.NAME, "file", above) if above else []),
+            *self._index.entries_by_term(holdings.NAME, "at", below=lead),
+            *self._index.entries_by_term(holdings.NAME, "file", below=lead, sieve=sieve),
         ]
 
     def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
@@ -260,4 +262,4 @@ def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
 def scope_of(reservation: Reservation) -> Scope | None:
     """The scope of a reservation; None if this version does not understand it."""
     found = scopes.stored(reservation.scope)
-    return found and found.but(is_file=reservation.is_file)
+    return found and found.replace(is_file=reservation.is_file)

@@ -27,14 +27,14 @@ def inbox(index: Index, agent: str, state: str | None = None) -> Iterator[dict[s
     return _named(index, f"unread {agent}" if state == mailbox.UNREAD else f"to {agent}", state)
 
 
-def owed(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
+def unacknowledged(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
     """The messages that require an acknowledgement and have none yet, newest first: from AGENT, or from any agent."""
     return _named(index, f"owed {agent}" if agent else "owed")
 
 
 def unsettled(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
     """The owed messages, without those of a retired agent that were sent to another agent since."""
-    for message in owed(index, agent):
+    for message in unacknowledged(index, agent):
         known = roster.agent(message["to_agent"], index.state(roster.NAME, message["to_agent"]))
         if not (known and known.is_retired and _is_passed_on(index, message)):
             yield message
@@ -57,7 +57,7 @@ def handed_to(index: Index, agent: str) -> Iterator[dict[str, Any]]:
     return _named(index, f"handed to {agent}")
 
 
-def one(index: Index, event: str, agent: str) -> dict[str, Any] | None:
+def copy_of(index: Index, event: str, agent: str) -> dict[str, Any] | None:
     """AGENT's copy of a message; None if it has none."""
     letter = index.state(messages.NAME, event)
     found = copies_of(index, [(event, letter)], [agent]) if letter is not None else []
@@ -72,7 +72,7 @@ def copies(index: Index, event: str) -> list[dict[str, Any]]:
 
 def about(index: Index, bead: str) -> list[tuple[str, dict[str, Any]]]:
     """Every copy of every message about a bead, oldest first, each with the message's place in the order."""
-    return copies_of(index, index.found(messages.NAME, f"bead {bead}"))
+    return copies_of(index, index.entries_by_term(messages.NAME, f"bead {bead}"))
 
 
 def copies_of(
@@ -105,7 +105,7 @@ def mark(index: Index, event: str, sender: str) -> dict[str, Any]:
         return {}
     from bb.ledger.index import counting  # noqa: PLC0415  (only with a list of signers)
 
-    return counting.mark(index, event, SENT, sender)
+    return counting.signature_mark(index, event, SENT, sender)
 
 
 def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[str, Any]]:

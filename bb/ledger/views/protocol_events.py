@@ -56,9 +56,9 @@ class Events:
             return None
         return self._incident(self._twins(name, state))
 
-    def known(self, incident: str) -> Incident | None:
+    def incident_by_key(self, incident: str) -> Incident | None:
         """The INCURSION that was recorded with the key INCIDENT."""
-        twins = self._index.found(notices.NAME, incident)
+        twins = self._index.entries_by_term(notices.NAME, incident)
         return self._incident(twins) if twins else None
 
     def notices_about(self, bead: str) -> list[tuple[str, dict[str, Any]]]:
@@ -71,7 +71,7 @@ class Events:
         found = {event["id"]: (place, event) for term in [f"bead {bead}", *met] for place, event in self._notices(term)}
         return list(found.values())
 
-    def one(self, name: str) -> list[dict[str, Any]]:
+    def by_id(self, name: str) -> list[dict[str, Any]]:
         """The event NAME. If it went to several agents and NAME does not name a copy, all copies."""
         event, _, agent = name.partition("_")
         state = self._index.state(notices.NAME, event)
@@ -99,7 +99,7 @@ class Events:
         """All entries about the same incident, earliest first. Several clones may have found it."""
         fact = notices.notice(state)
         if isinstance(fact, Incurred) and fact.outcome == TOUCHED:
-            return self._index.found(notices.NAME, fact.incident)
+            return self._index.entries_by_term(notices.NAME, fact.incident)
         return [(name, state)]
 
     def _letter(self, name: str, letter: Any) -> list[dict[str, Any]]:
@@ -177,7 +177,7 @@ class Events:
         if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
         beside = self._beside(fact.reservation, fact.incoming)
-        if not beside or self._index.found(notices.NAME, fact.incident)[-1][0] != name:
+        if not beside or self._index.entries_by_term(notices.NAME, fact.incident)[-1][0] != name:
             return False
         if fact.scope in beside or fact.outcome == CONTESTED:
             return True
@@ -188,7 +188,7 @@ class Events:
         because many incidents may be about it."""
         if reservation not in self._met:
             held = self._held.live(reservation)
-            met = () if held is None or held.is_over else self._held.met_by([held.scope])
+            met = () if held is None or held.is_over else self._held.overlaps([held.scope])
             self._met[reservation] = [overlap.held for overlap in met if not overlap.held.is_over]
         return {held.scope.text for held in self._met[reservation] if held.reservation.agent == agent}
 
@@ -198,6 +198,6 @@ class Events:
         same = f"incident {fact.reservation} {fact.incoming} {fact.outcome} "
         terms = self._index.terms(notices.NAME, same)
         unnamed = beside - {term.removeprefix(same) for term in terms}
-        entries = [entry for term in terms for entry in self._index.found(notices.NAME, term)]
+        entries = [entry for term in terms for entry in self._index.entries_by_term(notices.NAME, term)]
         last = max(entries, key=lambda entry: sortable(entry[1][notices.SAID][:3]))
         return bool(unnamed) and last[0] == name

@@ -31,7 +31,7 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 RULES = f"{bb.__version__} {verification.VERSION}"
 
 
-class Judged(Record):
+class Verdict(Record):
     """The verdict on a definition. SIGNATURES has the results of checked signatures."""
 
     is_sound: bool
@@ -43,13 +43,13 @@ class Judged(Record):
     signatures: dict[str, bool] = {}  # noqa: RUF012  (frozen)
 
 
-class Judgements:
+class VerdictCache:
     """The cached verdicts beside one ledger."""
 
     def __init__(self, store: str) -> None:
         self._folder = os.path.join(store, FOLDER)
 
-    def get(self, text: bytes) -> Judged | None:
+    def get(self, text: bytes) -> Verdict | None:
         """The cached verdict on TEXT; None if there is none."""
         octets = _read_own(self._path(text))
         try:
@@ -57,7 +57,7 @@ class Judgements:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
-    def put(self, text: bytes, judged: Judged) -> None:
+    def put(self, text: bytes, judged: Verdict) -> None:
         """Cache the verdict on TEXT, if possible."""
         octets = json_text.dumps(judged.as_dict() | {"adds": list(judged.adds)}).encode()
         if len(octets) > MOST:
@@ -113,7 +113,7 @@ def _read_own(path: str) -> bytes | None:
         os.close(fd)
 
 
-def _judged(members: Any) -> Judged:
+def _judged(members: Any) -> Verdict:
     """The verdict in a JSON value; ValueError if it is invalid."""
     texts = [members[name] for name in ("hash", "name", "extends", "author")]
     adds, signatures = members["adds"], members["signatures"]
@@ -122,4 +122,4 @@ def _judged(members: Any) -> Judged:
     if not (are_texts and are_flags and type(adds) is list):
         raise ValueError("not a verdict")
     hashed, name, extends, author = texts
-    return Judged(members["is_sound"], hashed, name, extends, author, tuple(adds), signatures)
+    return Verdict(members["is_sound"], hashed, name, extends, author, tuple(adds), signatures)

@@ -33,7 +33,7 @@ def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: 
     """Add our hooks to an editor's settings. Returns the path, and whether the file changed, or would change."""
     name = name_of(wanted.editor, is_local=is_local)
     is_changed = change(work_tree, name, lambda text: editor_hooks.wired(text or EMPTY, wanted), dry_run=dry_run)
-    return whole(work_tree, name), is_changed
+    return absolute_path(work_tree, name), is_changed
 
 
 def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
@@ -41,13 +41,13 @@ def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: b
     deleted."""
     name = name_of(editor, is_local=is_local)
     is_changed = change(work_tree, name, lambda text: editor_hooks.unwired(text) if text else text, dry_run=dry_run)
-    return whole(work_tree, name), is_changed
+    return absolute_path(work_tree, name), is_changed
 
 
 def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bool = False) -> bool:
     """Apply EDIT to the settings file NAME; EDIT gets an empty text if there is no file. Returns whether the text
     changed, or would change. A file that becomes empty is deleted, and so is its folder if that becomes empty."""
-    path = whole(work_tree, name)
+    path = absolute_path(work_tree, name)
     before = _text(path, work_tree_files.read(work_tree, name, LARGEST))
     text = before if before.strip() else ""
     after = _checked(path, lambda: edit(text))
@@ -63,13 +63,13 @@ def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bo
 def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:
     """The path of an editor's settings, and the moments at which it calls our hooks."""
     path = file_of(work_tree, editor, is_local=is_local)
-    text = _text(path, work_tree_files.read_whole(path, name_of(editor, is_local=is_local), LARGEST))
+    text = _text(path, work_tree_files.read_file(path, name_of(editor, is_local=is_local), LARGEST))
     return path, _checked(path, lambda: editor_hooks.moments(text)) if text.strip() else []
 
 
 def file_of(work_tree: str, editor: str, *, is_local: bool) -> str:
     """The path of an editor's settings for a project, or, if IS_LOCAL, of this user's settings in the project."""
-    return whole(work_tree, name_of(editor, is_local=is_local))
+    return absolute_path(work_tree, name_of(editor, is_local=is_local))
 
 
 def name_of(editor: str, *, is_local: bool) -> str:
@@ -77,7 +77,7 @@ def name_of(editor: str, *, is_local: bool) -> str:
     return (editor_hooks.FILES | (editor_hooks.LOCAL_FILES if is_local else {}))[editor]
 
 
-def whole(work_tree: str, name: str) -> str:
+def absolute_path(work_tree: str, name: str) -> str:
     return os.path.join(work_tree, *name.split("/"))
 
 

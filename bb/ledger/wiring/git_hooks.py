@@ -71,7 +71,7 @@ class Folder(Record):
     """The folder in which git looks for hooks."""
 
     path: str
-    why_not: str = ""  # the reason why the folder is shared; empty if it belongs to this clone
+    why_shared: str = ""  # the reason why the folder is shared; empty if it belongs to this clone
 
     @property
     def is_husky(self) -> bool:
@@ -88,7 +88,7 @@ class Folder(Record):
     def wanted(self, name: str, hooks: list[Hook]) -> bytes:
         """The script for the hook NAME in this folder."""
         made = not os.path.isdir(self.path) or any(MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
-        launcher = [] if self.why_not else _launcher()
+        launcher = [] if self.why_shared else _launcher()
         return hook_script.script(name, launcher, is_read=self.is_husky, made_folder=made)
 
 

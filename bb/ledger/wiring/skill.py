@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 NAME = "beadboard-driver"
-TOLD_IN = "AGENTS.md"
+INSTRUCTIONS_FILE = "AGENTS.md"
 # Codex, Gemini CLI, OpenCode and most others look in the first; Claude Code looks in the second only.
 HOMES = (".agents/skills", ".claude/skills")
 LARGEST = 1 << 20  # bytes of a file that is read as a text
@@ -42,7 +42,7 @@ class Piece(Record):
     why: str | None = None
 
 
-def to_install(work_tree: str) -> list[Piece]:
+def install_plan(work_tree: str) -> list[Piece]:
     """The plan for installing the skill, file by file."""
     shipped = dict(_shipped(_source() / NAME, NAME))
     pieces = []
@@ -55,7 +55,7 @@ def to_install(work_tree: str) -> list[Piece]:
     return [*pieces, _told(work_tree)]  # last, because it refers to the others
 
 
-def to_remove(work_tree: str) -> list[Piece]:
+def removal_plan(work_tree: str) -> list[Piece]:
     """The plan for removing the skill, file by file."""
     pieces = [
         Piece(path, LEFT, why=NOT_OURS) if text is None else Piece(path, REMOVED)
@@ -123,33 +123,33 @@ def _written(work_tree: str, path: str, wanted: str) -> Piece:
 
 
 def _told(work_tree: str) -> Piece:
-    before = _read(work_tree, TOLD_IN)
+    before = _read(work_tree, INSTRUCTIONS_FILE)
     ours = (_source() / "AGENTS.snippet.md").read_bytes().decode().replace("\r\n", "\n")
     try:
         after = marked_section.put(before, ours)
     except marked_section.Unclear as error:
-        raise SkillFileUnfit(f"{TOLD_IN} is invalid: {error}", path=TOLD_IN) from error
+        raise SkillFileUnfit(f"{INSTRUCTIONS_FILE} is invalid: {error}", path=INSTRUCTIONS_FILE) from error
     if before is None:
-        return Piece(TOLD_IN, CREATED, after)
-    return Piece(TOLD_IN, UNCHANGED) if after == before else Piece(TOLD_IN, CHANGED, after)
+        return Piece(INSTRUCTIONS_FILE, CREATED, after)
+    return Piece(INSTRUCTIONS_FILE, UNCHANGED) if after == before else Piece(INSTRUCTIONS_FILE, CHANGED, after)
 
 
 def _untold(work_tree: str) -> Iterator[Piece]:
-    path = os.path.join(work_tree, TOLD_IN)
+    path = os.path.join(work_tree, INSTRUCTIONS_FILE)
     text = None if os.path.islink(path) else _text(path)
     try:
         ours = None if text is None else marked_section.inside(text)
     except marked_section.Unclear as error:
-        yield Piece(TOLD_IN, LEFT, why=str(error))
+        yield Piece(INSTRUCTIONS_FILE, LEFT, why=str(error))
         return
     if text is None or ours is None:
         return
     if not marked_section.is_whole(ours):
-        yield Piece(TOLD_IN, LEFT, why=NOT_OURS)
+        yield Piece(INSTRUCTIONS_FILE, LEFT, why=NOT_OURS)
     elif (rest := marked_section.without(text)) or not text.endswith("\n"):
-        yield Piece(TOLD_IN, CHANGED, rest)
+        yield Piece(INSTRUCTIONS_FILE, CHANGED, rest)
     else:
-        yield Piece(TOLD_IN, REMOVED)
+        yield Piece(INSTRUCTIONS_FILE, REMOVED)
 
 
 def _text(path: str) -> str | None:

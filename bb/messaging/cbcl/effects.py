@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def parts(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
     """The parts for AGENT of the effects WRITTEN on a line."""
-    for place, effect in enumerate(effects.read(written)):
+    for place, effect in enumerate(effects.from_line(written)):
         yield from _parts_of(effect, agent, message, place)
 
 

@@ -56,7 +56,7 @@ def letter(
         **({"thread": named} if named else {}),
         **({"reply_to": answered} if answered else {}),
         **({"ledger": ledger} if ledger and signature_in(message) else {}),
-        "effects": effects.written(happened, own_texts(message)),
+        "effects": effects.to_line(happened, own_texts(message)),
     }
     is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(one, Expected) for one in happened))
     category = mail.DECISION if is_ask else mail.INFO

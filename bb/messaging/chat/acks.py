@@ -126,7 +126,7 @@ def is_record_of_crossing(data: Any) -> bool:
     return isinstance(data, dict) and bool(data.get("dst_group_id"))
 
 
-def gesture(actor_id: str, event_id: str) -> dict[str, str]:
+def ack_data(actor_id: str, event_id: str) -> dict[str, str]:
     """The data of a `chat.ack`, a `chat.read` and a `mail.read`."""
     return {"actor_id": actor_id, "event_id": event_id}
 

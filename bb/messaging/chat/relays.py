@@ -77,10 +77,10 @@ def relayed(
     source = {"src_group_id": src_group_id, "src_event_id": src_event_id}
     if missing := [name for name, value in source.items() if not value]:
         raise message.IncompleteSource(path=f"$.{missing[0]}")
-    return message.compose(**kept, **source, by=by, text=carried(text, longest), to=to, members=members)
+    return message.compose(**kept, **source, by=by, text=truncated(text, longest), to=to, members=members)
 
 
-def carried(text: Any, longest: int | None) -> Any:
+def truncated(text: Any, longest: int | None) -> Any:
     """TEXT, or its beginning after a mark if it is longer than LONGEST characters; the mark counts too."""
     if not isinstance(text, str) or longest is None or len(text) <= longest:
         return text

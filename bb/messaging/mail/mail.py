@@ -197,7 +197,7 @@ def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
     }
 
 
-def about(facts: Sequence[Any]) -> list[Sent]:
+def incursion_notifications(facts: Sequence[Any]) -> list[Sent]:
     """The notifications to the owners of the reservations in FACTS about incursions."""
     return [_told(fact) for fact in facts if isinstance(fact, Incurred) and fact.outcome in TOLD]
 
@@ -215,7 +215,7 @@ SETTLED = {
 }
 
 
-def settled(fact: Incurred, resolved: Resolved) -> list[Sent]:
+def resolution_notifications(fact: Incurred, resolved: Resolved) -> list[Sent]:
     """The notification to the owner and the incoming agent that another agent has resolved their INCURSION."""
     who = resolved.agent
     text = SETTLED[resolved.state].format(who=who, where=fact.where, held=fact.held, incoming=fact.incoming)

@@ -56,7 +56,7 @@ def transferred(who: str, scope: str, bead: str, holder: str, to: str, why: str 
     return [_letter(who, others, subject, body, bead)] if others else []
 
 
-def given_back(holder: str, scope: str, bead: str) -> Sent:
+def released(holder: str, scope: str, bead: str) -> Sent:
     """The notification that the person has released the HOLDER's reservation."""
     subject = f"{ids.PERSON} has released your reservation of {scope}"
     body = f"{subject}. Other agents may reserve it now. To continue there, reserve it again: `bb agent reserve`."
@@ -69,7 +69,7 @@ def renewed(holder: str, scope: str, bead: str, ttl: int) -> Sent:
     return _letter(ids.PERSON, (holder,), subject, f"{subject}.", bead)
 
 
-def of_persons(facts: Sequence[Any], holders: Mapping[str, Reservation]) -> list[Sent]:
+def person_notifications(facts: Sequence[Any], holders: Mapping[str, Reservation]) -> list[Sent]:
     """Notifications to the agents whose reservations the person releases or renews in FACTS. HOLDERS maps ids to
     reservations."""
     letters = []
@@ -78,7 +78,7 @@ def of_persons(facts: Sequence[Any], holders: Mapping[str, Reservation]) -> list
         if fact.agent != ids.PERSON or held is None or held.agent == ids.PERSON:
             continue
         if isinstance(fact, Released):
-            letters.append(given_back(held.agent, held.scope, held.bead))
+            letters.append(released(held.agent, held.scope, held.bead))
         else:
             letters.append(renewed(held.agent, held.scope, held.bead, fact.ttl))
     return letters

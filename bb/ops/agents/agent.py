@@ -9,7 +9,7 @@ from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import AgentId, DisplayName, Key, NewAgentId, Reason, Role, Text
+from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Key, NewAgentId, Role, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register(
     display: DisplayName | None = None,
     force_update: bool = False,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Register this session as an agent under an unused name.
 
@@ -72,16 +72,16 @@ def register(
         fact = identity.register(present, name, role, display, force=force_update, state=state)
         if isinstance(fact, Updated):
             desk.actor(name)
-            signs_of_life.judged(desk, index, name)
+            signs_of_life.checked_agent(desk, index, name)
             return [fact]
-        return [fact.but(session=session)]
+        return [fact.replace(session=session)]
 
     desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
-    agent = identity.known(_agent(desk, name), name)
+    agent = identity.registered(_agent(desk, name), name)
     if not is_decided:  # the key matched an earlier request, perhaps by another session
         is_evicted = signs_of_life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
-        callers.judge(agent, desk.sessions, is_evicted=is_evicted)
-    return signs_of_life.beat(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
+        callers.refuse_wrong_session(agent, desk.sessions, is_evicted=is_evicted)
+    return signs_of_life.write_presence(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
 
 
 @op("agent.list", reads=True, screen="overview", examples=("bb agent list", "bb agent list --liveness stale --json"))
@@ -94,7 +94,7 @@ def list_agents(
 ) -> list[dict[str, Any]]:
     """List the registered agents by id. Retired agents are not listed."""
     index = desk.store.caught_up()
-    answers = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
+    answers = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
     wanted = {"role": role, "status": status, "liveness": liveness}
     return [
         answer
@@ -110,9 +110,9 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
 
     who = desk.subject(agent)
     now = desk.now()
-    known = identity.known(_agent(desk, who), who)
+    known = identity.registered(_agent(desk, who), who)
     last = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
-    last = last.but(paused=pause_check.shown(desk.store.caught_up(), who))
+    last = last.replace(paused=pause_check.pause_row(desk.store.caught_up(), who))
     answer = last.shown(now, desk.stale_after_in(desk.store.index))
     return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
 
@@ -139,7 +139,7 @@ def _works_as(desk: Desk, agent: str) -> bool:
     if not ids.is_actor_id(agent):
         return agent == ids.PERSON
     try:
-        signs_of_life.judged(desk, signs_of_life.index_of(desk, agent), agent)
+        signs_of_life.checked_agent(desk, signs_of_life.index_of(desk, agent), agent)
     except (NotFound, Refused, Forbidden):
         return False
     return True

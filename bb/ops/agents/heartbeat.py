@@ -36,7 +36,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     is_active = last and (last.paused or liveness.liveness(last.seen_at, now, threshold) == liveness.ACTIVE)
     if last is None or not is_active or not _is_its_session(desk, last):
         last = _come_back(desk, who, now)
-    beat = last.but(seen_at=now, beats=last.beats + 1, is_remote=False)
+    beat = last.replace(seen_at=now, beats=last.beats + 1, is_remote=False)
     presence.write(desk.place.store, beat)
     desk.has_beaten = True
     return beat.shown(now, threshold)
@@ -56,15 +56,15 @@ def _come_back(desk: Desk, who: str, now: int) -> Presence:
     """
     from bb.ops.desk import pause_check, signs_of_life  # noqa: PLC0415  (most heartbeats need only the presence file)
 
-    agent = signs_of_life.judged(desk, signs_of_life.index_of(desk, who), who)
+    agent = signs_of_life.checked_agent(desk, signs_of_life.index_of(desk, who), who)
     last = signs_of_life.presence_of(agent, presence.read(desk.place.store, who, now), now)
-    last = last.but(paused=pause_check.shown(desk.store.caught_up(), who))
+    last = last.replace(paused=pause_check.pause_row(desk.store.caught_up(), who))
     if signs_of_life.return_of(desk, desk.store.caught_up(), agent, now):
         desk.store.record(
-            lambda index: signs_of_life.return_of(desk, index, signs_of_life.judged(desk, index, who), now),
+            lambda index: signs_of_life.return_of(desk, index, signs_of_life.checked_agent(desk, index, who), now),
             by=who,
             now=now,
         )
-        last = last.but(session=signs_of_life.in_service(desk.store.caught_up(), who).session)
+        last = last.replace(session=signs_of_life.in_service(desk.store.caught_up(), who).session)
     presence.open_session(desk.place.store, who, last.session)
     return last

@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.params import AsPerson, Key, Reason, Someone, Why, invalid
+from bb.ops.params import AgentOrPerson, AllowSecretReason, AsPerson, Key, Why, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Letter = Callable[[str, str], Sent]  # to an agent, about a bead
 
 
-class Whom(Someone):
+class PausedAgent(AgentOrPerson):
     """The agent's id."""
 
 
@@ -40,13 +40,13 @@ class Whom(Someone):
 )
 def pause(
     desk: Desk,
-    name: Whom | None = None,
+    name: PausedAgent | None = None,
     *,
     all_: bool = False,
     why: Why | None = None,
     agent: AsPerson | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Pause an agent: it may change nothing until you unpause it. Only the person may do this.
 
@@ -60,7 +60,7 @@ def pause(
     fact = Paused(ids.PERSON, target, why)
 
     def is_news(index: Index, who: str) -> bool:
-        known = pause_check.of(index, who)
+        known = pause_check.pause_of(index, who)
         return known is None or known.why != why or known.is_everybodys is not all_
 
     def letter(who: str, bead: str) -> Sent:
@@ -76,13 +76,18 @@ def pause(
     all_="All agents, including those paused by name.",
 )
 def unpause(
-    desk: Desk, name: Whom | None = None, *, all_: bool = False, agent: AsPerson | None = None, key: Key | None = None
+    desk: Desk,
+    name: PausedAgent | None = None,
+    *,
+    all_: bool = False,
+    agent: AsPerson | None = None,
+    key: Key | None = None,
 ) -> dict[str, Any]:
     """Unpause an agent, so that it may continue. The agent is notified. An agent that is not paused is unaffected."""
     target = _target(desk, name, all_, agent)
 
     def is_news(index: Index, who: str) -> bool:
-        return pause_check.of(index, who) is not None
+        return pause_check.pause_of(index, who) is not None
 
     return _said(desk, target, Unpaused(ids.PERSON, target), is_news, person_notices.unpaused, key, None)
 
@@ -90,7 +95,7 @@ def unpause(
 def _target(desk: Desk, name: str | None, is_all: bool, agent: str | None) -> str:
     """The agent to pause or unpause, or all; refused if the caller is not the person."""
     signs_of_life.person(desk, agent)
-    desk.store.must_exist()
+    desk.store.require_ledger()
     if (name is None) is not is_all:
         raise invalid("name one agent or pass --all, not both", "name")
     return name or pauses.EVERYBODY
@@ -116,12 +121,12 @@ def _said(
         return [fact, *(letter(who, _bead(held, who)) for who in notified)]
 
     recorded = signs_of_life.act(desk, ids.PERSON, decide, key=key, allow_secret=allow_secret)
-    pause_check.mark(desk)
+    pause_check.update_presence(desk)
     index = desk.store.index
     return {
         "everybody": target == pauses.EVERYBODY,
-        "paused": pause_check.shown(index, target),
-        "agents": signs_of_life.listed(desk, index, _agents(index, target)),
+        "paused": pause_check.pause_row(index, target),
+        "agents": signs_of_life.agent_rows(desk, index, _agents(index, target)),
         "told": notified if recorded else [],
     }
 
@@ -135,4 +140,4 @@ def _agents(index: Index, target: str) -> Sequence[Agent]:
 
 def _bead(held: Holdings, who: str) -> str:
     """The bead for a letter to WHO: that of its first reservation."""
-    return next((own.reservation.bead for own in held.of(who)), pauses.BEAD)
+    return next((own.reservation.bead for own in held.reservations_of_agent(who)), pauses.BEAD)

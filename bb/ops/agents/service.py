@@ -15,7 +15,7 @@ from bb.ledger.views import mail as mails
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import Key, Number, Someone, Text
+from bb.ops.params import AgentOrPerson, Key, Number, Text
 
 
 class Seed(Text):
@@ -47,20 +47,20 @@ def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> di
 
 
 @op("agent.retire", examples=("bb agent retire --agent amber-otter",))
-def retire(desk: Desk, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
+def retire(desk: Desk, *, agent: AgentOrPerson | None = None, key: Key | None = None) -> dict[str, Any]:
     """Retire an agent: its reservations are released and it is no longer listed. Its history stays.
 
     Hand over unfinished work first: `bb protocol handoff`. The answer lists the messages that the agent has not
     accepted, so that others can be asked. To continue its work later, adopt it: `bb init --adopt`.
     """
     who = desk.caller(agent)
-    signs_of_life.may_act(desk, signs_of_life.index_of(desk, who), who)
+    signs_of_life.refuse_other_session(desk, signs_of_life.index_of(desk, who), who)
 
     def decide(index: Index) -> list[Any]:
-        signs_of_life.judged(desk, index, who)
+        signs_of_life.checked_agent(desk, index, who)
         held = desk.holdings(index, desk.now())
         presence.remove(desk.place.store, who)  # from now on its heartbeat asks the ledger, even if we crash
-        return [*reservations.release_all(who, held.of(who)), Retired(who)]
+        return [*reservations.release_all(who, held.reservations_of_agent(who)), Retired(who)]
 
     events = desk.store.record(decide, by=who, now=desk.now(), key=key, request=desk.request)
     presence.remove(desk.place.store, who)

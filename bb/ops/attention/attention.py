@@ -12,9 +12,9 @@ from bb.attention.turns.reading import Window
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ledger.journal.journal import LedgerDamaged
-from bb.ops.attention.attention_desk import Attending, Event, Self, ThreadName, window_of
+from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, ThreadName, window_of
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, GroupId, Number, Plain, Since, Text, invalid
+from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedText, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class Rows(Number):
     most = 200
 
 
-class Around(Text):
+class BeforeEvent(Text):
     """Only messages before this event."""
 
     metavar = "EVENT"
 
 
-class Behind(Text):
+class AfterEvent(Text):
     """Only messages after this event."""
 
     metavar = "EVENT"
@@ -96,7 +96,7 @@ class InThread(Text):
     metavar = "THREAD"
 
 
-class Later(Text):
+class ReminderTime(Text):
     """The time at which to be reminded."""
 
     metavar = "TIME"
@@ -128,14 +128,14 @@ class Token(Text):
     longest = 120
 
 
-class Amount(Plain):
+class Amount(UncheckedText):
     """The progress so far, as a number."""
 
     metavar = "N"
     takes_numbers = True
 
 
-class Total(Plain):
+class Total(UncheckedText):
     """The total to reach, as a number."""
 
     metavar = "N"
@@ -155,11 +155,11 @@ def read(
     desk: Desk,
     event: Event | None = None,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     conversation: Conversation | None = None,
     thread: InThread | None = None,
-    before: Around | None = None,
-    after: Behind | None = None,
+    before: BeforeEvent | None = None,
+    after: AfterEvent | None = None,
     limit: Rows = Rows(queries.USUAL),  # noqa: B008
     max_bytes: MostBytes = MostBytes(64 * 1024),  # noqa: B008
     group_id: GroupId | None = None,
@@ -171,37 +171,41 @@ def read(
         )
     if event and conversation:
         raise invalid("the event already determines the conversation: remove --conversation or EVENT", "conversation")
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     window = Window(event or "", conversation or "", thread or "", before or "", after or "", limit, max_bytes)
     return at.act(lambda book, now: reading.read(book, at.agent, window, now))
 
 
 @op("chat.show", reads=True, screen="attention", examples=("bb chat show EVENT --agent amber-otter",))
-def show(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
+def show(
+    desk: Desk, event: Event, *, agent: CallingAgent | None = None, group_id: GroupId | None = None
+) -> dict[str, Any]:
     """Show one event, how it was classified for an agent, and every step of its delivery."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     return explanation.show(at.book(), at.agent, event, desk.now())
 
 
 @op("chat.explain", reads=True, screen="attention", examples=("bb chat explain EVENT --agent amber-otter",))
-def explain(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
+def explain(
+    desk: Desk, event: Event, *, agent: CallingAgent | None = None, group_id: GroupId | None = None
+) -> dict[str, Any]:
     """Explain how an event was classified for an agent: the inputs, the rule that applied, and the result."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     return explanation.explain(at.book(), at.agent, event, desk.now())
 
 
 @op("chat.pending", reads=True, screen="attention", examples=("bb chat pending --agent amber-otter",))
-def pending(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
+def pending(desk: Desk, *, agent: CallingAgent | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """List the messages that an agent must answer or has claimed, the most urgent first."""
-    at = Attending(desk, agent, group_id)
-    return queries.pending(at.book(), at.agent, desk.now())
+    at = C2aDesk(desk, agent, group_id)
+    return queries.owed_answers(at.book(), at.agent, desk.now())
 
 
 @op("chat.knocks", reads=True, screen="attention", examples=("bb chat knocks --agent amber-otter",))
-def knocks(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
+def knocks(desk: Desk, *, agent: CallingAgent | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """List the knocks that an agent has not followed. A knock says that a message exists, without its content."""
-    at = Attending(desk, agent, group_id)
-    return queries.knocking(at.book(), at.agent, desk.now())
+    at = C2aDesk(desk, agent, group_id)
+    return queries.open_knocks(at.book(), at.agent, desk.now())
 
 
 @op(
@@ -211,13 +215,13 @@ def knocks(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = 
     peek="Show the digest without recording it: the next digest starts at the same point.",
 )
 def digest(
-    desk: Desk, *, agent: Self | None = None, peek: bool = False, group_id: GroupId | None = None
+    desk: Desk, *, agent: CallingAgent | None = None, peek: bool = False, group_id: GroupId | None = None
 ) -> dict[str, Any]:
     """Summarize what happened around an agent since its last digest."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     if peek:
-        return digests.digest(at.book(), at.agent, desk.now())[1]
-    return at.act(lambda book, now: digests.digest(book, at.agent, now))
+        return digests.make_digest(at.book(), at.agent, desk.now())[1]
+    return at.act(lambda book, now: digests.make_digest(book, at.agent, now))
 
 
 @op(
@@ -232,7 +236,7 @@ def claim(
     desk: Desk,
     event: Event | None = None,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     thread: ThreadName | None = None,
     ttl_ms: Ttl | None = None,
     renew: bool = False,
@@ -252,14 +256,14 @@ def claim(
         raise invalid(
             "--ttl-ms cannot be used with --to or --release: it sets the duration of your own claim", "ttl_ms"
         )
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     what = {"event": event or "", "thread": window_of(thread) if thread else ""}
 
     def decide(book: Any, now: int) -> Any:
         if to:
             return claiming.transfer(book, at.agent, to, now, **what)
         if release:
-            return claiming.let_go(book, at.agent, now, **what)
+            return claiming.release(book, at.agent, now, **what)
         if renew:
             return claiming.renew(book, at.agent, now, **what, ttl_ms=ttl_ms)
         return claiming.claim(book, at.agent, now, **what, ttl_ms=ttl_ms, takeover=takeover_stale)
@@ -276,14 +280,14 @@ def defer(
     desk: Desk,
     event: Event,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     reason: Why,
-    until: Later | None = None,
+    until: ReminderTime | None = None,
     eta: Eta | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Defer the answer to a message. bb reminds you of the message later."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     then = clock.parse(until) if until else None
     return at.act(lambda book, now: answers.defer(book, at.agent, event, reason, now, until=then, eta=eta or ""))
 
@@ -297,7 +301,7 @@ def resolve(
     desk: Desk,
     event: Event | None = None,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     thread: ThreadName | None = None,
     outcome: Outcome = Outcome("done"),  # noqa: B008
     note: Note | None = None,
@@ -306,7 +310,7 @@ def resolve(
     """Mark an event as settled, such as an assignment; or a thread, with all its messages you have not answered."""
     if bool(event) == bool(thread):
         raise NeedsEvent
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     what = {"event": event or "", "thread": window_of(thread) if thread else ""}
     return at.act(lambda book, now: answers.resolve(book, at.agent, now, **what, outcome=outcome, note=note or ""))
 
@@ -320,16 +324,16 @@ def progress(
     desk: Desk,
     token: Token,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     progress: Amount,
     total: Total | None = None,
     message: Note | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Report the progress of a piece of work. Digests show it; no agent has to answer it."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     amounts = _number(progress), _number(total) if total is not None else None
-    return at.act(lambda book, _: acts_audit.progressed(book, at.agent, token, *amounts, message or ""))
+    return at.act(lambda book, _: acts_audit.report_progress(book, at.agent, token, *amounts, message or ""))
 
 
 def _number(written: str) -> int | float:
@@ -348,7 +352,7 @@ def tick(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
 
     `bb chat serve` does this by itself.
     """
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
 
     def decide(book: Any, now: int) -> Any:
         facts, due = ticked(book, now)
@@ -362,12 +366,12 @@ def cancel(
     desk: Desk,
     event: Event,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     reason: Because | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Cancel your own message while its delivery is not complete. No agent has to answer it any more."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     return at.act(lambda book, _: acts_audit.cancel(book, at.agent, event, reason or ""))
 
 
@@ -390,7 +394,7 @@ def audit(
 
     Counters show how often agents answered too little (`overSilence`) and too much (`overTalk`).
     """
-    at, now = Attending(desk, desk.principal(), group_id), desk.now()
+    at, now = C2aDesk(desk, desk.principal(), group_id), desk.now()
     older = clock.before(open_older, now) if open_older else None
     report = acts_audit.audit(at.book(), now, limit, older)
     if verify:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.attention.refusals import NUMBERS, refused
+from bb.attention.refusals import NUMBERS, refusal_fact
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
     from bb.ledger.index.index import Index
     from bb.ledger.records.store import Store
     from bb.ops.desk.desk import Desk
 
-    Decide = Callable[[Book, int], tuple[list[AttentionFact], dict[str, Any]]]
+    Decide = Callable[[AttentionState, int], tuple[list[AttentionFact], dict[str, Any]]]
 
 
 NAMED = "choose another name, id or key: C2A replaces a secret in a text by its type, but it cannot change a name"
 
 
-class Self(Text):
+class CallingAgent(Text):
     """The calling agent; BB_AGENT unless given."""
 
     metavar = "ID"
@@ -46,7 +46,7 @@ class ThreadName(Text):
     metavar = "CONVERSATION/THREAD"
 
 
-class Attending:
+class C2aDesk:
     """One caller with the ledger of the repository or of a group."""
 
     def __init__(self, desk: Desk, agent: str | None, group_id: Any = None) -> None:
@@ -66,7 +66,7 @@ class Attending:
         """The agent that the request is about, if that is not the caller."""
         return self.desk.subject(self._named)
 
-    def book(self, index: Index | None = None) -> Book:
+    def book(self, index: Index | None = None) -> AttentionState:
         """The current C2A state."""
         index = index or self.store.caught_up()
         return attention.book(self.store, index, self.desk.now(), self.desk.stale_after_in(index))
@@ -84,7 +84,7 @@ class Attending:
                 decided, answered = decide(self.book(index), now)
             except BbError as refusal:
                 if refusal.code in AUDITED:
-                    refusal.leaving = (refused(who, refusal),)
+                    refusal.leaving = (refusal_fact(who, refusal),)
                 raise
             answer.update(answered)
             return decided
@@ -103,7 +103,7 @@ def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
     if known and not known.is_retired and (desk.sessions or known.session):
         from bb.ops.desk import signs_of_life  # noqa: PLC0415  (not needed without a session)
 
-        signs_of_life.may_act(desk, index, who)
+        signs_of_life.refuse_other_session(desk, index, who)
 
 
 # The refusals to record: an agent tried to say too much, or to act for another agent.
@@ -115,7 +115,7 @@ def store_of(desk: Desk, group_id: Any) -> Store:
     if group_id or desk.is_served:
         from bb.ops.desk import group_desk  # noqa: PLC0415  (hot verbs do not load groups)
 
-        return group_desk.of(desk, group_id).store
+        return group_desk.open_group(desk, group_id).store
     return desk.ledger
 
 

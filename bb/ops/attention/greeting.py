@@ -7,14 +7,14 @@ import os
 import bb
 from bb.attention.harness import capabilities, session
 from bb.attention.harness.session import Harness
-from bb.attention.judging.cases import must_be_here
+from bb.attention.judging.cases import require_registered
 from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
 from bb.attention.refusals import PermissionDenied
 from bb.attention.state import tuning
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
 from bb.kernel import ids
-from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting, is_known
 from bb.ops.desk import signs_of_life
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
     from bb.ops.desk.desk import Desk
 
 PROTOCOL = "2026-06-02"
@@ -36,16 +36,16 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
     given.object("clientInfo")
     about = given.object("session")
     who = _who(about, agent)
-    can = capabilities.negotiated(given.object("capabilities"))
-    at = Attending(desk, who)
-    must_be_here(at.book(), who)
-    signs_of_life.alive(desk, who)
+    can = capabilities.negotiate(given.object("capabilities"))
+    at = C2aDesk(desk, who)
+    require_registered(at.book(), who)
+    signs_of_life.record_sign_of_life(desk, who)
     book = at.book()
     glyphs = _glyphs(given, book)
     last = given.object("resume").id("lastAckedEventId")
     harness = Harness(who, can)
     if can.takes_deliveries:
-        at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
+        at.act(lambda then, now: (session.begin_facts(then, harness, last, now), {}))
     hosting = Hosting(desk, harness, glyphs)
     return hosting, {
         "protocolVersion": PROTOCOL,
@@ -63,7 +63,7 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
 
 def without_session(desk: Desk) -> dict[str, Any]:
     """The answer to a client that calls tools without a session, such as an MCP host: all tools, no deliveries."""
-    book = Attending(desk, None).book()
+    book = C2aDesk(desk, None).book()
     can = capabilities.Capabilities(frozenset(name for needed in capabilities.TOOLS.values() for name in needed))
     return {
         "protocolVersion": PROTOCOL,
@@ -75,7 +75,7 @@ def without_session(desk: Desk) -> dict[str, Any]:
     }
 
 
-def _limits(book: Book) -> dict[str, int]:
+def _limits(book: AttentionState) -> dict[str, int]:
     tuned = book.tuning
     return {
         "composeMs": tuned.compose_ms,
@@ -97,7 +97,7 @@ def _who(about: Members, agent: str | None) -> str:
     return ids.actor_id(agent or named)
 
 
-def _glyphs(given: Members, book: Book) -> dict[str, str]:
+def _glyphs(given: Members, book: AttentionState) -> dict[str, str]:
     """The glyph of each signal in this session."""
     wanted = given.object("reactionGlyphs")
     for name in wanted.value:

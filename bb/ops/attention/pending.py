@@ -6,7 +6,7 @@ import os
 
 from bb.attention.words import MODES, POLICIES
 from bb.kernel import clock
-from bb.ops.attention.attention_desk import Attending, Self
+from bb.ops.attention.attention_desk import C2aDesk, CallingAgent
 from bb.ops.catalogue import op
 from bb.ops.params import GroupId, Number, Since, Text
 
@@ -79,7 +79,7 @@ class Rows(Number):
 def listed(
     desk: Desk,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     stream: Stream | None = None,
     conversation: Conversation | None = None,
     policy: list[PolicyName] | None = None,
@@ -96,8 +96,8 @@ def listed(
     """List the messages that an agent may see, newest first, with their classification; with --body, also the texts."""
     from bb.attention.turns import queries  # noqa: PLC0415  (`chat.inject` does not need it)
 
-    at, now = Attending(desk, agent, group_id), desk.now()
-    wanted = queries.Wanted(
+    at, now = C2aDesk(desk, agent, group_id), desk.now()
+    wanted = queries.Filter(
         stream=stream or "",
         conversation=conversation or "",
         policies=tuple(policy or ()),
@@ -111,8 +111,8 @@ def listed(
         with_silent=include_silent,
     )
     if body:
-        return at.act(lambda book, then: queries.listed(book, at.agent, wanted, then))
-    return queries.listed(at.book(), at.agent, wanted, now)[1]
+        return at.act(lambda book, then: queries.list_events(book, at.agent, wanted, then))
+    return queries.list_events(at.book(), at.agent, wanted, now)[1]
 
 
 @op(
@@ -125,7 +125,7 @@ def listed(
 def inject(
     desk: Desk,
     *,
-    agent: Self | None = None,
+    agent: CallingAgent | None = None,
     peek: bool = False,
     plain: bool = False,
     group_id: GroupId | None = None,
@@ -136,8 +136,8 @@ def inject(
     """
     from bb.attention.turns import turn_text  # noqa: PLC0415
 
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     seed = "" if plain else os.urandom(9).hex()
     if peek:
-        return turn_text.injected(at.book(), at.agent, desk.now(), seed)[1]
-    return at.act(lambda book, now: turn_text.injected(book, at.agent, now, seed))
+        return turn_text.inject(at.book(), at.agent, desk.now(), seed)[1]
+    return at.act(lambda book, now: turn_text.inject(book, at.agent, now, seed))

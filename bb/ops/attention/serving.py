@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 
 from bb.attention.acts import answers, tools
-from bb.attention.acts.audit import may_progress
+from bb.attention.acts.audit import check_progress
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved, Progressed
 from bb.attention.harness import session, updates
 from bb.attention.harness.session import Harness, ResyncRequired
 from bb.attention.incoming import handed_over
 from bb.attention.incoming.receiving import receive
-from bb.attention.judging.cases import find
+from bb.attention.judging.cases import find_message
 from bb.attention.messages import envelopes
 from bb.attention.messages.envelopes import LONGEST_TEXT, Members, invalid
-from bb.attention.messages.redaction import redacted
+from bb.attention.messages.redaction import redact
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
 from bb.attention.state import deliveries
 from bb.attention.turns.offers import retry_at
@@ -26,7 +26,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Busy
 from bb.ops.attention import surfaces
 from bb.ops.attention import tools as attention_tools
-from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.surfaces import BRIDGE
 from bb.ops.desk import signs_of_life
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bb.attention.acts.tools import Tool
     from bb.attention.facts import AttentionFact
     from bb.attention.harness.session import Plan
-    from bb.attention.state.book import Book
+    from bb.attention.state.book import AttentionState
     from bb.ops.desk.desk import Desk
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
@@ -62,7 +62,7 @@ class Hosting:
         self.harness = harness
         self.agent = harness.agent
         self._glyphs = glyphs
-        self._at = Attending(desk, harness.agent)
+        self._at = C2aDesk(desk, harness.agent)
         self._beat_at = 0
 
     # -- deliveries
@@ -75,22 +75,22 @@ class Hosting:
         plan = updates.plan(self.harness, self._at.book(), now, seed)
         if not plan.is_empty:
 
-            def decide(book: Book, then: int) -> Answer:
+            def decide(book: AttentionState, then: int) -> Answer:
                 nonlocal plan
                 if not plan.holds(book):  # planning can take a while, so the plan may be out of date
                     plan = updates.plan(self.harness, book, then, seed)
                 return list(plan.facts), {}
 
             self._at.act(decide)
-            self.harness.has_done(plan, now)
-        self.harness.has_looked(now)
+            self.harness.note_sent(plan, now)
+        self.harness.note_nothing_due(now)
         return plan
 
     def beat(self) -> None:
         """Record a sign of life of the agent, at most once a minute: a connected agent counts as working."""
         now = self.desk.now()
         if not self._beat_at <= now < self._beat_at + clock.MINUTE:
-            signs_of_life.alive(self.desk, self.agent)
+            signs_of_life.record_sign_of_life(self.desk, self.agent)
             self._beat_at = now
 
     def answered(self, request: Any, result: Any, error: Mapping[str, Any] | None) -> None:
@@ -99,15 +99,15 @@ class Hosting:
         if handed is None or handed.is_taken:
             return
         if error is not None and error.get("code") in PERMANENT:
-            reason = redacted(" ".join(str(error.get("message", "")).split()))[: answers.LONGEST_NOTE]
+            reason = redact(" ".join(str(error.get("message", "")).split()))[: answers.LONGEST_NOTE]
             why = {"reason": reason, "code": error["code"]}
-            self._at.act(lambda book, then: (session.rejected(book, self.harness, handed, why, then), {}))
+            self._at.act(lambda book, then: (session.rejection_facts(book, self.harness, handed, why, then), {}))
             self.harness.drop(handed.event)
             return
         answer = result if error is None and isinstance(result, dict) else {}
         status = answer.get("status", TAKEN[0]) if error is None else ""
         if status in TAKEN:
-            self._at.act(lambda book, _: (session.accepted(book, self.harness, handed), {}))
+            self._at.act(lambda book, _: (session.acceptance_facts(book, self.harness, handed), {}))
             self.harness.take(handed)
             return
         wait = answer.get("retryAfterMs") if status == IS_BUSY else None
@@ -137,10 +137,10 @@ class Hosting:
         else:
             self.harness.turns.discard(event)
         if handed:
-            self.harness.handed[event] = handed.but(is_over=to != STEPS["started"])
+            self.harness.handed[event] = handed.replace(is_over=to != STEPS["started"])
         self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
 
-    def _turned(self, book: Book, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
+    def _turned(self, book: AttentionState, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
         delivery = book.delivery(event, self.agent)
         if delivery is None or delivery.attempt == 0 or delivery.turn == to:
             return []
@@ -155,10 +155,10 @@ class Hosting:
         about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
         if about["progress"] is None:
             raise invalid("missing", "/progress")
-        message = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+        message = redact(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
 
-        def decide(book: Book, _: int) -> Answer:
-            may_progress(book, self.agent, token, about)
+        def decide(book: AttentionState, _: int) -> Answer:
+            check_progress(book, self.agent, token, about)
             kept = {name: value for name, value in (about | {"message": message}).items() if value not in (None, "")}
             return [Progressed(self.agent, token, kept)], {}
 
@@ -170,7 +170,7 @@ class Hosting:
         for name in ("conversation", "author"):
             if isinstance(given.get(name), str):
                 given[name] = {"id": given[name]}
-        line = envelopes.line(given, self.desk.now())
+        line = envelopes.parse_line(given, self.desk.now())
         self._at.act(lambda book, now: receive(book, line, BRIDGE, now), BRIDGE)
 
     # -- requests
@@ -181,7 +181,7 @@ class Hosting:
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool."""
-        tool = attention_tools.named(name)
+        tool = attention_tools.find_tool(name)
         if not self.harness.can.tool(tool.name):
             raise CapabilityMissing(f"{tool.name} is not among the negotiated capabilities", capability=tool.name)
         answer = attention_tools.run(self._at, self.agent, tool, given)
@@ -189,7 +189,9 @@ class Hosting:
 
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Accept a delivery for the agent from a harness that is a host itself."""
-        answer = self._at.act(lambda book, now: handed_over.received(book, self.agent, params, BRIDGE, now), BRIDGE)
+        answer = self._at.act(
+            lambda book, now: handed_over.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
+        )
         self.harness.own.add(Members(params).id("eventId"))
         return answer
 
@@ -211,13 +213,13 @@ class Hosting:
 
     def left(self) -> int:
         """The number of undelivered messages."""
-        return session.undelivered(self._at.book(), self.agent, self.desk.now())
+        return session.count_undelivered(self._at.book(), self.agent, self.desk.now())
 
 
-def is_known(book: Book, event: str) -> bool:
+def is_known(book: AttentionState, event: str) -> bool:
     """Whether an event with this id exists."""
     try:
-        find(book, event)
+        find_message(book, event)
     except NoSuchEvent:
         return False
     return True
@@ -233,9 +235,9 @@ def _amount(given: Members, name: str) -> int | float | None:
 # -- time
 
 
-def ticked(desk: Desk) -> int | None:
+def process_due(desk: Desk) -> int | None:
     """Process everything that is due. Return the time at which to call this again, if known."""
-    at, now = Attending(desk, "system"), desk.now()
+    at, now = C2aDesk(desk, "system"), desk.now()
     book = at.book()
     try:
         if tick(book, now)[0]:

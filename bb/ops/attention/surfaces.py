@@ -7,7 +7,7 @@ from itertools import islice
 from bb.attention.acts import configuration, outbox
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes, messages
-from bb.attention.messages.message import in_order
+from bb.attention.messages.message import in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import threads, tuning
 from bb.attention.state.book import Gathered
@@ -15,11 +15,11 @@ from bb.attention.surfaces import SURFACES
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.gc_pause import GcPause
 from bb.ledger.records.store import must_be_recordable
 from bb.ledger.views import attention
 from bb.messaging.chat.principals import SERVICE
-from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
 from bb.ops.params import AgentId, GroupId, Json, Name, Number, Text, invalid
 
@@ -197,7 +197,7 @@ def ingest(
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
     then the command fails and lists the invalid ones.
     """
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
     took = _Taken(at)
     take = took.take_envelopes if format == ENVELOPE else took.take
@@ -208,7 +208,7 @@ def ingest(
         source = payloads.lines(desk, lines, how)
     count = 0
     while chunk := list(islice(source, AT_ONCE)):
-        with Undisturbed():
+        with GcPause():
             take(chunk)
         count += len(chunk)
         if desk.progress:
@@ -229,7 +229,7 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
 class _Taken:
     """The import: its results so far, batch by batch."""
 
-    def __init__(self, at: Attending) -> None:
+    def __init__(self, at: C2aDesk) -> None:
         self._at = at
         self._count = 0
         self.counts: dict[str, int] = {}
@@ -239,8 +239,8 @@ class _Taken:
     def take(self, raw: Iterable[Any]) -> None:
         """Import lines in bb's own form."""
         now = self._at.desk.now()
-        read = list(self._read(raw, lambda line: envelopes.line(line, now)))
-        lines = in_order(read, lambda numbered: numbered[1].counted)
+        read = list(self._read(raw, lambda line: envelopes.parse_line(line, now)))
+        lines = in_sequence_order(read, lambda numbered: numbered[1].counted)
 
         def decide(index: Index) -> list[AttentionFact]:
             below = Gathered(index)
@@ -274,8 +274,8 @@ class _Taken:
             over = self._over(index, Gathered(index), now)
             for number, each in given:
                 try:
-                    agent = self._addressee(over, envelopes.delivered(each, now).message)
-                    facts, answer = handed_over.received(over.book, agent, each, BRIDGE, now)
+                    agent = self._addressee(over, envelopes.parse_delivery(each, now).message)
+                    facts, answer = handed_over.receive_delivery(over.book, agent, each, BRIDGE, now)
                     _must_be_recordable(facts)
                 except BbError as refusal:
                     self._refuse(number, refusal)
@@ -297,7 +297,7 @@ class _Taken:
         """The recorded state plus the lines of this batch, so that each line is judged knowing the lines before it."""
         store = self._at.store
         agents = attention.book(store, index, now, self._at.desk.stale_after_in(index)).agents
-        return Rehearsal(below, agents, lambda name: attention.data_of(store, name), "~")
+        return Rehearsal(below, agents, lambda name: attention.event_data(store, name), "~")
 
     def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
         if not is_empty:
@@ -389,7 +389,7 @@ def bind(
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Set an agent's names on platforms, and what it owns. Without options, show them."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     names = {
         "handles": handle,
         "roles": role,
@@ -430,7 +430,7 @@ def arrange(
     """Configure a conversation: its visibility, members, lead and platform. Without options, show its configuration."""
     if private and public:
         raise Usage("both --private and --public are given", hint="remove one of the two")
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
     about = {
         "kind": kind,
         "is_private": True if private else False if public else None,
@@ -455,7 +455,7 @@ def arrange(
 )
 def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
     """Show or change the host's policy: the default matrix, the rules of this workspace, all times and limits."""
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
     if set is None:
         return configuration.policy(at.book())
     by = desk.principal()
@@ -470,7 +470,7 @@ def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None 
 )
 def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
     """Show the nine signals with their effect and glyph, or change the glyphs of this workspace."""
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
     if set is not None:
         by = desk.principal()
         at.act(lambda book, _: configuration.tune(book, by, {"glyphs": set}), by)
@@ -504,7 +504,7 @@ def outbox_(
     group_id: GroupId | None = None,
 ) -> Any:
     """List the messages that a bridge has to post. `ack ID` confirms that a message was posted or failed for good."""
-    at = Attending(desk, desk.principal(), group_id)
+    at = C2aDesk(desk, desk.principal(), group_id)
     if action is None:
         for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
             if value:
@@ -518,22 +518,22 @@ def outbox_(
         raise invalid("--follow cannot be used with `ack`", "follow")
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
-    return at.act(lambda book, now: outbox.confirm(book, by, id, about, now), by)
+    return at.act(lambda book, now: outbox.record_result(book, by, id, about, now), by)
 
 
-def outbox_rows(at: Attending, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
+def outbox_rows(at: C2aDesk, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
     """The messages to post; with FOLLOW also new ones. Each message is returned once."""
-    from bb.ledger.records.changes import Watch  # noqa: PLC0415
+    from bb.ledger.records.changes import LedgerWatch  # noqa: PLC0415
 
     seen: set[str] = set()
-    for message in islice(outbox.due(at.book()), limit):
+    for message in islice(outbox.to_post(at.book()), limit):
         seen.add(str(message["id"]))
         yield message
     if not follow:
         return
-    watch = Watch(at.store)
-    for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.has_left):
-        for message in outbox.due(at.book()):
+    watch = LedgerWatch(at.store)
+    for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.is_client_gone):
+        for message in outbox.to_post(at.book()):
             if message["id"] not in seen:
                 seen.add(str(message["id"]))
                 yield message

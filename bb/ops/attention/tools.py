@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.attention.acts import tools
 from bb.attention.harness import delivery
-from bb.attention.judging.cases import find
+from bb.attention.judging.cases import find_message
 from bb.attention.turns import queries
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from bb.attention.acts.tools import Tool
     from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import Book
-    from bb.ops.attention.attention_desk import Attending
+    from bb.attention.state.book import AttentionState
+    from bb.ops.attention.attention_desk import C2aDesk
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -31,7 +31,7 @@ class UnknownTool(Usage):
     hint = "the request tools/list returns all tools"
 
 
-def named(name: str) -> Tool:
+def find_tool(name: str) -> Tool:
     """Find a tool by its name, with a dot or with an underscore."""
     tool = tools.BY_ANY_NAME.get(name)
     if tool is None:
@@ -39,7 +39,7 @@ def named(name: str) -> Tool:
     return tool
 
 
-def run(at: Attending, agent: str, tool: Tool, given: Mapping[str, Any], most: int = MOST_ANSWER) -> dict[str, Any]:
+def run(at: C2aDesk, agent: str, tool: Tool, given: Mapping[str, Any], most: int = MOST_ANSWER) -> dict[str, Any]:
     """Run TOOL for AGENT and record its effects. The answer has about MOST bytes at most."""
     if tool.reads_only:
         facts, answer = _fitting(tool, at.book(), agent, given, at.desk.now(), most)
@@ -48,13 +48,13 @@ def run(at: Attending, agent: str, tool: Tool, given: Mapping[str, Any], most: i
     return at.act(lambda book, now: _fitting(tool, book, agent, given, now, most))
 
 
-def _fitting(tool: Tool, book: Book, agent: str, given: Mapping[str, Any], now: int, most: int) -> Answer:
+def _fitting(tool: Tool, book: AttentionState, agent: str, given: Mapping[str, Any], now: int, most: int) -> Answer:
     """Call TOOL with ever smaller limits until the answer fits. A shortened answer says where to continue."""
     while True:
         facts, answer = tools.call(tool.name, book, agent, dict(given), now)
         if tool.name == "chat.list_events" and given.get("include") == "envelope":
             for row in answer["events"]:
-                row["envelope"] = delivery.shown(book, agent, find(book, row["eventId"]), now)
+                row["envelope"] = delivery.lookup_envelope(book, agent, find_message(book, row["eventId"]), now)
         limit = given.get("limit") or queries.USUAL
         if not tool.reads_only or limit == 1 or len(json_text.dumps(answer).encode("utf-8", "replace")) < most:
             return facts, answer

@@ -6,17 +6,17 @@ The functions take octets, definitions and limits, and return plain values. They
 from __future__ import annotations
 
 from bb.cbcl.judge import authorship, comparison, expansion, signatures
-from bb.cbcl.judge.expansion import WIDEST
-from bb.cbcl.judge.installation import Rules, must_be_sound
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM
+from bb.cbcl.judge.installation import Rules, require_sound
 from bb.cbcl.judge.trust import Policy
-from bb.cbcl.judge.verification import shown, verify
+from bb.cbcl.judge.verification import verify, violation_json
 from bb.cbcl.read import canonical, exchange, grammar, layout, names, reader
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.grammar import Grammar
 from bb.cbcl.read.message import Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
 from bb.cbcl.read.places import Places
-from bb.cbcl.read.reader import BOUNDS, UTMOST, Bounds, Text
-from bb.cbcl.read.tree import agent, as_json, extent, head, listed, string, symbol, text_of
+from bb.cbcl.read.reader import BOUNDS, MAXIMUM_BOUNDS, Bounds, Text
+from bb.cbcl.read.tree import agent, as_json, extent, head, list_of, string, symbol, text_of
 from bb.cbcl.read.words import DEFINE, SIGNED
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bb.cbcl.judge.expansion import Room
-    from bb.cbcl.judge.library import Beside
+    from bb.cbcl.judge.expansion import Limits
+    from bb.cbcl.judge.library import Overlay
     from bb.cbcl.read.fuel import Fuel
     from bb.cbcl.read.message import Message
     from bb.cbcl.read.tree import Node
@@ -47,7 +47,7 @@ class CallsNothing(Usage):
     hint = "write a call in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
 
 
-class Said(Record):
+class ParsedText(Record):
     """A text that was read: a message, or a definition by itself. A definition is not a message, but it is written,
     hashed and signed like one."""
 
@@ -64,22 +64,22 @@ class Said(Record):
         return self.definition.node if self.definition else self.node
 
 
-def said(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Said:
+def parse_text(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> ParsedText:
     """Read a text: a message, or a definition by itself."""
     text = Text(octets, bounds, fuel)
-    return said_of(text, reader.one(text))
+    return read_node(text, reader.single_tree(text))
 
 
-def said_of(text: Text, node: Node) -> Said:
+def read_node(text: Text, node: Node) -> ParsedText:
     name = head(node)
     if name == DEFINE or (name == SIGNED and len(node.value) == 3 and head(node.value[2]) == DEFINE):
         signature, definition = Grammar(text).taught(node)
-        return Said(node, None, definition, signature)
+        return ParsedText(node, None, definition, signature)
     message = grammar.message_of(text, node)
     if isinstance(message, Teach) and message.signature is not None:
-        return Said(node, message, message.definition, message.signature)
+        return ParsedText(node, message, message.definition, message.signature)
     found = _signed_in(message)
-    return Said(node, message, None, found.signature if found else None)
+    return ParsedText(node, message, None, found.signature if found else None)
 
 
 def _signed_in(message: Message) -> Signed | None:
@@ -94,7 +94,7 @@ def parsed(octets: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
 
 def described(message: Message) -> dict[str, Any]:
     return {
-        "ast": exchange.shown(message),
+        "ast": exchange.message_json(message),
         "text": text_of(message.node),
         "hash": canonical.digest(message.node),
         "id": names.id_of(message),
@@ -103,14 +103,14 @@ def described(message: Message) -> dict[str, Any]:
 
 def formatted(node: Node, fuel: Fuel) -> dict[str, Any]:
     """A text on one line, and formatted over several lines."""
-    return {"text": text_of(node, fuel), "formatted": layout.laid_out(node, fuel=fuel)}
+    return {"text": text_of(node, fuel), "formatted": layout.pretty_print(node, fuel=fuel)}
 
 
-def each_of(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[Said]:
+def parse_texts(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[ParsedText]:
     """The texts of a file with several texts."""
     text = Text(octets, bounds, fuel)
     for node in text.trees():
-        yield said_of(text, node)
+        yield read_node(text, node)
 
 
 # -- dialects
@@ -121,24 +121,24 @@ def defined(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) ->
     return grammar.definition_in(octets, bounds, fuel)
 
 
-def install(definitions: Iterable[Definition], found: Beside) -> None:
+def add_definitions(definitions: Iterable[Definition], found: Overlay) -> None:
     """Add DEFINITIONS to the dialects FOUND, parents first. An unsound definition is refused. A definition replaces an
     earlier one with its name."""
     left = list(definitions)
     while left:
         waiting = {each.name for each in left}
         following = left.pop(next((place for place, each in enumerate(left) if each.parent not in waiting), 0))
-        must_be_sound(following, found, Rules())
+        require_sound(following, found, Rules())
         found.add(following)
 
 
 def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BOUNDS) -> dict[str, Any]:
     """Verify the definition in a text."""
     signature, definition = defined(octets, bounds)
-    return judged(definition, signature, octets, known)
+    return verification_report(definition, signature, octets, known)
 
 
-def judged(
+def verification_report(
     definition: Definition,
     signature: str | None,
     octets: bytes,
@@ -154,14 +154,14 @@ def judged(
         "rules": sorted(verdict.rules),
         "steps": verdict.steps,
         "steps_granted": verdict.granted,
-        "violations": [shown(each, where) for each in verdict.violations],
-        "warnings": [shown(each, where) for each in verdict.warnings],
+        "violations": [violation_json(each, where) for each in verdict.violations],
+        "warnings": [violation_json(each, where) for each in verdict.warnings],
         "hash": canonical.digest(definition.node),
         "signature": "unsigned" if signature is None else "unchecked",
     }
 
 
-def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST) -> dict[str, Any]:
+def expanded(message: Message, dialects: Mapping[str, Definition], room: Limits = MAXIMUM_ROOM) -> dict[str, Any]:
     """The messages that MESSAGE expands to. A message without a call expands to itself, without its dialect wrapper."""
     found = expansion.expand(message, dialects, room)
     if found is None:
@@ -171,7 +171,7 @@ def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = 
     else:
         messages, size, depth, dialect = found.messages, found.size, found.depth, found.dialect.name
     return {
-        "messages": [{"text": text_of(each.node), "ast": exchange.shown(each)} for each in messages],
+        "messages": [{"text": text_of(each.node), "ast": exchange.message_json(each)} for each in messages],
         "size": size,
         "depth": depth,
         "dialect": dialect,
@@ -190,14 +190,14 @@ def _itself(message: Message) -> tuple[Message, str | None]:
 def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fuel: Fuel) -> dict[str, Any]:
     """The differences between two dialects, with their places in the OCTETS of both."""
     places = Places(octets[0]), Places(octets[1])
-    return {"a": one.name, "b": other.name, **comparison.shown(comparison.compare(one, other, fuel), places)}
+    return {"a": one.name, "b": other.name, **comparison.comparison_json(comparison.compare(one, other, fuel), places)}
 
 
 # -- signatures
 
 
 def signed(
-    what: Said, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
+    what: ParsedText, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
 ) -> dict[str, Any]:
     """Sign a definition, or a message by AUTHOR in a LEDGER (None: in no ledger). With TEACH, the answer is the
     message that teaches the definition to that agent."""
@@ -205,16 +205,16 @@ def signed(
     node = _definition(what) if is_definition else what.node
     where = None if is_definition else ledger
     signature = signatures.sign(seed, authorship.octets(node, author, where))
-    made = listed(symbol(SIGNED), string(signature), node)
+    made = list_of(symbol(SIGNED), string(signature), node)
     if teach is not None:
-        made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
+        made = list_of(symbol("meta"), list_of(symbol("teach"), agent(teach), made))
     text = text_of(made)
-    said(text.encode(), UTMOST)  # refuses a result that is too deep to be read again
+    parse_text(text.encode(), MAXIMUM_BOUNDS)  # refuses a result that is too deep to be read again
     about = {"author": None if where is None else author, "ledger": where}
     return {"text": text, "signature": signature, "hash": canonical.digest(node), **about}
 
 
-def _definition(what: Said) -> Node:
+def _definition(what: ParsedText) -> Node:
     """The definition in a text, without its signature."""
     core = core_of(what.message) if what.message is not None else None
     definition = what.definition or getattr(core, "definition", None)
@@ -224,7 +224,7 @@ def _definition(what: Said) -> Node:
     return node
 
 
-class Checked(Record):
+class ValidSignature(Record):
     """A valid signature: its KEY, the NODE it covers, the AUTHOR and LEDGER if it covers them, and the parts of the
     text OUTSIDE of it."""
 
@@ -250,13 +250,13 @@ class Checked(Record):
         }
 
 
-def checked(
-    what: Said,
+def check_signature(
+    what: ParsedText,
     signature: str | None,
     keys: Iterable[bytes],
     authors: Sequence[str] = (),
     ledgers: Sequence[str] = (),
-) -> Checked:
+) -> ValidSignature:
     """Find the key that signed a text, for one of the AUTHORS in one of the LEDGERS, or without either. Refused if none
     of the KEYS did."""
     node = what.node if signature is not None else what.unsigned
@@ -277,11 +277,11 @@ def checked(
             except signatures.InvalidSignature as error:
                 refusal = error
                 continue
-            return Checked(key, node, octets, author, ledger, is_definition, outside)
+            return ValidSignature(key, node, octets, author, ledger, is_definition, outside)
     raise refusal or signatures.InvalidSignature("no key is given to check the signature with")
 
 
-def _outside(what: Said) -> Iterator[str]:
+def _outside(what: ParsedText) -> Iterator[str]:
     """The wrappers around the signed part. They are unsigned, so anyone may have written or changed them."""
     for layer in layers(what.message) if what.message is not None else ():
         if isinstance(layer, Signed):
@@ -289,10 +289,10 @@ def _outside(what: Said) -> Iterator[str]:
         if isinstance(layer, Teach):
             yield f"(meta (teach @{layer.recipient} …))"
         elif isinstance(layer, Wrapper):
-            yield f"{text_of(listed(*layer.node.value[:-1]))[:-1]} …)"
+            yield f"{text_of(list_of(*layer.node.value[:-1]))[:-1]} …)"
 
 
-def senders_in(what: Said) -> list[str]:
+def senders_in(what: ParsedText) -> list[str]:
     """The senders named by the envelopes of a message."""
     found = layers(what.message) if what.message is not None else ()
     return [layer.sender for layer in found if isinstance(layer, Envelope) and layer.sender]
@@ -301,7 +301,7 @@ def senders_in(what: Said) -> list[str]:
 # -- explanation
 
 
-def explained(message: Message, dialects: Mapping[str, Definition], policy: Room) -> dict[str, Any]:
+def explained(message: Message, dialects: Mapping[str, Definition], policy: Limits) -> dict[str, Any]:
     """Explain the expansion of a call, step by step."""
     from bb.cbcl.judge import explanation  # noqa: PLC0415  (only needed here)
 
@@ -348,7 +348,7 @@ def explained(message: Message, dialects: Mapping[str, Definition], policy: Room
             for each in found.limits
         ],
         "messages": [
-            {"text": text_of(each.node), "ast": exchange.shown(each), **extent(each.node)._asdict()}
+            {"text": text_of(each.node), "ast": exchange.message_json(each), **extent(each.node)._asdict()}
             for each in (made.messages if made else ())
         ],
         "size": made.size if made else None,

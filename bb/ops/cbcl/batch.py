@@ -10,11 +10,11 @@ read: the request contains everything.
 from __future__ import annotations
 
 from bb.cbcl.judge import signatures, trust
-from bb.cbcl.judge.expansion import WIDEST, Room
-from bb.cbcl.judge.library import Beside
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Limits
+from bb.cbcl.judge.library import Overlay
 from bb.cbcl.read import canonical, exchange, grammar, names
 from bb.cbcl.read.fuel import for_text
-from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, UTMOST, Bounds
+from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, MAXIMUM_BOUNDS, SIZE_MOST, Bounds
 from bb.cbcl.read.tree import text_of
 from bb.kernel.errors import BbError, Usage
 from bb.ledger.journal.clone import is_repo_id
@@ -57,11 +57,11 @@ class InvalidRequest(Usage):
     hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` lists all requests"""
 
 
-class Desk:
+class BatchClient:
     """One client. It caches the dialects of earlier requests."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, ...], Beside] = {}
+        self._kept: dict[tuple[str, ...], Overlay] = {}
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Answer one request."""
@@ -77,7 +77,7 @@ class Desk:
             raise InvalidRequest(f"unknown member {unknown!a}", path=f"$.{ascii(unknown)[1:-1]}")
         return ANSWERS[do](self, request, _octets(request))
 
-    def dialects(self, request: Request) -> Beside:
+    def dialects(self, request: Request) -> Overlay:
         """The dialects that count as installed, in the order of the request."""
         texts = request.get("dialects", [])
         is_list = type(texts) is list and len(texts) <= MOST_DIALECTS
@@ -86,8 +86,8 @@ class Desk:
         key = tuple(texts)
         if key not in self._kept:
             definitions = [_definition(text, f"$.dialects[{place}]") for place, text in enumerate(texts)]
-            found = Beside({})
-            answers.install(definitions, found)
+            found = Overlay({})
+            answers.add_definitions(definitions, found)
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
@@ -97,75 +97,75 @@ class Desk:
 def _definition(text: str, path: str) -> Definition:
     """Read the definition in a TEXT of the request. A refusal has the path of the text."""
     try:
-        return answers.defined(_encoded(text), UTMOST)[1]
+        return answers.defined(_encoded(text), MAXIMUM_BOUNDS)[1]
     except BbError as error:
         error.details["path"] = path
         raise
 
 
-def _parse(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _parse(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     message = grammar.message(octets, _bounds(request))
     node = message.node
     canonical_octets = canonical.octets(node)
     return {
-        "ast": exchange.shown(message),
+        "ast": exchange.message_json(message),
         "text": text_of(node),
         "canonical_hex": canonical_octets.hex(),
-        "hash": canonical.hashed(canonical_octets),
+        "hash": canonical.digest_of_octets(canonical_octets),
         "id": names.id_of(message),
     }
 
 
-def _format(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _format(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     bounds = _bounds(request)
     fuel = for_text(bounds.size)
-    return answers.formatted(answers.said(octets, bounds, fuel).node, fuel)
+    return answers.formatted(answers.parse_text(octets, bounds, fuel).node, fuel)
 
 
-def _canonical(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
-    node = answers.said(octets, _bounds(request)).node
+def _canonical(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
+    node = answers.parse_text(octets, _bounds(request)).node
     found = canonical.octets(node)
     return {
         "text": text_of(node),
         "canonical_hex": found.hex(),
         "octets": len(found),
-        "hash": canonical.hashed(found),
+        "hash": canonical.digest_of_octets(found),
     }
 
 
-def _verify(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _verify(desk: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     return answers.verified(octets, desk.dialects(request), _bounds(request))
 
 
-def _expand(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _expand(desk: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     message = grammar.message(octets, _bounds(request))
-    room = Room(
-        _limit(request, "max_depth") or WIDEST.depth,
-        _limit(request, "max_expansion_size") or WIDEST.size,
+    room = Limits(
+        _limit(request, "max_depth") or MAXIMUM_ROOM.depth,
+        _limit(request, "max_expansion_size") or MAXIMUM_ROOM.size,
     )
     found = answers.expanded(message, desk.dialects(request), room)
     return {**found, "messages": [each["text"] for each in found["messages"]]}
 
 
-def _sign(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _sign(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     seed = signatures.seed_of(_text(request, "seed"))
     teach = _text(request, "teach").removeprefix("@") if "teach" in request else None
-    what = answers.said(octets, _bounds(request))
+    what = answers.parse_text(octets, _bounds(request))
     author, ledger = _said_by(request), _said_in(request)
     found = answers.signed(what, seed, teach and trust.identifier(teach), author=author, ledger=ledger)
     return {**found, "public_key": signatures.key_text(signatures.public_key(seed))}
 
 
-def _check(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+def _check(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     key = signatures.key_of(_text(request, "public_key"))
     signature = _text(request, "signature") if "signature" in request else None
-    what = answers.said(octets, _bounds(request))
+    what = answers.parse_text(octets, _bounds(request))
     author, ledger = _said_by(request), _said_in(request)
-    found = answers.checked(what, signature, [key], [author], [ledger] if ledger is not None else [])
+    found = answers.check_signature(what, signature, [key], [author], [ledger] if ledger is not None else [])
     return {"valid": True, **found.shown(), "fingerprint": signatures.fingerprint(key)}
 
 
-ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[BatchClient, Request, bytes], dict[str, Any]]] = {
     "parse": _parse,
     "format": _format,
     "canonical": _canonical,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 
 from bb.cbcl import dialects as fold
-from bb.cbcl.dialects import Kept
+from bb.cbcl.dialects import InstalledDialect
 from bb.cbcl.facts import Installed, Removed
 from bb.cbcl.judge import installation, signatures
 from bb.cbcl.judge.expansion import UnknownDialect
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read import canonical, exchange, layout
 from bb.cbcl.read.reader import Bounds
-from bb.cbcl.read.tree import OPERATOR, SPEAKS, Node, listed, string, symbol, text_of
+from bb.cbcl.read.tree import OPERATOR, SPEAKS, Node, list_of, string, symbol, text_of
 from bb.cbcl.read.tree import agent as named_agent
 from bb.kernel import ids
 from bb.kernel.errors import Refused
@@ -28,7 +28,7 @@ from bb.ops.catalogue import op
 from bb.ops.cbcl import inputs, talk
 from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import signs_of_life, sources
-from bb.ops.params import Key, Name, Plain, Reason, Someone
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Name, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class File(Name):
     metavar = "FILE"
 
 
-class Source(Plain):
+class Source(UncheckedText):
     """The definition, instead of a file."""
 
 
@@ -69,7 +69,7 @@ class KeyName(Name):
     metavar = "KEY-NAME"
 
 
-class Pupil(talk.Whom):
+class TaughtAgent(talk.CbclRecipient):
     """The agent to send it to."""
 
 
@@ -84,10 +84,10 @@ def install(
     file: File | None = None,
     *,
     text: Source | None = None,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     replace: bool = False,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Install a dialect in this repository. Its signature, if any, and all rules are verified first.
 
@@ -97,16 +97,16 @@ def install(
     who, keyring, rules = _user(desk, agent), Keyring(desk.env), _rules(desk)
     policy = rules.trust.policy
     bounds = Bounds(policy.max_depth, policy.max_size)
-    source = inputs.given(desk, file, text, bounds)
-    desk.also_asks(source.octets)
+    source = inputs.read_input(desk, file, text, bounds)
+    desk.add_to_request_digest(source.octets)
     is_file = file is not None and file != sources.STDIN
     beside = examples_beside(desk, file) if is_file else None
     _, signature, definition = must_verify(desk, source, bounds, beside)
-    rules = rules.but(trust=keyring.trust_for(definition.author)) if signature else rules
+    rules = rules.replace(trust=keyring.trust_for(definition.author)) if signature else rules
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
 
     def decide(index: Index, _: Any) -> list[Any]:
-        known = ledger.Spoken(desk.store, index, keyring)
+        known = ledger.InstalledDialects(desk.store, index, keyring)
         return installation.install(
             definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
         )
@@ -117,12 +117,14 @@ def install(
     return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
 
 
-def _installed_by(event: Event) -> Kept | None:
+def _installed_by(event: Event) -> InstalledDialect | None:
     """The dialect that an event installed; None for another kind of event."""
     fact = kinds.fact_of(event.kind, event.data, event.by)
     if not isinstance(fact, Installed):
         return None
-    return Kept(fact.dialect, event.id, event.ts, fact.by, fact.hash, fact.author, fact.signature, fact.source)
+    return InstalledDialect(
+        fact.dialect, event.id, event.ts, fact.by, fact.hash, fact.author, fact.signature, fact.source
+    )
 
 
 @op("cbcl.dialect.list", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect list",))
@@ -141,12 +143,12 @@ def show(desk: Desk, name: Dialect) -> dict[str, Any]:
 
 
 @op("cbcl.dialect.remove", screen="cbcl_talk", examples=("bb cbcl dialect remove logistics",))
-def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
+def remove(desk: Desk, name: Dialect, *, agent: AgentOrPerson | None = None, key: Key | None = None) -> dict[str, Any]:
     """Remove a dialect from this repository. Its definition stays in the ledger's history."""
     who = _user(desk, agent)
 
     def decide(index: Index, _: Any) -> list[Any]:
-        found = ledger.Spoken(desk.store, index, Keyring(desk.env))
+        found = ledger.InstalledDialects(desk.store, index, Keyring(desk.env))
         _kept(found, name)  # raises if the dialect is not installed
         above = found.building_on(name)
         if above:
@@ -166,7 +168,7 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
     ),
 )
 def teach(
-    desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None, sign_with: KeyName | None = None
+    desk: Desk, name: Dialect, *, to: TaughtAgent, agent: AgentOrPerson | None = None, sign_with: KeyName | None = None
 ) -> dict[str, Any]:
     """Send a dialect to another agent. The agent installs it if its user trusts the author.
 
@@ -178,37 +180,39 @@ def teach(
     signature = str(found.line_of(kept).get("signed") or "")
     if sign_with is not None:
         signature = signatures.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
-    lesson = listed(symbol("signed"), string(signature), node) if signature else node
-    made = listed(symbol("meta"), listed(symbol("teach"), named_agent(to), lesson))
-    return talk.say(desk, text_of(made), agent)
+    lesson = list_of(symbol("signed"), string(signature), node) if signature else node
+    made = list_of(symbol("meta"), list_of(symbol("teach"), named_agent(to), lesson))
+    return talk.send_text(desk, text_of(made), agent)
 
 
 @op("cbcl.dialect.query", screen="cbcl_talk", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
-def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
+def query(desk: Desk, name: Dialect, *, to: TaughtAgent, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """Ask another agent whether it has a dialect. The agent answers when it hears the message."""
-    made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))
-    return talk.say(desk, text_of(made), agent, [str(to)])
+    made = list_of(symbol("meta"), list_of(symbol("query"), list_of(Node(OPERATOR, SPEAKS), symbol(name))))
+    return talk.send_text(desk, text_of(made), agent, [str(to)])
 
 
-def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition) -> dict[str, Any]:
+def _shown(
+    desk: Desk, found: ledger.InstalledDialects, kept: InstalledDialect, definition: Definition
+) -> dict[str, Any]:
     """All details of one dialect."""
     return {
         **_row(found, kept),
-        "definition": exchange.dialect(definition),
+        "definition": exchange.definition_json(definition),
         "text": text_of(definition.node),
-        "formatted": layout.laid_out(definition.node),
+        "formatted": layout.pretty_print(definition.node),
         "history": fold.history(kept.name, desk.store.index.state(fold.NAME, kept.name)),
     }
 
 
-def _spoken(desk: Desk) -> ledger.Spoken:
+def _spoken(desk: Desk) -> ledger.InstalledDialects:
     """The dialects of the current repository."""
-    return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env))
+    return ledger.InstalledDialects(desk.store, desk.ledger.caught_up(), Keyring(desk.env))
 
 
-def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
+def _row(found: ledger.InstalledDialects, kept: InstalledDialect) -> dict[str, Any]:
     is_usable = kept.name in found and kept.hash in found.sound(kept.name)
-    excuse = None if is_usable else found.excuse(kept.name)
+    reason = None if is_usable else found.unusable_reason(kept.name)
     judged = found.sound(kept.name).get(kept.hash)
     others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
     return {
@@ -222,12 +226,12 @@ def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
         "event_id": kept.event,
         "adds": list(judged.adds) if judged else [],
         "usable": is_usable,
-        "why_not": excuse.message if excuse else None,
+        "why_not": reason.message if reason else None,
         "conflicts": others,
     }
 
 
-def _kept(found: ledger.Spoken, name: str) -> Kept:
+def _kept(found: ledger.InstalledDialects, name: str) -> InstalledDialect:
     """The dialect with this name; the first one if several clones have installed different ones."""
     live = found.live(name)
     sound = [each for each in live if each.hash in found.sound(name)]
@@ -236,7 +240,7 @@ def _kept(found: ledger.Spoken, name: str) -> Kept:
     return (sound or live)[0]
 
 
-def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
+def _definition(found: ledger.InstalledDialects, kept: InstalledDialect) -> Definition:
     definition = found.definition(kept)
     if definition is None:
         raise UnknownDialect(
@@ -250,7 +254,7 @@ def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
 def _user(desk: Desk, agent: str | None) -> str:
     """The caller: the named agent, else the agent of BB_AGENT, else the person."""
     who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if agent else desk.principal()
-    desk.store.must_exist()
+    desk.store.require_ledger()
     return who
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from bb.cbcl.judge import trust
-from bb.cbcl.judge.expansion import Room
-from bb.cbcl.judge.library import Beside
+from bb.cbcl.judge.expansion import Limits
+from bb.cbcl.judge.library import Overlay
 from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.show import harmless
@@ -30,7 +30,7 @@ class File(Name):
     metavar = "FILE"
 
 
-class Given(Text):
+class InlineText(Text):
     """The text, instead of a file."""
 
     metavar = "TEXT"
@@ -68,9 +68,9 @@ def bounds_of(depth: int | None, size: int | None) -> Bounds:
     return Bounds(depth or BOUNDS.depth, size or BOUNDS.size)
 
 
-def given(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
+def read_input(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
     """The text of a command, from a file, stdin or an argument."""
-    return sources.given(desk, file, text, bounds.size, _too_large(bounds.size))
+    return sources.file_or_text(desk, file, text, bounds.size, _too_large(bounds.size))
 
 
 def read(desk: Desk, file: str, bounds: Bounds) -> Source:
@@ -88,29 +88,29 @@ def _too_large(most: int) -> Callable[[str, int], BbError]:
     return refusal
 
 
-def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Beside:
+def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Overlay:
     """The installed dialects and the dialects in FILES."""
-    found = Beside(spoken(desk))
+    found = Overlay(installed_dialects(desk))
     for file in files or ():
         octets = read(desk, file, bounds).octets
-        with about(file):
-            answers.install([answers.defined(octets, bounds)[1]], found)
+        with naming_file(file):
+            answers.add_definitions([answers.defined(octets, bounds)[1]], found)
     return found
 
 
-def spoken(desk: Desk) -> Mapping[str, Definition]:
+def installed_dialects(desk: Desk) -> Mapping[str, Definition]:
     """The dialects installed in the current repository; none if it has no ledger."""
-    from bb.ledger.views.cbcl import Spoken  # noqa: PLC0415  (not needed for most commands)
+    from bb.ledger.views.cbcl import InstalledDialects  # noqa: PLC0415  (not needed for most commands)
 
     try:
         store = desk.store_or_home
     except Refused:
         return {}
-    return Spoken(store, store.caught_up(), Keyring(desk.env)) if store.exists else {}
+    return InstalledDialects(store, store.caught_up(), Keyring(desk.env)) if store.exists else {}
 
 
 @contextmanager
-def about(file: str) -> Iterator[None]:
+def naming_file(file: str) -> Iterator[None]:
     """Add the name of FILE to refusals, for commands that read several files."""
     try:
         yield
@@ -120,7 +120,7 @@ def about(file: str) -> Iterator[None]:
         raise
 
 
-def room_of(desk: Desk, depth: int | None, size: int | None) -> Room:
+def expansion_limits(desk: Desk, depth: int | None, size: int | None) -> Limits:
     """The limits of an expansion: the given ones, else those of the user's policy."""
     policy = Keyring(desk.env).trust().policy
-    return Room(depth or policy.max_depth, size or policy.max_expansion_size)
+    return Limits(depth or policy.max_depth, size or policy.max_expansion_size)

@@ -36,7 +36,7 @@ def must_verify(
     checked = _signature(desk, definition, signature)
     known = inputs.known_with(desk, files, bounds)
     most = Keyring(desk.env).trust().policy.max_verify_time
-    answer = answers.judged(definition, signature, source.octets, known, most)
+    answer = answers.verification_report(definition, signature, source.octets, known, most)
     answer |= {"signature": checked, "examples": None}
     for each in (*answer["violations"], *answer["warnings"]):
         each["file"] = source.name
@@ -54,7 +54,7 @@ def _signature(desk: Desk, definition: Definition, signature: str | None) -> str
     keys = Keyring(desk.env).trust_for(definition.author).keys_of(definition.author)
     if not keys:
         return "unchecked"
-    trust.must_fit(signature, canonical.octets(definition.node), keys, signatures.check)
+    trust.require_matching_key(signature, canonical.octets(definition.node), keys, signatures.check)
     return "valid"
 
 
@@ -63,7 +63,7 @@ def examples_beside(desk: Desk, file: str | None) -> str | None:
     if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
         return None
     found = file.removesuffix(ENDING) + beside.SUFFIX
-    return found if sources.beside(desk, found) else None
+    return found if sources.file_exists(desk, found) else None
 
 
 def _tried(
@@ -71,11 +71,11 @@ def _tried(
 ) -> dict[str, Any]:
     """Check the examples in FILE."""
     octets = inputs.read(desk, file, bounds).octets
-    with inputs.about(file):
+    with inputs.naming_file(file):
         found = beside.read(octets, bounds)
     where = Places(octets)
     wrong = list(beside.check(found, definition, known))
-    shown = [verification.shown(each, where) | {"file": file} for each in wrong[: verification.MOST_TOLD]]
+    shown = [verification.violation_json(each, where) | {"file": file} for each in wrong[: verification.MOST_REPORTED]]
     return {
         "sound": not wrong,
         "count": len(wrong),

@@ -17,7 +17,7 @@ from bb.ledger.journal.clone import is_repo_id
 from bb.ledger.signing.keyring import KEYS, SUFFIX, Keyring
 from bb.ops.catalogue import op
 from bb.ops.cbcl import answers
-from bb.ops.cbcl.inputs import File, Given, MaxDepth, MaxSize, bounds_of, given
+from bb.ops.cbcl.inputs import File, InlineText, MaxDepth, MaxSize, bounds_of, read_input
 from bb.ops.params import Number, Text
 
 TYPE_CHECKING = False
@@ -64,13 +64,13 @@ class Author(Text):
         return judge_trust.identifier(text.removeprefix("@"))
 
 
-class Pupil(Author):
+class TaughtAgent(Author):
     """Print the complete message that teaches the dialect to this agent, such as @bob."""
 
     metavar = "AGENT"
 
 
-class Sayer(Author):
+class MessageAuthor(Author):
     """The author of the message; unless given, the sender in its envelope, else the agent with the key's name."""
 
     metavar = "AGENT"
@@ -175,9 +175,9 @@ def sign(
     file: File | None = None,
     *,
     key: KeyName,
-    text: Given | None = None,
-    teach: Pupil | None = None,
-    from_: Sayer | None = None,
+    text: InlineText | None = None,
+    teach: TaughtAgent | None = None,
+    from_: MessageAuthor | None = None,
     unbound: bool = False,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
@@ -190,7 +190,7 @@ def sign(
     pass --teach. An already signed definition is signed again.
     """
     bounds = bounds_of(max_depth, max_size)
-    what = answers.said(given(desk, file, text, bounds).octets, bounds)
+    what = answers.parse_text(read_input(desk, file, text, bounds).octets, bounds)
     seed = Keyring(desk.env).seed(key)
     here = None if unbound else _ledger_here(desk)
     author = from_ or next(iter(answers.senders_in(what)), str(key))
@@ -219,7 +219,7 @@ def check_signature(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     author: Author | None = None,
     public_key: PublicKey | None = None,
     ledger: LedgerId | None = None,
@@ -232,7 +232,7 @@ def check_signature(
     author and the ledger. `outside` lists the parts that are not signed, which anyone may have written.
     """
     bounds = bounds_of(max_depth, max_size)
-    what = answers.said(given(desk, file, text, bounds).octets, bounds)
+    what = answers.parse_text(read_input(desk, file, text, bounds).octets, bounds)
     if what.signature is None:
         raise answers.NotSigned
     declared = what.definition.author if what.definition and what.signature else None
@@ -250,11 +250,11 @@ def check_signature(
         raise UntrustedAuthor(f"you have no trusted key of @{author}", author=author)
     here = Ledger(ledger) if ledger is not None else _ledger_here(desk)
     authors = [author] if author is not None else _may_have_said(desk, what, keys)
-    found = answers.checked(what, None, keys, authors, (here.id, *here.former) if here else ())
+    found = answers.check_signature(what, None, keys, authors, (here.id, *here.former) if here else ())
     return {"valid": True, "author": author or found.author, **_key(found.key), **found.shown()}
 
 
-def _may_have_said(desk: Desk, what: answers.Said, keys: tuple[bytes, ...]) -> list[str]:
+def _may_have_said(desk: Desk, what: answers.ParsedText, keys: tuple[bytes, ...]) -> list[str]:
     """The possible authors of a message if only a key is given: the senders in its envelopes, and the key's owners."""
     trust = Keyring(desk.env).trust()
     owners = [name for name, theirs in trust.authors.items() if set(theirs) & set(keys)]

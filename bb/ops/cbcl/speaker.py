@@ -15,7 +15,7 @@ from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read import grammar, names
 from bb.cbcl.read.fuel import ResourceLimit
 from bb.cbcl.read.message import Simple, core_of
-from bb.cbcl.read.reader import UTMOST, Malformed
+from bb.cbcl.read.reader import MAXIMUM_BOUNDS, Malformed
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.read.words import OK
 from bb.cbcl.speak import effects, processing, speaking
@@ -65,8 +65,8 @@ class Talk:
         self._rules = Rules(self._keyring.trust(), self._ledger)
         self._seed = self._keyring.seed(self.who) if self.who in self._keyring.names() else None
 
-    def _dialects(self, index: Index) -> ledger.Spoken:
-        return ledger.Spoken(self.desk.store, index, self._keyring, self._read)
+    def _dialects(self, index: Index) -> ledger.InstalledDialects:
+        return ledger.InstalledDialects(self.desk.store, index, self._keyring, self._read)
 
     def _is_here(self, index: Index, name: str) -> bool:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
@@ -77,7 +77,7 @@ class Talk:
         if self._seed is None:
             return octets
         try:
-            message = grammar.message(octets, UTMOST)
+            message = grammar.message(octets, MAXIMUM_BOUNDS)
         except Malformed:
             return octets  # `speech` refuses them, with the place of the mistake in the given text
         if authorship.signature_in(message) is not None:
@@ -88,7 +88,9 @@ class Talk:
 
     def speech(self, index: Index, octets: bytes, to: Sequence[str]) -> Speech:
         """Check that OCTETS can be sent to these recipients, and find the effects."""
-        found = speaking.speak(ledger.standing(index, self.who), self._dialects(index), octets, self._rules, to)
+        found = speaking.speak(
+            ledger.conversation_state_of(index, self.who), self._dialects(index), octets, self._rules, to
+        )
         for each in found.to:
             if not self._is_here(index, each):
                 raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
@@ -136,7 +138,9 @@ class Talk:
 
     def _asked_by(self, index: Index, settled: Discharged) -> list[str]:
         """The events of all messages that wait for the settled answer. Asking the same again opens nothing new."""
-        rows = index.found(conversation_state.NAME, f"{registers.NAMED} {self.who} {settled.from_} {settled.id}")
+        rows = index.entries_by_term(
+            conversation_state.NAME, f"{registers.NAMED} {self.who} {settled.from_} {settled.id}"
+        )
         opened = self._opened_by(index, settled)
         return [*(key.rpartition(" ")[2] for key, _ in rows), *([opened] if opened else [])]
 
@@ -173,7 +177,9 @@ class Talk:
 
     def hear_all(self, limit: int | None) -> Iterator[dict[str, Any]]:
         """Hear the new messages, oldest first. Yield the result of each."""
-        waiting = self.desk.store.caught_up().found(conversation_state.NAME, f"{registers.UNHEARD} {self.who}")[:limit]
+        waiting = self.desk.store.caught_up().entries_by_term(
+            conversation_state.NAME, f"{registers.UNHEARD} {self.who}"
+        )[:limit]
         for place, (key, _) in enumerate(waiting, 1):
             if found := self._hear(key):
                 yield found
@@ -190,21 +196,21 @@ class Talk:
             if not state or "heard" in state or letter is None:
                 return []
             sent = messages.sent(letter)
-            rules = self._rules.but(trust=self._keyring.trust_or_nobody(sent.sender))
+            rules = self._rules.replace(trust=self._keyring.trust_ignoring_own_key_errors(sent.sender))
             found = processing.receive(
-                ledger.standing(index, self.who, sent.sender),
+                ledger.conversation_state_of(index, self.who, sent.sender),
                 self._dialects(index),
                 sent.body.encode("utf-8", "surrogatepass"),
                 sent.sender,
                 rules,
-                proofs.said_in(sent),
+                proofs.claimed_ledger(sent),
             )
             passed_on = [
                 (to, text) for to, text in found.passed_on if to not in sent.to
             ]  # not to recipients that have it already
             answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
             unsent = [to for to, letter in answers if letter is None]
-            shown[:] = [views.heard(event, sent, found, unsent, found.proof.shown(sent.sender, rules.trust))]
+            shown[:] = [views.heard(event, sent, found, unsent, found.proof.as_json_for(sent.sender, rules.trust))]
             return self._taken(index, event, sent, found, [letter for _, letter in answers if letter])
 
         signs_of_life.act(self.desk, self.who, decide, allow_secret=REPEATED)
@@ -215,8 +221,8 @@ class Talk:
         about = {
             "id": found.id,
             **({"code": found.code, "why": found.why} if found.code else {}),
-            "verified": found.proof.as_plain(),
-            "effects": effects.written(found.effects, _own_texts(sent.body)),
+            "verified": found.proof.as_json(),
+            "effects": effects.to_line(found.effects, _own_texts(sent.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
         closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})
@@ -232,7 +238,7 @@ class Talk:
         """An answer as mail; None if the recipient is not in service, or the answer is too long for mail."""
         if not self._is_here(index, to):
             return None
-        message = grammar.message(self.signed(text.encode()), UTMOST)
+        message = grammar.message(self.signed(text.encode()), MAXIMUM_BOUNDS)
         entered = speaking.entered(self.who, core_of(message), names.id_of(message))
         try:
             return self._letter(index, message, [to], entered, event)
@@ -247,6 +253,6 @@ def _newest(index: Index, term: str) -> str | None:
 
 def _own_texts(body: str) -> frozenset[str]:
     try:
-        return cbcl_letters.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), UTMOST))
+        return cbcl_letters.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), MAXIMUM_BOUNDS))
     except BbError:
         return frozenset()

@@ -15,7 +15,7 @@ from bb.ops.cbcl import views
 from bb.ops.cbcl.speaker import Talk
 from bb.ops.desk import signs_of_life
 from bb.ops.mail.mail import text_of as given_text
-from bb.ops.params import Key, Number, Plain, Reason, Someone
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class Said(Plain):
+class Said(UncheckedText):
     """The message, such as '(tell @bob "Done.")'; `-` reads it from stdin."""
 
     metavar = "MESSAGE"
 
 
-class Whom(Plain):
+class CbclRecipient(UncheckedText):
     """A recipient, if the message itself does not name one. May be repeated."""
 
     metavar = "ID"
@@ -49,7 +49,7 @@ class Limit(Number):
     most = 1000
 
 
-class ThreadName(Plain):
+class ThreadName(UncheckedText):
     """The thread of the conversation; all conversations unless given."""
 
     metavar = "THREAD"
@@ -68,20 +68,20 @@ def send(
     desk: Desk,
     message: Said,
     *,
-    agent: Someone | None = None,
-    to: list[Whom] | None = None,
+    agent: AgentOrPerson | None = None,
+    to: list[CbclRecipient] | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a CBCL message to an agent of this repository, or to @user, the person.
 
     The message is ordinary mail: the recipient's inbox shows it. Your own new messages are heard first, so that an
     answer finds its question. A call in an installed dialect goes to the recipients of its expansion.
     """
-    return say(desk, given_text(desk, message), agent, to or (), key=key, allow_secret=allow_secret)
+    return send_text(desk, given_text(desk, message), agent, to or (), key=key, allow_secret=allow_secret)
 
 
-def say(
+def send_text(
     desk: Desk,
     text: str,
     agent: str | None,
@@ -115,7 +115,7 @@ def say(
 def hear(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
     """Hear your new CBCL messages, oldest first, and send the automatic answers.
@@ -133,14 +133,14 @@ def hear(
 
 
 @op("cbcl.pending", reads=True, screen="cbcl_talk", examples=("bb cbcl pending --agent cobalt-harbor",))
-def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
+def pending(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """List the answers you wait for and the answers you owe. Nothing is changed."""
     who, index = views.reader(desk, agent)
-    expects, owes = (ledger.opened(index, what, who) for what in (registers.EXPECTED, registers.OBLIGED))
+    expects, owes = (ledger.open_answers(index, what, who) for what in (registers.EXPECTED, registers.OBLIGED))
     return {
         "agent_id": who,
-        "expects": [views.opened(index, "to", each, desk.now()) for each in expects],
-        "owes": [views.opened(index, "from", each, desk.now()) for each in owes],
+        "expects": [views.pending_answer(index, "to", each, desk.now()) for each in expects],
+        "owes": [views.pending_answer(index, "from", each, desk.now()) for each in owes],
         "unheard": index.count(conversation_state.NAME, f"{registers.UNHEARD} {who}"),
     }
 
@@ -149,7 +149,7 @@ def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
 def beliefs(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
     """List the statements that you have received and sent with tell, newest first, with their senders.
@@ -162,7 +162,7 @@ def beliefs(
     for ts, (teller, text, event) in views.newest(index, f"{registers.BELIEF} {who}"):
         statement = text or views.content(index, event)
         if statement:  # empty if the statement was redacted
-            proved = {"verified": proofs.of(who, event, text)}
+            proved = {"verified": proofs.proof_of(who, event, text)}
             found.setdefault(
                 (teller, statement), {"who": teller, "text": statement, "event_id": event, "at": ts, **proved}
             )
@@ -181,7 +181,7 @@ def conversations(
     desk: Desk,
     thread: ThreadName | None = None,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
     """List your threads, newest first; or show the latest messages of one thread, oldest first."""
@@ -193,7 +193,7 @@ def conversations(
     proofs = Proofs(desk.store, index, desk.env)
     entries = islice(views.newest(index, f"{registers.ENTRY} {who} {thread}"), limit + 1)
     messages = [
-        views.entry(index, ts, said) | {"verified": proofs.of(who, event, text)}
+        views.entry(index, ts, said) | {"verified": proofs.proof_of(who, event, text)}
         for ts, said in entries
         for text, event in [said[-2:]]
     ]

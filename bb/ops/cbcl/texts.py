@@ -16,16 +16,16 @@ from bb.ops.cbcl import answers
 from bb.ops.cbcl.inputs import (
     DialectFile,
     File,
-    Given,
+    InlineText,
     MaxDepth,
     MaxExpansion,
     MaxSize,
-    about,
     bounds_of,
-    given,
+    expansion_limits,
     known_with,
+    naming_file,
     read,
-    room_of,
+    read_input,
 )
 from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import sources
@@ -83,7 +83,7 @@ def parse(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     many: bool = False,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
@@ -94,7 +94,7 @@ def parse(
     the reason with the octet, line and column.
     """
     bounds = bounds_of(max_depth, max_size)
-    octets = given(desk, file, text, bounds).octets
+    octets = read_input(desk, file, text, bounds).octets
     if not many:
         return answers.parsed(octets, bounds)
     found = [answers.described(message) for message in grammar.messages(octets, bounds)]
@@ -112,7 +112,7 @@ def format_(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     many: bool = False,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
@@ -123,10 +123,10 @@ def format_(
     control characters are escaped.
     """
     bounds = bounds_of(max_depth, max_size)
-    octets, fuel = given(desk, file, text, bounds).octets, for_text(bounds.size)
+    octets, fuel = read_input(desk, file, text, bounds).octets, for_text(bounds.size)
     if not many:
-        return answers.formatted(answers.said(octets, bounds, fuel).node, fuel)
-    found = [answers.formatted(each.node, fuel) for each in answers.each_of(octets, bounds, fuel)]
+        return answers.formatted(answers.parse_text(octets, bounds, fuel).node, fuel)
+    found = [answers.formatted(each.node, fuel) for each in answers.parse_texts(octets, bounds, fuel)]
     return {"messages": found, "count": len(found)}
 
 
@@ -142,14 +142,14 @@ def canonical_(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     raw: bool = False,  # noqa: ARG001  (the face handles it)
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
     """Show the canonical octets of a message or a dialect (RFC 9804). Hashes and signatures are computed from them."""
     bounds = bounds_of(max_depth, max_size)
-    octets = canonical.octets(answers.said(given(desk, file, text, bounds).octets, bounds).node)
+    octets = canonical.octets(answers.parse_text(read_input(desk, file, text, bounds).octets, bounds).node)
     return {"canonical_hex": octets.hex(), "octets": len(octets)}
 
 
@@ -158,7 +158,7 @@ def hash_(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def hash_(
     For a signed or taught dialect, `dialect_hash` is the hash of its definition, which identifies the dialect.
     """
     bounds = bounds_of(max_depth, max_size)
-    what = answers.said(given(desk, file, text, bounds).octets, bounds)
+    what = answers.parse_text(read_input(desk, file, text, bounds).octets, bounds)
     of_dialect = canonical.digest(what.definition.node) if what.definition else None
     return {"hash": canonical.digest(what.node), "dialect_hash": of_dialect}
 
@@ -185,7 +185,7 @@ def verify(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     dialect: list[DialectFile] | None = None,
     examples_: ExamplesFile | None = None,
     max_depth: MaxDepth | None = None,
@@ -198,7 +198,7 @@ def verify(
     and (example CALL refused CODE); an example with a different result is a violation too.
     """
     bounds = bounds_of(max_depth, max_size)
-    source = given(desk, file, text, bounds)
+    source = read_input(desk, file, text, bounds)
     return must_verify(desk, source, bounds, examples_ or examples_beside(desk, file), dialect)[0]
 
 
@@ -212,7 +212,7 @@ def expand(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     dialect: list[DialectFile] | None = None,
     max_expansion_size: MaxExpansion | None = None,
     max_depth: MaxDepth | None = None,
@@ -224,9 +224,9 @@ def expand(
     itself.
     """
     bounds = bounds_of(max_depth, max_size)
-    message = grammar.message(given(desk, file, text, bounds).octets, bounds)
+    message = grammar.message(read_input(desk, file, text, bounds).octets, bounds)
     known = known_with(desk, dialect, bounds)
-    return answers.expanded(message, known, room_of(desk, max_depth, max_expansion_size))
+    return answers.expanded(message, known, expansion_limits(desk, max_depth, max_expansion_size))
 
 
 @op(
@@ -239,7 +239,7 @@ def explain(
     desk: Desk,
     file: File | None = None,
     *,
-    text: Given | None = None,
+    text: InlineText | None = None,
     dialect: list[DialectFile] | None = None,
     max_expansion_size: MaxExpansion | None = None,
     max_depth: MaxDepth | None = None,
@@ -250,9 +250,9 @@ def explain(
     If the expansion is refused, the answer contains the refusal, and the command still succeeds.
     """
     bounds = bounds_of(max_depth, max_size)
-    message = grammar.message(given(desk, file, text, bounds).octets, bounds)
+    message = grammar.message(read_input(desk, file, text, bounds).octets, bounds)
     known = known_with(desk, dialect, bounds)
-    return answers.explained(message, known, room_of(desk, max_depth, max_expansion_size))
+    return answers.explained(message, known, expansion_limits(desk, max_depth, max_expansion_size))
 
 
 @op("cbcl.diff", reads=True, screen="cbcl", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
@@ -272,7 +272,7 @@ def diff(
     first, second = (read(desk, file, bounds) for file in (a, b))
     definitions = []
     for source in (first, second):
-        with about(source.name):
+        with naming_file(source.name):
             definitions.append(answers.defined(source.octets, bounds, fuel)[1])
     return answers.compared(definitions[0], definitions[1], (first.octets, second.octets), fuel)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bb.cbcl.facts import Installed
 from bb.cbcl.read import grammar, names
 from bb.cbcl.read.message import Simple, core_of
-from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.read.words import CANCEL, ERROR, REPLY
 from bb.cbcl.speak import effects as written
@@ -44,11 +44,11 @@ def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
 
 def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
     """The result of sending OCTETS, from the events recorded now or by an earlier request with the same key."""
-    message = grammar.message(octets, UTMOST)
+    message = grammar.message(octets, MAXIMUM_BOUNDS)
     facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
     event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
     happened = [fact for _, fact in facts if isinstance(fact, Installed)]
-    effects_of = [*happened, *written.read((letter.cbcl or {}).get("effects") if letter else None)]
+    effects_of = [*happened, *written.from_line((letter.cbcl or {}).get("effects") if letter else None)]
     return {
         "event_id": event.id if event else None,
         "id": names.id_of(message),
@@ -75,7 +75,7 @@ def heard(event: str, letter: Sent, found: Outcome, unsent: Sequence[str], prove
         "id": found.id,
         "from": letter.sender,
         "text": letter.body,
-        "says": unwrapped(letter.body),
+        "says": without_wrappers(letter.body),
         "status": found.status,
         "verified": proved,
         **({"code": found.code, "message": found.why} if found.code else {}),
@@ -96,7 +96,7 @@ def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
     ]
 
 
-def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
+def pending_answer(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
     """An expected or owed answer: the other agent under the member WHOSE, the message, its time and its deadline."""
     other, known, thread, timeout, event = entry
     state = index.state(messages.NAME, event)
@@ -141,7 +141,7 @@ def body(index: Index, event: str) -> str:
 
 def _said(text: str) -> Simple | None:
     try:
-        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), UTMOST))
+        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), MAXIMUM_BOUNDS))
     except BbError:
         return None
     return core if isinstance(core, Simple) else None
@@ -161,13 +161,13 @@ def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
         "from": sender,
         "performative": performative,
         "id": known,
-        "text": text or unwrapped(body(index, event)),
+        "text": text or without_wrappers(body(index, event)),
         "event_id": event,
         "at": ts,
     }
 
 
-def unwrapped(text: str) -> str:
+def without_wrappers(text: str) -> str:
     """A message without its wrappers; the text itself if it is not a message."""
     said = _said(text)
     return text if said is None else text_of(said.node)

@@ -11,7 +11,7 @@ from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, sources
-from bb.ops.params import GroupId, Name, Number, Reason, Text, invalid
+from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def put(
     *,
     data_base64: Base64 | None = None,
     name: FileName | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Store a file, so that messages can refer to it. Pass the answer as an entry of a message's `attachments`.
@@ -91,7 +91,7 @@ def put(
     """
     if (file is None) == (data_base64 is None) or (file is None and name is None):
         raise InvalidBlob
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     octets = read(desk, file) if file is not None else _decoded(str(data_base64))
     return {"group_id": group.id, **blobs.keep(group.store.path, octets, str(name or file), allow_secret)}
 
@@ -139,7 +139,7 @@ def get(
 
 def content(desk: Desk, path: str, group_id: Any) -> bytes:
     """All the bytes of an attachment."""
-    return blobs.read(group_desk.of(desk, group_id).store.path, path)
+    return blobs.read(group_desk.open_group(desk, group_id).store.path, path)
 
 
 def read(desk: Desk, file: str) -> bytes:

@@ -15,7 +15,7 @@ from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk
-from bb.ops.params import By, GroupId, Json, Reason, Word
+from bb.ops.params import AllowSecretReason, By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ MASKED = (
 )
 
 
-class Text(Word):
+class Text(JsonText):
     """The text of the message."""
 
 
-class Recipient(Word):
+class Recipient(JsonText):
     """An actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the author."""
 
     metavar = "ID"
@@ -68,37 +68,37 @@ class Recipient(Word):
     offered = ("user", "@all", "@peers", "@foreman")
 
 
-class Priority(Word):
+class Priority(JsonText):
     """normal or attention. Recipients must acknowledge an attention message."""
 
     offered = chat_message.PRIORITIES
 
 
-class Format(Word):
+class Format(JsonText):
     """plain or markdown."""
 
     offered = chat_message.FORMATS
 
 
-class Mode(Word):
+class Mode(JsonText):
     """send; request_reply: each recipient must answer; mail: the message waits in the inbox. For later CCCC clients."""
 
     offered = chat_message.MODES
 
 
-class Path(Word):
+class Path(JsonText):
     """A path in the directory that the message is about."""
 
     metavar = "PATH"
 
 
-class ClientId(Word):
+class ClientId(JsonText):
     """An id chosen by the sender. A repetition within ten minutes sends nothing and answers with the first message."""
 
     metavar = "KEY"
 
 
-class EventId(Word):
+class EventId(JsonText):
     """The message's id."""
 
     metavar = "EVENT"
@@ -112,33 +112,33 @@ class Refs(Json):
     """References of the message: a list of task_ref, presentation_ref and others, each with its kind."""
 
 
-class ClientTime(Word):
+class ClientTime(JsonText):
     """The time of sending by the sender's clock. It is recorded; it does not affect the order of messages."""
 
     metavar = "TIME"
 
 
-class Thread(Word):
+class Thread(JsonText):
     """A thread name, recorded with the message. CCCS reserves it; it has no effect yet."""
 
 
-class Quote(Word):
+class Quote(JsonText):
     """A quotation of the message that this message is about."""
 
 
-class SourceGroup(Word):
+class SourceGroup(JsonText):
     """For a relayed message: the group it comes from; with --src-event-id."""
 
     metavar = "GROUP"
 
 
-class SourceEvent(Word):
+class SourceEvent(JsonText):
     """For a relayed message: its id in the source group; with --src-group-id."""
 
     metavar = "EVENT"
 
 
-class Destination(Word):
+class Destination(JsonText):
     """The group the message was forwarded to; this group keeps a copy."""
 
     metavar = "GROUP"
@@ -148,64 +148,64 @@ class DestinationTo(Json):
     """The list of recipients in the destination group."""
 
 
-class Insight(Word):
+class Insight(JsonText):
     """A remark for the person, in addition to the text. For later CCCC clients."""
 
 
-class Suggestion(Word):
+class Suggestion(JsonText):
     """A suggested answer for the person. For later CCCC clients."""
 
 
-class Conversation(Word):
+class Conversation(JsonText):
     """C2A: the id of the conversation to send to."""
 
     metavar = "CONVERSATION"
 
 
-class Addressee(Word):
+class Addressee(JsonText):
     """C2A: the only recipient, an agent or a handle such as slack:U123."""
 
     metavar = "ID"
     is_agent = True
 
 
-class InReplyTo(Word):
+class InReplyTo(JsonText):
     """C2A: the event that the message answers."""
 
     metavar = "EVENT"
 
 
-class SendKey(Word):
+class SendKey(JsonText):
     """C2A: an idempotency key chosen by the sender. A repetition with the same key sends nothing."""
 
     metavar = "KEY"
 
 
-class Visibility(Word):
+class Visibility(JsonText):
     """C2A: the visibility of the message: dm, thread, channel or ephemeral."""
 
     offered = VISIBILITIES
 
 
-class Directed(Word):
+class Directed(JsonText):
     """C2A: the agents that must answer. to_me: the named ones; to_my_role: one of a role; to_other, ambient: none."""
 
     offered = DIRECTEDNESS
 
 
-class Intent(Word):
+class Intent(JsonText):
     """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
 
     offered = INTENTS
 
 
-class Urgency(Word):
+class Urgency(JsonText):
     """C2A: the urgency: low, normal, high or urgent."""
 
     offered = PRIORITIES
 
 
-class Mention(Word):
+class Mention(JsonText):
     """C2A: a mentioned agent; the agents named in the text unless given. May be repeated."""
 
     metavar = "ID"
@@ -218,13 +218,13 @@ class DeadlineMs(Json):
     metavar = "MS"
 
 
-class Confirm(Word):
+class Confirm(JsonText):
     """C2A: the token of the person's confirmation that the message may be shown."""
 
     metavar = "TOKEN"
 
 
-class OtherGroup(Word):
+class OtherGroup(JsonText):
     """The destination group."""
 
     metavar = "GROUP"
@@ -278,7 +278,7 @@ def send(
     deadline_ms: DeadlineMs | None = None,
     followup: bool = False,
     confirm: Confirm | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
 
@@ -322,7 +322,7 @@ def send(
 
         _refuse_plain(fields | {"to": to, "path": path, "allow_secret": allow_secret})
         return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     return {"event": _sent(group, by, to, path, fields, allow_secret)}
 
 
@@ -351,10 +351,10 @@ def reply(
     client_ts: ClientTime | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Reply to a message. The reply goes to the message's author unless --to is given."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     original = message(group, reply_to, MissingReplyTo)
     if to is None:
         who = group.by(by)
@@ -397,7 +397,7 @@ def _sent(
     for attachment in data.get("attachments", ()):
         stored_blobs.must_be_there(group.store.path, attachment)
     answered = _event_of(group, data.get("reply_to"))
-    c2a = system_messages.of_chat(who, resolved, members, data, conversation=group.id, answered=answered)
+    c2a = system_messages.c2a_of_cccs_message(who, resolved, members, data, conversation=group.id, answered=answered)
     if c2a:
         data["c2a"] = c2a
     scope = directories.scope_of(group, path)
@@ -451,11 +451,11 @@ def send_cross_group(
     message_mode: Mode | None = None,
     reply_required: bool = False,
     insight: Insight | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a message to another group. It names its source group and event there; this group keeps a copy."""
-    group = group_desk.of(desk, group_id)
-    other = group_desk.of(desk, relays.crossing(group.id, dst_group_id, attachments))
+    group = group_desk.open_group(desk, group_id)
+    other = group_desk.open_group(desk, relays.crossing(group.id, dst_group_id, attachments))
     who, there = group.by(by), other.members()
     arriving = recipients.resolve(to, there)
     as_whom = who if who == ids.PERSON or who in {member.id for member in there} else RELAY

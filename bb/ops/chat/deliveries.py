@@ -10,7 +10,7 @@ from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, event_of
 from bb.ops.desk import group_desk, live_daemon
-from bb.ops.params import By, GroupId, Word
+from bb.ops.params import By, GroupId, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class Target(Word):
+class Target(JsonText):
     """An actor to deliver the message to. May be repeated."""
 
     metavar = "ID"
@@ -45,13 +45,13 @@ def message_deliver(
 
     An actor that has already received the message this way does not receive it again.
     """
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     event = event_of(group, source_event_id)
     if event is None:
         raise EventNotFound(path="$.source_event_id")
     wanted = deliveries.may_deliver(by=group.by(by), event=event, actor_ids=actor_ids, roles=group.roles())
-    left = [actor for actor in wanted if not group.spoken().of(event.id, TYPED, actor)]
-    live_daemon.of(desk).deliver(group, event, left)
+    left = [actor for actor in wanted if not group.messages().entries_about(event.id, TYPED, actor)]
+    live_daemon.running_actors(desk).deliver(group, event, left)
     claims = [deliveries.delivery(actor, event.id, deliveries.CLAIMED) for actor in left]
     group.record([Said(deliveries.KIND, claim) for claim in claims], SYSTEM)
     state = deliveries.CLAIMED if left else deliveries.ACCEPTED

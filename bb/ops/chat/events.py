@@ -8,7 +8,7 @@ from itertools import islice
 from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ops.catalogue import NEWER, OLDER, Rows, op
+from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
 from bb.ops.params import GroupId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def events(
     from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
     from bb.ops.desk import group_desk  # noqa: PLC0415
 
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if follow:
         _account(group)
     end = course.length(group.index())
@@ -114,19 +114,19 @@ def events(
         tuple(f'"kind":{json_text.dumps(each)}'.encode() for each in kind or ()),
     )
     if follow:
-        return islice(_onwards(group, wanted if has_start else wanted.but(after=end), follow=True), limit)
+        return islice(_onwards(group, wanted if has_start else wanted.replace(after=end), follow=True), limit)
     if has_start:
         rows = _onwards(group, wanted, follow=False)
         return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, wanted, most + 1, end)
-    return latest if len(latest) <= most else Rows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
+    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
 
 
 def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """The first LIMIT rows, with a hint for reading the rest."""
     rows = list(islice(events, limit + 1))
-    return rows if len(rows) <= limit else Rows(rows[:limit], NEWER.format(rows[limit - 1]["id"]))
+    return rows if len(rows) <= limit else TruncatedRows(rows[:limit], NEWER.format(rows[limit - 1]["id"]))
 
 
 def _event(group: GroupDesk, event_id: str | None) -> Event | None:
@@ -145,7 +145,7 @@ def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict
     """The last COUNT events that pass the filter, searched for in ever more of the last lines."""
     back = count
     while True:
-        rows = list(_onwards(group, wanted.but(after=max(end - back, 0)), follow=False))
+        rows = list(_onwards(group, wanted.replace(after=max(end - back, 0)), follow=False))
         if len(rows) >= count or back >= end:
             return rows[-count:]
         back *= 4
@@ -155,18 +155,18 @@ def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict
     """Numbered events after the start, then the unnumbered ones. With FOLLOW, instead of the latter: all new events."""
     from bb.ledger.records import course  # noqa: PLC0415
 
-    ends = group.store.ends()  # taken before the index reads: the next poll then finds lines written in between
-    along = course.Course(group.store, course.behind(group.index(), wanted.after))
-    yield from _shown(group, along.onwards(), wanted)
+    ends = group.store.last_files()  # taken before the index reads: the next poll then finds lines written in between
+    along = course.Course(group.store, course.spot_before(group.index(), wanted.after))
+    yield from _shown(group, along.new_lines(), wanted)
     if not follow:
         yield from _shown(group, _without_place(group.store, wanted.past), wanted)
     while follow:
         time.sleep(POLL_SECONDS)
-        if (now := group.store.ends()) != ends:
+        if (now := group.store.last_files()) != ends:
             _account(group)
             ends = now
             group.index()
-            yield from _shown(group, along.onwards(), wanted)
+            yield from _shown(group, along.new_lines(), wanted)
 
 
 def _account(group: GroupDesk) -> None:
@@ -174,9 +174,9 @@ def _account(group: GroupDesk) -> None:
     from bb.ledger.records import course  # noqa: PLC0415
 
     group.index()
-    if any(map(course.is_news, course.unaccounted(group.store))):
+    if any(map(course.is_news, course.unmerged_lines(group.store))):
         try:
-            group.store.account(group.desk.now())
+            group.store.record_marker(group.desk.now())
         except BbError:
             return
 
@@ -186,7 +186,7 @@ def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
     from bb.ledger.journal import line as lines  # noqa: PLC0415
     from bb.ledger.records import course  # noqa: PLC0415
 
-    for passed in course.unaccounted(store):
+    for passed in course.unmerged_lines(store):
         order = (lines.clock_and_kind(passed.raw)[0], passed.writer, passed.n)
         if course.is_news(passed) and (past is None or order > past):
             yield passed
@@ -198,14 +198,14 @@ def _shown(group: GroupDesk, lines_passed: Iterable[Passed], wanted: Wanted) -> 
     from bb.ledger.index import counting  # noqa: PLC0415
     from bb.ledger.journal import line as lines  # noqa: PLC0415
 
-    counted = counting.of(group.store.index)
+    counted = counting.for_index(group.store.index)
     for passed in lines_passed:
         if wanted.admits(passed) and not lines.is_blank(passed.raw):
             try:
                 event = lines.event(passed.raw)
             except lines.Unreadable:
                 continue
-            shown = group.shown(event.but(seq=passed.seq or None))
+            shown = group.shown(event.replace(seq=passed.seq or None))
             if counted is None:
                 yield shown
             elif passed.counts or not counted.leaves_out:

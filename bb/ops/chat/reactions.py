@@ -16,7 +16,7 @@ from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, MissingEventId, Text, event_of, message
 from bb.ops.desk import group_desk
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, By, GroupId, Json, Reason, Word, invalid
+from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from bb.ops.desk.group_desk import GroupDesk
 
 
-class Kind(Word):
+class Kind(JsonText):
     """The kind of notification, in one word; info unless given."""
 
 
-class Urgency(Word):
+class Urgency(JsonText):
     """The priority: low, normal, high or urgent."""
 
     offered = notifications.PRIORITIES
@@ -41,7 +41,7 @@ class About(Json):
     """More details for programs: a JSON object, recorded unchanged."""
 
 
-class Line(Word):
+class Line(JsonText):
     """The subject, in one line."""
 
 
@@ -55,7 +55,7 @@ def ack(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Acknowledge a message with priority attention. Only its recipients can, each for itself."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
     event = event_of(group, event_id)
 
@@ -67,7 +67,7 @@ def ack(
             joined=_had_joined(group, actor, event),
             roles=group.roles(),
         )
-        return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
+        return [] if group.messages().entries_about(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
 
     events = group.record(facts, who)
     return {"acked": True, "already": not events, "event": events[0] if events else None}
@@ -83,19 +83,19 @@ def notify_ack(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Acknowledge a notification. Only its recipients can, each for itself. A repetition changes nothing."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
     event = event_of(group, notify_event_id)
 
     def facts(_: Any) -> list[Any]:
         acks.may_ack_notice(by=who, actor_id=actor, event=_plain(event), roles=group.roles())
         fact = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
-        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [fact]
+        return [] if group.messages().entries_about(str(notify_event_id), ACK, actor) else [fact]
 
     events = group.record(facts, who)
     if events:
         return {"event": events[0], "already": False}
-    ((_, seq), *_) = group.spoken().of(str(notify_event_id), ACK, actor)
+    ((_, seq), *_) = group.messages().entries_about(str(notify_event_id), ACK, actor)
     return {"event": group.shown(group.event_at(seq)), "already": True}
 
 
@@ -119,10 +119,10 @@ def system_notify(
     related_event_id: EventId | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a notification to an actor, or to all members. A notification is not part of a conversation."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by, SYSTEM if desk.is_served else USER)
     data = notifications.compose(
         members=group.members(),
@@ -136,7 +136,7 @@ def system_notify(
         context=context,
         related_event_id=related_event_id,
     )
-    if c2a := system_messages.of_notice(data, who, group.id):
+    if c2a := system_messages.c2a_of_notification(data, who, group.id):
         data["c2a"] = c2a
     (event,) = group.record(
         [Said(notifications.NOTIFY, data, group.group().active_scope)], who, allow_secret=allow_secret
@@ -144,23 +144,23 @@ def system_notify(
     return {"event": event}
 
 
-class SignalName(Word):
+class SignalName(JsonText):
     """C2A: the signal: seen, agree, working, queued, claimed, done, declined, blocked or unclear."""
 
     offered = tuple(SIGNALS)
 
 
-class Eta(Word):
+class Eta(JsonText):
     """The expected time of completion, in words; with --signal."""
 
 
-class Until(Word):
+class Until(JsonText):
     """The time at which to be reminded of the message; with --signal queued or blocked."""
 
     metavar = "TIME"
 
 
-class Note(Word):
+class Note(JsonText):
     """A short remark; with --signal."""
 
 
@@ -173,7 +173,7 @@ class Note(Word):
 def react(
     desk: Desk,
     event_id: EventId | None = None,
-    emoji: Word | None = None,
+    emoji: JsonText | None = None,
     *,
     signal: SignalName | None = None,
     eta: Eta | None = None,
@@ -200,7 +200,7 @@ def react(
     for name, value in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
         if value:
             raise invalid(f"--{name} can only be used with --signal", name)
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     original = message(group, event_id, MissingEventId)
     if not isinstance(emoji, str) or not 0 < len(emoji.strip()) <= LONGEST_EMOJI or not emoji.isprintable():

@@ -18,7 +18,7 @@ from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, MissingEventId
 from bb.ops.desk import group_desk
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, By, GroupId, Json, Word
+from bb.ops.params import ActorId, By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.kernel.event import Event
-    from bb.ledger.views.chat import Post, Reading
+    from bb.ledger.views.chat import Post, ReadPosition
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import GroupDesk
 
@@ -51,23 +51,23 @@ class Limit(Json):
     metavar = "N"
 
 
-class KindFilter(Word):
+class KindFilter(JsonText):
     """Which messages: all, chat or notify; all unless given."""
 
     offered = tuple(FILTERS)
 
 
-class HistoryMode(Word):
+class HistoryMode(JsonText):
     """Only messages of this mode: all, send, request_reply or mail; all unless given."""
 
     offered = tuple(MODES)
 
 
-class Query(Word):
+class Query(JsonText):
     """Only messages that contain this text."""
 
 
-class Before(Word):
+class Before(JsonText):
     """Only messages before this one."""
 
     metavar = "EVENT"
@@ -92,7 +92,7 @@ def inbox_list(
     """Show the unread messages of an actor, or of the person, oldest first."""
     group, actor = _of(desk, group_id, actor_id, by)
     only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
-    talk = group.spoken()
+    talk = group.messages()
     posts = talk.unread(actor, group.tokens(actor), only=only, but=but)
     messages, more = _shown(group, posts, _limit(limit))
     return {"messages": messages, "cursor": _cursor(talk.reading(actor)), **more}
@@ -116,7 +116,7 @@ def mark_read(
     plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
     acks.may_mark_read(by=who, by_role=group.role_of(who), actor_id=actor, event=plain, roles=group.roles())
     event = _advance(group, who, actor, str(event_id))
-    return {"cursor": _cursor(group.spoken().reading(actor)), "event": event, "ack_event": None}
+    return {"cursor": _cursor(group.messages().reading(actor)), "event": event, "ack_event": None}
 
 
 @op("inbox_mark_all_read", screen="chat", words="chat mark-all-read", examples=("bb chat mark-all-read",))
@@ -131,23 +131,23 @@ def mark_all_read(
     """Mark all messages as read. This does not acknowledge them."""
     group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
     only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
-    last = group.spoken().last_unread(actor, group.tokens(actor), only=only, but=but)
+    last = group.messages().last_unread(actor, group.tokens(actor), only=only, but=but)
     event = _advance(group, group.by(by), actor, last.event_id) if last else None
-    return {"cursor": _cursor(group.spoken().reading(actor)), "event": event}
+    return {"cursor": _cursor(group.messages().reading(actor)), "event": event}
 
 
 def _advance(group: GroupDesk, who: str, actor: str, event_id: str) -> dict[str, Any] | None:
     """Move the read position of ACTOR forward to an event. Return the recorded event, new or earlier."""
 
     def facts(_: Any) -> list[Any]:
-        talk = group.spoken()
+        talk = group.messages()
         post = talk.post(event_id)
         is_behind = post is not None and post.seq <= talk.reading(actor).seq
-        return [] if is_behind else [Said(chat_message.READ, acks.gesture(actor, event_id))]
+        return [] if is_behind else [Said(chat_message.READ, acks.ack_data(actor, event_id))]
 
     if events := group.record(facts, who):
         return events[0]
-    at = group.spoken().reading(actor).said_at
+    at = group.messages().reading(actor).said_at
     return group.shown(group.event_at(at)) if at else None
 
 
@@ -165,7 +165,7 @@ def inbox_peek(
 ) -> dict[str, Any]:
     """Show the unread mail of an actor without marking it as read."""
     group, actor = _of(desk, group_id, actor_id, by)
-    talk = group.spoken()
+    talk = group.messages()
     posts = talk.unread(actor, group.tokens(actor), only=MAIL)
     messages, more = _shown(group, posts, _limit(limit))
     return {"messages": messages, "cursor": _cursor(talk.reading(actor)), "count": len(messages), **more}
@@ -186,16 +186,16 @@ def inbox_read(
     more: dict[str, bool] = {}
 
     def facts(_: Any) -> list[Any]:
-        posts = group.spoken().unread(actor, group.tokens(actor), only=MAIL)
+        posts = group.messages().unread(actor, group.tokens(actor), only=MAIL)
         messages[:], marker = _shown(group, posts, _limit(limit))
         more.update(marker)
         if not messages:
             return []
         taken = [message["id"] for message in messages]
-        return [Said(requests.MAIL_READ, {**acks.gesture(actor, taken[-1]), "event_ids": taken})]
+        return [Said(requests.MAIL_READ, {**acks.ack_data(actor, taken[-1]), "event_ids": taken})]
 
     events = group.record(facts, group.by(by))
-    reading = group.spoken().reading(actor)
+    reading = group.messages().reading(actor)
     return {"messages": messages, "cursor": _cursor(reading), "event": events[0] if events else None, **more}
 
 
@@ -222,7 +222,7 @@ def message_history(
     if str(mode or "all") not in MODES:
         raise InvalidHistoryMode(path="$.mode")
     only, but = MODES[str(mode or "all")]
-    talk = group.spoken()
+    talk = group.messages()
     seq = None
     if before_event_id:
         post = talk.post_or_none(str(before_event_id))
@@ -254,7 +254,7 @@ def reply_request_cancel(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Cancel a message's request for replies. Only its sender and the person can."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if not source_event_id:
         raise MissingEventId
     who = group.by(by)
@@ -263,7 +263,7 @@ def reply_request_cancel(
     def facts(_: Any) -> list[Any]:
         plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
         requests.may_cancel(by=who, event=plain)
-        if group.spoken().of(str(source_event_id), CANCELLED):
+        if group.messages().entries_about(str(source_event_id), CANCELLED):
             return []
         return [Said(requests.CANCELLED_KIND, requests.cancellation(str(source_event_id), who))]
 
@@ -278,7 +278,7 @@ def reply_request_cancel(
 
 def _of(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str = "inbox.list") -> tuple[GroupDesk, str]:
     """The group and the owner of the inbox: at a terminal the caller unless given. Refused if BY may not see it."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if not actor_id and desk.is_served:
         raise MissingActorId
     who = group.by(by)
@@ -306,7 +306,7 @@ def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[lis
     rows: list[dict[str, Any]] = []
     size = 0
     for event in events:
-        shown = group.shown(event) | counting.mark(group.store.index, event.id, event.kind, event.by)
+        shown = group.shown(event) | counting.signature_mark(group.store.index, event.id, event.kind, event.by)
         size += len(json_text.dumps_ascii(shown))  # as answers are written
         if len(rows) == limit or (size > LARGEST_ANSWER and rows):
             return rows, True
@@ -314,6 +314,6 @@ def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[lis
     return rows, False
 
 
-def _cursor(reading: Reading) -> dict[str, str]:
+def _cursor(reading: ReadPosition) -> dict[str, str]:
     cursor = {"event_id": reading.event_id, "ts": reading.ts}
     return cursor | ({"updated_at": reading.updated_at} if reading.updated_at else {})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bb.attention.acts import answers, sending
-from bb.attention.acts.drafts import draft_of
+from bb.attention.acts.drafts import parse_draft
 from bb.kernel import clock
-from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.attention_desk import C2aDesk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def send(desk: Desk, agent: str | None, given: Mapping[str, Any], group_id: Any = None) -> dict[str, Any]:
     """Send the message that GIVEN describes, in the form of the arguments of `chat.send_message`."""
-    draft = draft_of(given)
-    at = Attending(desk, agent, group_id)
+    draft = parse_draft(given)
+    at = C2aDesk(desk, agent, group_id)
     return at.act(lambda book, now: sending.send(book, at.agent, draft, now))
 
 
 def react(desk: Desk, agent: str | None, event: str, signal: str, how: Mapping[str, Any], group_id: Any = None) -> Any:
     """React to an event with a signal."""
-    at = Attending(desk, agent, group_id)
+    at = C2aDesk(desk, agent, group_id)
     until = clock.parse(how["until"]) if how.get("until") else None
     words = {name: how.get(name) or "" for name in ("eta", "note")}
     remove = bool(how.get("remove"))

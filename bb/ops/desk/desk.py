@@ -47,8 +47,8 @@ class Desk:
         cwd: str,
         env: Mapping[str, str],
         progress: Callable[..., None] | None = None,
-        ask: Callable[[str], bool] | None = None,
-        tell: Callable[[str], None] | None = None,
+        ask_person: Callable[[str], bool] | None = None,
+        show_progress: Callable[[str], None] | None = None,
         stdin: IO[bytes] | None = None,
     ) -> None:
         self.cwd = cwd
@@ -56,20 +56,20 @@ class Desk:
         self.progress = progress
         self.has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
         self.request = ""  # digest of the request, if it has an idempotency key
-        self.tell = tell  # shows a progress message to a watching user; None without one
-        self.ask = ask  # asks the person a yes/no question; None if no person is present
+        self.show_progress = show_progress  # shows a progress message to a watching user; None without one
+        self.ask_person = ask_person  # asks the person a yes/no question; None if no person is present
         self.stdin = stdin  # the caller's standard input; None if there is none, such as on a socket
-        self.has_left: Callable[[], bool] = lambda: False  # whether the client has disconnected
+        self.is_client_gone: Callable[[], bool] = lambda: False  # whether the client has disconnected
         self.is_served = False  # whether a daemon runs this request for a client on its socket
         self.only_reads = False  # whether the op changes nothing; then a ledger of another user may be read
-        self.said_session = ""  # the session id from the payload of an editor's hook
+        self.hook_session = ""  # the session id from the payload of an editor's hook
         self.groups: dict[str, Any] = {}  # open groups by their ids (`group_desk.GroupDesk`)
         self.live: Any = None  # running actors (`live_daemon.Live`); only a daemon has them
         self._place: Place | None = None
         self._is_ours = False
         self._store: Store | None = None
 
-    def also_asks(self, octets: bytes) -> None:
+    def add_to_request_digest(self, octets: bytes) -> None:
         """Add OCTETS to the request digest: content that the request only names, such as that of a file."""
         if self.request:
             from bb.kernel.digest import digest  # noqa: PLC0415  (most requests have no key)
@@ -96,7 +96,7 @@ class Desk:
     @property
     def sessions(self) -> tuple[str, ...]:
         """The sessions that the caller may be; none if unknown."""
-        return callers.sessions(self.env, self.said_session)
+        return callers.sessions(self.env, self.hook_session)
 
     @property
     def stale_after(self) -> int:
@@ -115,7 +115,7 @@ class Desk:
         minutes = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
         return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"), minutes)
 
-    def go(self, cwd: str, place: Place | None) -> None:
+    def switch_to(self, cwd: str, place: Place | None) -> None:
         """Switch to directory CWD and the repository at PLACE; without PLACE, to the repository that contains CWD."""
         self.close()
         self.cwd, self._place, self._store, self._is_ours = cwd, place, None, False
@@ -158,14 +158,14 @@ class Desk:
         try:
             return self.store
         except places.NotARepository:
-            self._store = self.store_at(places.at_home(self.env))
+            self._store = self.store_at(places.home_place(self.env))
             return self._store
 
     @property
     def ledger(self) -> Store:
         """The ledger as in `store_or_home`; it must exist."""
         store = self.store_or_home
-        store.must_exist()
+        store.require_ledger()
         return store
 
     def scope(self, written: str, *, is_path: bool = False) -> Scope:
@@ -184,7 +184,7 @@ class Desk:
         from bb.ledger.views.holdings import Holdings  # noqa: PLC0415
 
         threshold = self.stale_after_in(index)
-        return Holdings(index, place.store, now, threshold, ignore_case=work_tree.minds_no_case(place))
+        return Holdings(index, place.store, now, threshold, ignore_case=work_tree.is_case_insensitive(place))
 
     def caller(self, named: str | None = None) -> str:
         """The calling agent: the one NAMED in the request, else BB_AGENT. They must not contradict each other."""
@@ -225,10 +225,10 @@ class Desk:
         self.groups.clear()
 
 
-def here(
+def desk_here(
     progress: Callable[..., None] | None = None,
-    ask: Callable[[str], bool] | None = None,
-    tell: Callable[[str], None] | None = None,
+    ask_person: Callable[[str], bool] | None = None,
+    show_progress: Callable[[str], None] | None = None,
     stdin: IO[bytes] | None = None,
 ) -> Desk:
     """A desk for this process's directory and environment."""
@@ -236,4 +236,4 @@ def here(
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress, ask, tell, stdin)
+    return Desk(cwd, os.environ, progress, ask_person, show_progress, stdin)

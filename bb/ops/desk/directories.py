@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.git.place import Place
-    from bb.ledger.local.machine_registry import Known
+    from bb.ledger.local.machine_registry import RegisteredGroup
     from bb.ledger.records.store import Store
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import GroupDesk
@@ -82,7 +82,7 @@ def directory(desk: Desk, path: Any) -> Directory:
     except place.NotARepository:
         return Directory(root, knowns.scope_key(None, root), os.path.basename(root) or root, None)
     root = os.path.realpath(found.work_tree or found.common)
-    return Directory(root, _key(desk, found), found.title, found.but(common=os.path.realpath(found.common)))
+    return Directory(root, _key(desk, found), found.title, found.replace(common=os.path.realpath(found.common)))
 
 
 def _key(desk: Desk, found: Place) -> str:
@@ -128,15 +128,15 @@ def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupD
     with knowns.lock(home):
         owner = _owner(home, found)
         if group_id:
-            group = group_desk.of(desk, group_id)
+            group = group_desk.open_group(desk, group_id)
             if owner and owner.group_id != group.id:
                 raise _taken(found, owner.group_id)
         else:
-            group = group_desk.of(desk, owner.group_id) if owner else _begun(desk, home, found, by)
+            group = group_desk.open_group(desk, owner.group_id) if owner else _begun(desk, home, found, by)
         return _joined(desk, home, group, found, by), found.key
 
 
-def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
+def new_group_for(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
     """A new group for the directory at PATH, and the facts to record in its ledger. Refused if a group has it."""
     found = directory(desk, path)
     home = knowns.home(desk.env)
@@ -146,7 +146,7 @@ def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached
         if found.place and _is_populated(desk, found.place):
             raise _taken(found, _group_of(desk, home, found.place))
         group = _begun(desk, home, found, by)
-        group.remember(group.known.but(scopes={found.key: found.root}))
+        group.update_registry(group.known.replace(scopes={found.key: found.root}))
     is_new = found.key not in {scope.key for scope in group.group().scopes}
     return group, [ScopeAttached(by, found.key, found.title)] if is_new else []
 
@@ -155,7 +155,7 @@ def forget(desk: Desk, group: GroupDesk) -> None:
     """Forget a group on this machine. A repository's ledger is kept; a ledger that only the group had is deleted."""
     group.store.close()
     desk.groups.pop(group.id, None)
-    knowns.forget(knowns.home(desk.env), group.id)
+    knowns.remove(knowns.home(desk.env), group.id)
 
 
 def _taken(found: Directory, group_id: str) -> ScopeAlreadyAttached:
@@ -181,25 +181,25 @@ def _group_of(desk: Desk, home: str, at: Place) -> str:
     return group_id
 
 
-def _owner(home: str, found: Directory) -> Known | None:
+def _owner(home: str, found: Directory) -> RegisteredGroup | None:
     """The group that the directory belongs to."""
-    for known in knowns.everything(home):
+    for known in knowns.all_groups(home):
         if found.place and known.common == found.place.common:
             return known
         if known.scopes.get(found.key) == found.root:
             return known
     # The directory may have become a repository after it was attached.
-    earlier = knowns.of_directory(home, found.root) if found.place else None
+    earlier = knowns.group_of_directory(home, found.root) if found.place else None
     return earlier if earlier and found.root in earlier.scopes.values() else None
 
 
 def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
     """A new group for a directory that belongs to none."""
     if found.place is None:
-        return create(desk, home, found.title, "", group_desk.founder(desk, by))
+        return create(desk, home, found.title, "", group_desk.group_author(desk, by))
     group_id = _group_of(desk, home, found.place)
-    knowns.write(home, knowns.Known(group_id, found.place.common))
-    return group_desk.of(desk, group_id)
+    knowns.write(home, knowns.RegisteredGroup(group_id, found.place.common))
+    return group_desk.open_group(desk, group_id)
 
 
 def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
@@ -213,8 +213,8 @@ def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
         store.make(title, by, desk.now(), repo=repo, topic=topic)
     finally:
         store.close()
-    knowns.write(home, knowns.Known(group_id, common))
-    return group_desk.of(desk, group_id)
+    knowns.write(home, knowns.RegisteredGroup(group_id, common))
+    return group_desk.open_group(desk, group_id)
 
 
 def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) -> GroupDesk:
@@ -224,7 +224,7 @@ def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) 
     who = group.by(by)
     if is_new:
         group.check("group.attach", who)
-    known = known.but(scopes={**known.scopes, found.key: _root(group, found)})
+    known = known.replace(scopes={**known.scopes, found.key: _root(group, found)})
     facts: list[Any] = [ScopeAttached(who, found.key, found.title)] if is_new else []
     if found.place and known.common == knowns.own_ledger(home, group.id):
         return _moved(desk, group, known, found.place, who, facts)
@@ -257,17 +257,17 @@ def _common(path: str) -> str | None:
         return None
 
 
-def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place, who: str, facts: list[Any]) -> GroupDesk:
+def _moved(desk: Desk, group: GroupDesk, known: RegisteredGroup, to: Place, who: str, facts: list[Any]) -> GroupDesk:
     """Move the group into the ledger of its first repository, so that commands there and the daemon share one ledger.
     An interrupted move is repeated by attaching the directory again."""
     home, state = knowns.home(desk.env), group.group()
     target: Store = desk.store_at(to)
-    joining.into(group.store, target)
+    joining.merge_into(group.store, target)
     named = Changed(who, state.title, state.topic or None)
     target.record(lambda _: [named, *facts], by=who, now=desk.now())
     target.close()
     group.store.close()
     desk.groups.pop(group.id, None)
-    knowns.write(home, known.but(common=to.common))
+    knowns.write(home, known.replace(common=to.common))
     bare_repositories.remove(knowns.own_ledger(home, group.id))
-    return group_desk.of(desk, group.id)
+    return group_desk.open_group(desk, group.id)

@@ -18,10 +18,10 @@ from bb.ledger.git.place import NotARepository
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.local import machine_registry as knowns
-from bb.ledger.local.machine_registry import GroupNotFound, Known
+from bb.ledger.local.machine_registry import GroupNotFound, RegisteredGroup
 from bb.ledger.records import course
 from bb.ledger.records.store import NotInitialized, refuse_secrets_in
-from bb.ledger.views.chat import Talk
+from bb.ledger.views.chat import ChatIndex
 from bb.messaging.chat import principals, recipients
 from bb.messaging.chat.recipients import Member
 from bb.ops.desk import signs_of_life
@@ -69,14 +69,14 @@ class Actor(Record):
 class GroupDesk:
     """One group and its ledger."""
 
-    def __init__(self, desk: Desk, known: Known, store: Store) -> None:
+    def __init__(self, desk: Desk, known: RegisteredGroup, store: Store) -> None:
         self.desk = desk
         self.known = known
         self.store = store
-        self.talk = Talk(store)
+        self.talk = ChatIndex(store)
         self._made: dict[str, tuple[tuple[int, ...], Any]] = {}
-        self.file = knowns.file(knowns.home(desk.env), known.group_id)
-        self.is_as_known = knowns.stamp(self.file)
+        self.file = knowns.group_file(knowns.home(desk.env), known.group_id)
+        self.file_stamp = knowns.stamp(self.file)
 
     @property
     def id(self) -> str:
@@ -102,7 +102,7 @@ class GroupDesk:
 
     def settings(self) -> dict[str, Any]:
         """All settings: the values set, else the defaults."""
-        return settings.complete(self.group().settings)
+        return settings.with_defaults(self.group().settings)
 
     def context(self, index: Index | None = None) -> ContextView:
         """The current shared context."""
@@ -140,9 +140,9 @@ class GroupDesk:
             named = self.desk.actor(named)
         who = principals.principal(named or None, list(self.roles()), otherwise)
         if not self.desk.is_served:
-            signs_of_life.may_act(self.desk, self.index(), who)
+            signs_of_life.refuse_other_session(self.desk, self.index(), who)
         elif self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
-            signs_of_life.as_session(self.desk, self.index(), known.agent)
+            signs_of_life.refuse_session_mismatch(self.desk, self.index(), known.agent)
         return who
 
     def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
@@ -169,12 +169,12 @@ class GroupDesk:
     def would_record(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
         """Refuse whatever recording would refuse, without recording anything."""
         for fact in decide(self.index()):
-            refuse_secrets_in(kinds.written(fact)[1])
+            refuse_secrets_in(kinds.kind_and_data(fact)[1])
 
     def shown(self, event: Event) -> dict[str, Any]:
         """An event as clients see it. A ledger that existed before the group may have lines with another group id."""
         (event,) = self.store.numbered([event]) if event.seq is None else (event,)
-        return event.but(group_id=self.id).envelope()
+        return event.replace(group_id=self.id).envelope()
 
     def event(self, event_id: Any) -> Event | None:
         """An event by its id, with its sequence number. None if there is none, or if the signing rules exclude it
@@ -186,7 +186,7 @@ class GroupDesk:
             found = self.talk.event(event_id) or self.store.event(event_id)
         except (NotFound, Refused):
             return None
-        counted = counting.of(self.store.index)
+        counted = counting.for_index(self.store.index)
         return None if counted and counted.leaves_out and not counted.counts(found) else found
 
     def last_event(self) -> dict[str, Any] | None:
@@ -196,26 +196,26 @@ class GroupDesk:
 
     def seq_at(self, moment: int) -> int:
         """The sequence number of the last message recorded up to MOMENT; 0 if there is none."""
-        rows = self.spoken().before(None, None)
+        rows = self.messages().before(None, None)
         return next((post.seq for post in rows if post.at <= moment), 0)
 
     def event_at(self, seq: int) -> Event:
         """The event with a sequence number."""
         return course.event_at(self.store, seq)
 
-    def spoken(self) -> Talk:
+    def messages(self) -> ChatIndex:
         """The messages of the group, up to date."""
         self.talk.catch_up()
         return self.talk
 
-    def has_recorded(self) -> None:
+    def refresh_index(self) -> None:
         """Update the index after recording. A refusal is ignored, because the events are already on disk."""
         try:
             self.store.caught_up()
         except BbError:
             return
 
-    def remember(self, known: Known) -> None:
+    def update_registry(self, known: RegisteredGroup) -> None:
         """Replace this machine's entry about the group."""
         knowns.write(knowns.home(self.desk.env), known)
         self.known = known
@@ -237,15 +237,15 @@ class ActorNotFound(NotFound):
 def profile_of(agent: Agent) -> Profile:
     """How an agent runs. An agent that registered itself has the custom runtime and the headless runner."""
     alone = {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
-    return profiles.profile_of(alone | agent.profile if came_alone(agent) else agent.profile)
+    return profiles.profile_of(alone | agent.profile if registered_itself(agent) else agent.profile)
 
 
-def came_alone(agent: Agent) -> bool:
+def registered_itself(agent: Agent) -> bool:
     """Whether an agent registered itself and no runtime or runner was set since."""
     return agent.profile.keys().isdisjoint(("runtime", "runner"))
 
 
-def shown(actor: Actor, **more: Any) -> dict[str, Any]:
+def actor_row(actor: Actor, **more: Any) -> dict[str, Any]:
     """An actor as clients see it. Its environment is not shown, because it may hold secrets."""
     return {
         "v": 1,
@@ -265,14 +265,14 @@ def shown(actor: Actor, **more: Any) -> dict[str, Any]:
     }
 
 
-def founder(desk: Desk, named: Any) -> str:
+def group_author(desk: Desk, named: Any) -> str:
     """The author of a new group, which has no actors yet."""
     if named and isinstance(named, str) and not desk.is_served:
         desk.actor(named)
     return principals.principal(named or None, [named] if isinstance(named, str) and ids.is_actor_id(named) else [])
 
 
-def of(desk: Desk, group_id: Any) -> GroupDesk:
+def open_group(desk: Desk, group_id: Any) -> GroupDesk:
     """The group GROUP_ID; by default CCCC_GROUP_ID, else the group of the current repository."""
     if not desk.is_served:
         group_id = group_id or desk.env.get("CCCC_GROUP_ID")
@@ -297,20 +297,20 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
 def _is_current(desk: Desk, found: GroupDesk) -> bool:
     """Whether an open group desk is still valid. Another process may have moved the group to another ledger."""
     stamp = knowns.stamp(found.file)
-    if stamp is not None and stamp == found.is_as_known:
+    if stamp is not None and stamp == found.file_stamp:
         return True
     known = knowns.read(knowns.home(desk.env), found.id)
     if known is None or known.common != found.known.common or not found.store.exists:
         found.store.close()
         del desk.groups[found.id]
         return False
-    found.known, found.is_as_known = known, stamp
+    found.known, found.file_stamp = known, stamp
     return True
 
 
-def _opened(desk: Desk, known: Known) -> GroupDesk:
+def _opened(desk: Desk, known: RegisteredGroup) -> GroupDesk:
     store = desk.store_at(known.place)
-    store.must_exist()
+    store.require_ledger()
     for oldest in list(desk.groups)[: len(desk.groups) - MOST_OPEN]:
         desk.groups[oldest].store.close()  # a closed store reopens on its next use
     opened = desk.groups[known.group_id] = GroupDesk(desk, known, store)
@@ -321,17 +321,17 @@ def _here(desk: Desk) -> GroupDesk:
     """The group of the current repository, even if the daemon does not know it; outside one, of the directory."""
     try:
         store = desk.store
-        store.must_exist()
+        store.require_ledger()
     except (NotARepository, NotInitialized):
-        known = knowns.of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
+        known = knowns.group_of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
         if known is None:
             raise
         return _opened(desk, known)
-    known = knowns.of_ledger(knowns.home(desk.env), desk.place.common)
+    known = knowns.group_of_ledger(knowns.home(desk.env), desk.place.common)
     if known is None:
         scope = knowns.scope_key(store.clone.repo, "")
         where = {scope: desk.place.work_tree} if desk.place.work_tree else {}
-        known = Known(store.clone.group_id, desk.place.common, where)
+        known = RegisteredGroup(store.clone.group_id, desk.place.common, where)
     return GroupDesk(desk, known, store)
 
 

@@ -52,7 +52,7 @@ class ActorNotRunning(Refused):
     hint = "`bb actor start` starts it"
 
 
-def of(desk: Desk) -> Live:
+def running_actors(desk: Desk) -> Live:
     """The running actors; refused outside a daemon."""
     live: Live | None = desk.live
     if live is None:
@@ -65,14 +65,14 @@ def is_running(desk: Desk, group_id: str, actor_id: str) -> bool:
     return desk.live is not None and desk.live.is_running(group_id, actor_id)
 
 
-def ended(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:
+def exit_of(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:
     """How an actor's program ended, if it exited by itself and was not started again. Only a daemon knows this."""
     return desk.live.ended(group_id, actor_id) if desk.live is not None else None
 
 
 def not_running(desk: Desk, group_id: str, actor_id: str) -> ActorNotRunning:
     """The refusal for an actor that is not running, with the exit status of its program if it is known."""
-    how = ended(desk, group_id, actor_id)
+    how = exit_of(desk, group_id, actor_id)
     if how is None:
         return ActorNotRunning(f"{actor_id} is not running", actor_id=actor_id)
     why = f"its program exited with {how_it_ended(how)}"

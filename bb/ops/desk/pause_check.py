@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-def of(index: Index, who: str) -> Pause | None:
+def pause_of(index: Index, who: str) -> Pause | None:
     """The pause of WHO; None if it is not paused."""
     return pauses.pause(index.states_of(pauses.NAME, pauses.about(who)), who)
 
 
 def refuse(index: Index, who: str) -> None:
     """Refuse if WHO is paused."""
-    pauses.refuse(of(index, who), who)
+    pauses.refuse(pause_of(index, who), who)
 
 
-def shown(index: Index, who: str) -> dict[str, Any] | None:
+def pause_row(index: Index, who: str) -> dict[str, Any] | None:
     """The pause of WHO as every face shows it."""
-    pause = of(index, who)
-    return pause.shown() if pause else None
+    pause = pause_of(index, who)
+    return pause.as_json() if pause else None
 
 
-def mark(desk: Desk) -> None:
+def update_presence(desk: Desk) -> None:
     """Write each agent's pause into its presence file, so that its next heartbeat reports it."""
     if not desk.store.exists:
         return
@@ -42,9 +42,9 @@ def mark(desk: Desk) -> None:
     states = dict(index.states(pauses.NAME))
     if not states:  # no agent was ever paused
         return
-    for agent, last in presence.everybody(desk.place.store, desk.now()).items():
+    for agent, last in presence.all_presences(desk.place.store, desk.now()).items():
         pause = pauses.pause(states, agent)
-        if last.paused != (wanted := pause and pause.shown()):
+        if last.paused != (wanted := pause and pause.as_json()):
             # A paused agent is silent because it was told to stop. Its silence counts from the moment of the unpause.
             seen_at = last.seen_at if wanted else max(last.seen_at, desk.now())
-            presence.write(desk.place.store, last.but(paused=wanted, seen_at=seen_at))
+            presence.write(desk.place.store, last.replace(paused=wanted, seen_at=seen_at))

@@ -56,10 +56,10 @@ def act(
     if not desk.store.exists:
         index_of(desk, who)  # refuses
     if key:  # a repeated request with this key is answered without calling `facts`, so the caller is checked here
-        may_act(desk, index_of(desk, who), who)
+        refuse_other_session(desk, index_of(desk, who), who)
 
     def facts(index: Index) -> list[Fact]:
-        may_act(desk, index, who)
+        refuse_other_session(desk, index, who)
         decided = decide(index, desk.holdings(index, now))
         back = [] if who == ids.PERSON else return_of(desk, index, in_service(index, who), now)
         return [*back, *decided]
@@ -81,22 +81,22 @@ def act(
         raise
     known = roster.agent(who, index.state(roster.NAME, who))
     if known and not known.is_retired:
-        beat(desk, known, now)
+        write_presence(desk, known, now)
     return recorded
 
 
-def alive(desk: Desk, who: str) -> None:
+def record_sign_of_life(desk: Desk, who: str) -> None:
     """Record a sign of life of WHO, which may only be waiting. A return from silence is recorded in the ledger. If the
     ledger is busy, the next call does it."""
     if who == ids.PERSON:
         return
     try:
         index, now = desk.store.caught_up(), desk.now()
-        known = judged(desk, index, who)
+        known = checked_agent(desk, index, who)
         if return_of(desk, index, known, now):
             act(desk, who, lambda _, __: [])
         else:
-            beat(desk, known, now)
+            write_presence(desk, known, now)
     except Busy:
         return
 
@@ -104,7 +104,9 @@ def alive(desk: Desk, who: str) -> None:
 def in_service(index: Index, who: str) -> Agent:
     """The agent WHO from the ledger; refused if it is unknown or retired."""
     state = index.state(roster.NAME, who)
-    if state is None and index.law and index.law.is_shut:  # its registration may be here, but lines here do not count
+    if (
+        state is None and index.law and index.law.excludes_own_lines
+    ):  # its registration may be here, but lines here do not count
         from bb.ledger.records.store import WriterNotAllowed  # noqa: PLC0415  (the caller has loaded it already)
 
         raise WriterNotAllowed
@@ -113,7 +115,7 @@ def in_service(index: Index, who: str) -> Agent:
 
 def registered(index: Index, who: str) -> Agent:
     """The agent WHO from the ledger, in service or retired."""
-    return identity.known(roster.agent(who, index.state(roster.NAME, who)), who)
+    return identity.registered(roster.agent(who, index.state(roster.NAME, who)), who)
 
 
 def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str:
@@ -121,50 +123,50 @@ def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str
     if may_be_person and desk.actor(named) == ids.PERSON:
         return ids.PERSON
     who = desk.caller(named)
-    return judged(desk, index_of(desk, who), who).agent_id
+    return checked_agent(desk, index_of(desk, who), who).agent_id
 
 
-def judged(desk: Desk, index: Index, who: str) -> Agent:
+def checked_agent(desk: Desk, index: Index, who: str) -> Agent:
     """The agent WHO from the ledger; refused if it is unknown or retired, or if another session holds the name.
 
     Every act for an agent is checked here: before the work, and again under the ledger's lock.
     """
     known = in_service(index, who)
-    may_act(desk, index, who)
+    refuse_other_session(desk, index, who)
     return known
 
 
-def may_act(desk: Desk, index: Index, who: str) -> None:
+def refuse_other_session(desk: Desk, index: Index, who: str) -> None:
     """Refuse if the caller is known not to be WHO, because another session holds the name. Whether WHO is in service is
     not checked here."""
     known = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
     if known is None or known.is_retired:
         return
     is_evicted = known.session and state_of(desk, index, known, desk.now()) == liveness.EVICTED
-    as_session(desk, index, known, is_evicted=bool(is_evicted))
+    refuse_session_mismatch(desk, index, known, is_evicted=bool(is_evicted))
 
 
 def principal(desk: Desk) -> str:
     """The author of an event that is not an agent's own act: the caller's agent, else the person."""
     who = desk.principal()
     try:
-        may_act(desk, desk.store.caught_up(), who)
+        refuse_other_session(desk, desk.store.caught_up(), who)
     except (Forbidden, Refused):
         return ids.PERSON
     return who
 
 
-def as_session(desk: Desk, index: Index, known: Agent, *, is_evicted: bool = False) -> None:
+def refuse_session_mismatch(desk: Desk, index: Index, known: Agent, *, is_evicted: bool = False) -> None:
     """Refuse if the caller is known to be another session than the one that holds this agent's name."""
     if known.session or desk.sessions:
         others = [] if callers.is_known(known.session) else names_of(index, desk.sessions)
-        callers.judge(known, desk.sessions, is_evicted=is_evicted, others=others)
+        callers.refuse_wrong_session(known, desk.sessions, is_evicted=is_evicted, others=others)
 
 
 def names_of(index: Index, sessions: Sequence[str]) -> list[str]:
     """The ids of agents in service whose names are held by one of these SESSIONS."""
-    terms = [roster.of_session(session) for session in sessions]
-    return [agent.agent_id for term in terms for agent in roster.in_service(index.found(roster.NAME, term))]
+    terms = [roster.session_term(session) for session in sessions]
+    return [agent.agent_id for term in terms for agent in roster.in_service(index.entries_by_term(roster.NAME, term))]
 
 
 def person(desk: Desk, named: str | None) -> str:
@@ -180,8 +182,8 @@ def person(desk: Desk, named: str | None) -> str:
 def index_of(desk: Desk, who: str) -> Index:
     """The index, up to date. Without a ledger, refused: no agent is registered."""
     if not desk.store.exists and who != ids.PERSON:
-        identity.known(None, who)
-    desk.store.must_exist()
+        identity.registered(None, who)
+    desk.store.require_ledger()
     return desk.store.caught_up()
 
 
@@ -197,26 +199,26 @@ def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
     """The liveness of an agent. A paused agent counts as active."""
     from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
-    if pause_check.of(index, agent.agent_id):
+    if pause_check.pause_of(index, agent.agent_id):
         return liveness.ACTIVE
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     return liveness.liveness(last.seen_at, now, desk.stale_after_in(index))
 
 
-def beat(desk: Desk, agent: Agent, now: int) -> Presence:
+def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
     """Write an agent's presence file: seen now, with its record from the ledger."""
     from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     still = contested(desk, agent.agent_id) if last.contested else ()
-    pause = pause_check.shown(desk.store.caught_up(), agent.agent_id)
-    last = last.but(seen_at=now, is_remote=False, contested=still, paused=pause)
+    pause = pause_check.pause_row(desk.store.caught_up(), agent.agent_id)
+    last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause)
     presence.open_session(desk.place.store, agent.agent_id, agent.session)
     presence.write(desk.place.store, last)
     return last
 
 
-def mark(desk: Desk) -> None:
+def update_presence(desk: Desk) -> None:
     """Write ledger state into the presence files, because a heartbeat does not open the ledger: pauses, the session
     that holds each name, and the stale threshold."""
     from bb.ops.desk import pause_check  # noqa: PLC0415
@@ -225,22 +227,24 @@ def mark(desk: Desk) -> None:
         return
     index, store = desk.store.caught_up(), desk.place.store
     pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
-    for agent, last in presence.everybody(store, desk.now()).items():
+    for agent, last in presence.all_presences(store, desk.now()).items():
         known = roster.agent(agent, index.state(roster.NAME, agent))
         noted = {last.session, presence.session(store, agent)}
         if known and not known.is_retired and noted != {known.session}:
             presence.open_session(store, agent, known.session)
-            presence.write(store, last.but(session=known.session))
-    pause_check.mark(desk)
+            presence.write(store, last.replace(session=known.session))
+    pause_check.update_presence(desk)
 
 
 def contested(desk: Desk, agent: str) -> tuple[str, ...]:
     """The scopes of an agent's reservations that are contested by a reservation from another clone."""
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    return tuple(own.scope.text for own in held.of(agent) if not own.is_over and held.contested_by(own))
+    return tuple(
+        own.scope.text for own in held.reservations_of_agent(agent) if not own.is_over and held.contested_by(own)
+    )
 
 
-def heard(desk: Desk, ages: Mapping[str, int]) -> None:
+def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
     """Record the signs of life of these agents in other clones. AGES are the milliseconds between the sign of life and
     its publication; an agent counts as seen that long ago."""
     store, now = desk.store, desk.now()
@@ -250,16 +254,16 @@ def heard(desk: Desk, ages: Mapping[str, int]) -> None:
             last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
-                fresh = presence_of(known, last, now).but(seen_at=seen_at, is_remote=True)
+                fresh = presence_of(known, last, now).replace(seen_at=seen_at, is_remote=True)
                 presence.write(store.path, fresh)
 
 
 def roll_up(desk: Desk) -> None:
     """Record for other clones which agents are active in this one, at most once per agent and ROLL_UP."""
     store, now = desk.store, desk.now()
-    if store.law and store.law.is_shut:
+    if store.law and store.law.excludes_own_lines:
         return
-    beats, threshold = presence.everybody(store.path, now), desk.stale_after_in(store.caught_up())
+    beats, threshold = presence.all_presences(store.path, now), desk.stale_after_in(store.caught_up())
     for agent in roster.in_service(store.caught_up().states(roster.NAME)):
         last = beats.get(agent.agent_id)
         if last is None or last.is_remote or liveness.liveness(last.seen_at, now, threshold) != liveness.ACTIVE:
@@ -283,18 +287,18 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
     }
     seen_at = presence.last_seen(agent.heard_at, last, now)
     known = last or Presence(agent.agent_id, seen_at, 0, record)
-    return known.but(seen_at=seen_at, record=record, session=agent.session)
+    return known.replace(seen_at=seen_at, record=record, session=agent.session)
 
 
-def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
+def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
     """AGENTS as every face shows them, with their pauses from the ledger."""
     from bb.coordination.agents import pauses  # noqa: PLC0415  (a heartbeat lists no agents)
 
     now, threshold = desk.now(), desk.stale_after_in(index)
-    beats, paused = presence.everybody(desk.place.store, now), dict(index.states(pauses.NAME))
+    beats, paused = presence.all_presences(desk.place.store, now), dict(index.states(pauses.NAME))
     rows = []
     for agent in agents:
         pause = pauses.pause(paused, agent.agent_id)
-        known = presence_of(agent, beats.get(agent.agent_id), now).but(paused=pause and pause.shown())
+        known = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
         rows.append(known.shown(now, threshold))
     return rows

@@ -55,7 +55,7 @@ class Source(Record):
     octets: bytes
 
 
-def given(
+def file_or_text(
     desk: Desk, file: str | None, text: str | None, most: int, too_large: Callable[[str, int], BbError]
 ) -> Source:
     """The content of FILE, or TEXT; refused with TOO_LARGE if it has more than MOST octets."""
@@ -95,7 +95,7 @@ def opened(desk: Desk, file: str) -> IO[bytes]:
     return disk.reader(os.path.join(desk.cwd, os.path.expanduser(file)), may_wait=desk.stdin is not None)
 
 
-def beside(desk: Desk, file: str) -> bool:
+def file_exists(desk: Desk, file: str) -> bool:
     """Whether FILE exists."""
     try:
         return os.path.isfile(os.path.join(desk.cwd, os.path.expanduser(file)))

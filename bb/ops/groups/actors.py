@@ -13,7 +13,7 @@ from bb.messaging.facts import Said
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon, run_states
-from bb.ops.params import ActorId, By, GroupId, Json, Word, invalid
+from bb.ops.params import ActorId, By, GroupId, Json, JsonText, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,23 +36,23 @@ class MissingActorId(Usage):
     hint = "pass actor_id; `bb actor list` shows the ids"
 
 
-class Title(Word):
+class Title(JsonText):
     """The name shown to people; the id unless given."""
 
 
-class Runtime(Word):
+class Runtime(JsonText):
     """The agent program."""
 
     offered = tuple(profiles.RUNTIMES)
 
 
-class Runner(Word):
+class Runner(JsonText):
     """pty: the program runs in its own terminal; headless: it runs without one and reads its inbox."""
 
     offered = profiles.RUNNERS
 
 
-class Command(Word):
+class Command(JsonText):
     """The command that starts the actor, as one text or word by word; the runtime's own unless given."""
 
     metavar = "COMMAND"
@@ -62,13 +62,13 @@ class Environment(Json):
     """Environment variables for the program, as a JSON object. They are stored on this machine only."""
 
 
-class DefaultScope(Word):
+class DefaultScope(JsonText):
     """The key of the directory it works in; the group's active directory unless given."""
 
     metavar = "KEY"
 
 
-class Submit(Word):
+class Submit(JsonText):
     """The key that bb types after a message: enter, newline or none."""
 
     offered = profiles.SUBMITS
@@ -91,7 +91,7 @@ def list_actors(
     desk: Desk, *, group_id: GroupId | None = None, include_unread: bool = False, by: By | None = None
 ) -> dict[str, Any]:
     """List the actors of a group, in the order of joining. The first enabled actor is the foreman."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     group.check("actor.list", group.by(by))
     return {"actors": [_shown(group, actor, include_unread=include_unread) for actor in group.actors()]}
 
@@ -120,7 +120,7 @@ def add(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Add an actor to a group. A foreman can only add actors that are configured exactly like itself."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     present = group.actors()
     if command and not desk.is_served:
@@ -138,7 +138,7 @@ def add(
     is_clone = _is_clone(group, present, who, profile, variables)
     group.check("actor.add", who, is_clone=is_clone)
     if variables:
-        group.remember(group.known.with_env(name, variables))
+        group.update_registry(group.known.with_env(name, variables))
 
     def decide(_: Any) -> list[Any]:
         if name in group.roles():  # another process added it in the meantime
@@ -183,9 +183,9 @@ def update(
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.update")
     changes = actors.patched_actor(patch, actor.profile)
     if (env := changes.pop("env", None)) is not None:
-        group.remember(group.known.with_env(actor.id, env))
+        group.update_registry(group.known.with_env(actor.id, env))
     title = changes.pop("title", None)
-    if changes and group_desk.came_alone(actor.agent):  # no profile was ever recorded, so record all of it
+    if changes and group_desk.registered_itself(actor.agent):  # no profile was ever recorded, so record all of it
         changes = actor.profile.stored() | changes
     (event,) = group.record([Updated(actor.id, None, title, changes)], who)
     if changes.get("enabled") is False:
@@ -199,30 +199,34 @@ def remove(
 ) -> dict[str, Any]:
     """Remove an actor from a group: it stops, and its reservations are released. Its history stays."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.remove")
-    events = group.record(lambda index: leaving(group, index, actor.id, who), who, author=author(who))
-    left(group, actor.id)
+    events = group.record(
+        lambda index: facts_of_removal(group, index, actor.id, who), who, author=author_of_removal(who)
+    )
+    clean_up_removed(group, actor.id)
     return {"actor_id": actor.id, "event": events[-1]}
 
 
-def leaving(group: GroupDesk, index: Index, actor_id: str, who: str) -> list[Fact]:
+def facts_of_removal(group: GroupDesk, index: Index, actor_id: str, who: str) -> list[Fact]:
     """The facts to record when an actor leaves: its reservations are released. If WHO is the person, the person is the
     author of these facts, and the actor is notified."""
-    held = group.desk.holdings_at(group.store.place, index, group.desk.now()).of(actor_id)
+    held = group.desk.holdings_at(group.store.place, index, group.desk.now()).reservations_of_agent(actor_id)
     ended = reservations.release_all(ids.PERSON if who == ids.PERSON else actor_id, held)
-    notices = person_notices.of_persons(ended, {holding.reservation.id: holding.reservation for holding in held})
+    notices = person_notices.person_notifications(
+        ended, {holding.reservation.id: holding.reservation for holding in held}
+    )
     return [*ended, *notices, Retired(actor_id)]
 
 
-def author(who: str) -> Callable[[Fact], str]:
+def author_of_removal(who: str) -> Callable[[Fact], str]:
     """The author of each fact when WHO removes actors: the fact's agent for a release or expiry, else WHO."""
     return lambda fact: fact.agent if isinstance(fact, Released | Expired) else who
 
 
-def left(group: GroupDesk, actor_id: str) -> None:
+def clean_up_removed(group: GroupDesk, actor_id: str) -> None:
     """Stop an actor that has left, and delete its environment variables from this machine."""
     run_states.stop(group, actor_id)
     if actor_id in group.known.env:
-        group.remember(group.known.with_env(actor_id, None))
+        group.update_registry(group.known.with_env(actor_id, None))
 
 
 @op("actor_start", screen="chat", words="actor start", live=True, examples=("bb actor start peer-1",))
@@ -231,7 +235,7 @@ def start(
 ) -> dict[str, Any]:
     """Start an actor. The daemon starts it again after a restart of its own."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.start")
-    live_daemon.of(desk).start(group, actor)
+    live_daemon.running_actors(desk).start(group, actor)
     (event,) = group.record([Started(actor.id)], who)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
@@ -253,8 +257,8 @@ def restart(
 ) -> dict[str, Any]:
     """Stop an actor if it is running, then start it."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.restart")
-    live_daemon.of(desk).stop(group.id, actor.id)
-    live_daemon.of(desk).start(group, actor)
+    live_daemon.running_actors(desk).stop(group.id, actor.id)
+    live_daemon.running_actors(desk).start(group, actor)
     enabling: list[Any] = [] if actor.profile.enabled else [Started(actor.id)]
     events = group.record([*enabling, Said("actor.restart", {"actor_id": actor.id})], who)
     return {"actor": _shown(group, group.actor(actor.id)), "event": events[-1]}
@@ -262,7 +266,7 @@ def restart(
 
 def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tuple[GroupDesk, str, Actor]:
     """The group, the caller and the named actor. Refused if the caller has no permission for ACTION."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if not actor_id:
         raise MissingActorId
     who = group.by(by)
@@ -272,9 +276,9 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
 
 
 def _shown(group: GroupDesk, actor: Actor, *, include_unread: bool = False) -> dict[str, Any]:
-    ended = live_daemon.ended(group.desk, group.id, actor.id)
+    ended = live_daemon.exit_of(group.desk, group.id, actor.id)
     how = {"exited": ended} if ended else {}
-    shown = group_desk.shown(actor, running=run_states.is_running(group, actor.id), **how)
+    shown = group_desk.actor_row(actor, running=run_states.is_running(group, actor.id), **how)
     if include_unread:
-        shown["unread_count"] = group.spoken().count_unread(actor.id, group.tokens(actor.id))
+        shown["unread_count"] = group.messages().count_unread(actor.id, group.tokens(actor.id))
     return shown

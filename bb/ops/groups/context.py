@@ -12,7 +12,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk
-from bb.ops.params import By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,17 +34,17 @@ class Ops(Json):
     """The changes, in order: a list of operations such as {"op": "task.create", "title": "…"}."""
 
 
-class Version(Word):
+class Version(JsonText):
     """Refuse the change if the context is no longer at this version."""
 
 
-class Detail(Word):
+class Detail(JsonText):
     """full; summary: short form of tasks; overview: no list of tasks."""
 
     offered = summary.DETAILS
 
 
-class TaskId(Word):
+class TaskId(JsonText):
     """Only the task with this id, and its direct subtasks."""
 
 
@@ -52,21 +52,21 @@ class Several(Json):
     """Only these values: a list, or one text separated by commas."""
 
 
-class Status(Word):
+class Status(JsonText):
     """Only tasks with this status."""
 
     offered = context_forms.STATUSES
 
 
-class Query(Word):
+class Query(JsonText):
     """Only tasks that contain this text."""
 
 
-class Assignee(Word):
+class Assignee(JsonText):
     """Only tasks of this actor; __unassigned__ for unassigned tasks."""
 
 
-class Attention(Word):
+class Attention(JsonText):
     """Only tasks that need attention for this reason."""
 
     offered = task_view.ATTENTIONS
@@ -111,7 +111,7 @@ def context_sync(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Change the shared context of a group. Either all operations are applied, in order, or none."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by, "system")
     decided: list[Outcome] = []
 
@@ -178,7 +178,7 @@ def presence_get(desk: Desk, *, group_id: GroupId | None = None, by: By | None =
     """Show what the actors of a group report that they are doing."""
     agents = summary.presence(_shared(desk, group_id, by).context(), desk.now())
     return {
-        "agents": task_view.fitting(agents, task_view.MOST_BYTES),
+        "agents": task_view.first_that_fit(agents, task_view.MOST_BYTES),
         "heartbeat_timeout_seconds": summary.HEARTBEAT_TIMEOUT_SECONDS,
     }
 
@@ -190,6 +190,6 @@ def _version(group: GroupDesk) -> str:
 
 def _shared(desk: Desk, group_id: Any, by: Any) -> GroupDesk:
     """The group. Refused if BY may not read its context."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     group.check("context.read", group.by(by))
     return group

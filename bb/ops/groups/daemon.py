@@ -10,7 +10,7 @@ from bb.messaging.chat import acks, fields
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Kinds(Json):
     """Only events of these kinds."""
 
 
-class SinceEvent(Word):
+class SinceEvent(JsonText):
     """Only events after this one."""
 
     metavar = "EVENT"
 
 
-class SinceTime(Word):
+class SinceTime(JsonText):
     """Only events after this time."""
 
     metavar = "TIME"
@@ -59,20 +59,20 @@ class Limit(Json):
 @op("ping", words="call ping", live=True, examples=("bb call ping",))
 def ping(desk: Desk) -> dict[str, Any]:
     """Check whether a daemon is running. The answer has its version and capabilities."""
-    return live_daemon.of(desk).about() | {"ts": clock.text(desk.now())}
+    return live_daemon.running_actors(desk).about() | {"ts": clock.text(desk.now())}
 
 
 @op("shutdown", words="call shutdown", live=True, examples=("bb call shutdown",))
 def shutdown(desk: Desk) -> dict[str, Any]:
     """Stop the daemon. It finishes its current requests and stops its actors first."""
-    live_daemon.of(desk).shut_down()
+    live_daemon.running_actors(desk).shut_down()
     return {"message": "shutting down"}
 
 
 @op("observability_get", live=True, examples=("bb call observability_get",))
 def observability_get(desk: Desk) -> dict[str, Any]:
     """Show the log settings of the daemon."""
-    return {"observability": live_daemon.of(desk).observability()}
+    return {"observability": live_daemon.running_actors(desk).observability()}
 
 
 @op(
@@ -84,7 +84,7 @@ def observability_update(desk: Desk, *, patch: Patch | None = None, by: By | Non
     """Change the log settings of the daemon. Only the person can."""
     who = str(by or permissions.USER)
     permissions.check("observability", by=who, role=permissions.role_of(who, {}))
-    return {"observability": live_daemon.of(desk).observe(settings.entries(patch, OBSERVABILITY))}
+    return {"observability": live_daemon.running_actors(desk).observe(settings.entries(patch, OBSERVABILITY))}
 
 
 OBSERVABILITY = ("developer_mode", "log_level", "components", "terminal_transcript", "terminal_ui")
@@ -106,7 +106,7 @@ def events_stream(
 
     Without kinds: messages, acknowledgements and notifications. If `by` is an actor: only events it may read.
     """
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     subscription(group, by, since_event_id, since_seq, since_ts, kinds, limit)
     return {"group_id": group.id}
 

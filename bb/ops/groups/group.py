@@ -21,7 +21,7 @@ from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon, run_states
-from bb.ops.params import By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,33 +67,33 @@ class ConfirmationRequired(Usage):
     code = "CONFIRMATION_REQUIRED"
 
 
-class Confirmed(Word):
+class Confirmed(JsonText):
     """The group's id again, as confirmation."""
 
     metavar = "GROUP"
 
 
-class Title(Word):
+class Title(JsonText):
     """The title of the group."""
 
 
-class Topic(Word):
+class Topic(JsonText):
     """The topic of the group."""
 
 
-class Path(Word):
+class Path(JsonText):
     """A directory, or any path in it."""
 
     metavar = "PATH"
 
 
-class ScopeKey(Word):
+class ScopeKey(JsonText):
     """The key of the directory."""
 
     metavar = "KEY"
 
 
-class State(Word):
+class State(JsonText):
     """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
     offered = actors.GROUP_STATES
@@ -126,9 +126,9 @@ def attach(
 def groups(desk: Desk) -> dict[str, Any]:
     """List the groups on this machine, latest activity first."""
     rows = []
-    for known in knowns.everything(knowns.home(desk.env)):
+    for known in knowns.all_groups(knowns.home(desk.env)):
         try:
-            rows.append(_row(group_desk.of(desk, known.group_id)))
+            rows.append(_row(group_desk.open_group(desk, known.group_id)))
         except (Refused, NotFound):
             continue  # its repository is missing or not readable; `group_show` reports which
     return {"groups": sorted(rows, key=lambda row: row["updated_at"], reverse=True)}
@@ -159,10 +159,10 @@ def _row(group: GroupDesk) -> dict[str, Any]:
 )
 def show(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
     """Show a group: its directories, actors, settings and state."""
-    return {"group": shown(group_desk.of(desk, group_id))}
+    return {"group": group_row(group_desk.open_group(desk, group_id))}
 
 
-def shown(group: GroupDesk) -> dict[str, Any]:
+def group_row(group: GroupDesk) -> dict[str, Any]:
     """A group as clients see it, without the environment variables of its actors."""
     state, set_to = group.group(), group.settings()
     row = _row(group)
@@ -171,7 +171,9 @@ def shown(group: GroupDesk) -> dict[str, Any]:
         **{name: row[name] for name in ("group_id", "title", "topic", "created_at", "updated_at", "running", "state")},
         "active_scope_key": state.active_scope,
         "scopes": [_scope(group, scope.key, scope.title) for scope in state.scopes],
-        "actors": [group_desk.shown(actor, running=run_states.is_running(group, actor.id)) for actor in group.actors()],
+        "actors": [
+            group_desk.actor_row(actor, running=run_states.is_running(group, actor.id)) for actor in group.actors()
+        ],
         "settings": set_to,
         "delivery": {name: set_to[name] for name in DELIVERY},
         "automation": {name: value for name, value in set_to.items() if name not in DELIVERY + TRANSCRIPT},
@@ -202,7 +204,7 @@ def create(
     secret_patterns.refuse_secrets(called)
     secret_patterns.refuse_secrets(about)
     home = knowns.home(desk.env)
-    who = group_desk.founder(desk, by)
+    who = group_desk.group_author(desk, by)
     with knowns.lock(home):
         group = directories.create(desk, home, called, about, who)
     return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
@@ -218,7 +220,7 @@ def update(
     desk: Desk, *, group_id: GroupId | None = None, patch: Patch | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Change a group's title or topic."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.update", who)
     changes = settings.entries(patch, ("title", "topic"))
@@ -227,7 +229,7 @@ def update(
     if "title" in changes and title is None:
         raise GroupUpdateFailed(path="$.patch.title")
     (event,) = group.record([Changed(who, title, topic)], who)
-    return {"group_id": group.id, "group": shown(group), "event": event}
+    return {"group_id": group.id, "group": group_row(group), "event": event}
 
 
 @op(
@@ -244,7 +246,7 @@ def delete(
 
     At a terminal, --confirm must repeat the group's id.
     """
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.delete", who)
     if confirm != group.id and not (desk.is_served and confirm is None):
@@ -260,7 +262,7 @@ def use(
     desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Set the active directory of a group: actors work there unless they have their own."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.use", who)
     if not path:
@@ -280,7 +282,7 @@ def detach_scope(
     desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Detach a directory from a group. The ledgers of the directory and of the group stay where they are."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.detach_scope", who)
     if not scope_key:
@@ -290,7 +292,7 @@ def detach_scope(
             f"the group has no directory with the key {str(scope_key)[:64]!r}", path="$.scope_key"
         )
     (event,) = group.record([ScopeDetached(who, str(scope_key))], who)
-    group.remember(group.known.without_scope(str(scope_key)))
+    group.update_registry(group.known.without_scope(str(scope_key)))
     return {"group_id": group.id, "event": event}
 
 
@@ -299,7 +301,7 @@ def set_state(
     desk: Desk, state: State | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Set the state of a group: active, idle or paused."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.set_state", who)
     to = actors.group_state(state)
@@ -320,12 +322,12 @@ def update_settings(
 
     At a terminal, without --patch, the command shows the settings.
     """
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if patch is None and not desk.is_served:
         return {"group_id": group.id, "settings": group.settings(), "event": None}
     who = group.by(by)
     group.check("group.settings", who)
-    changes = settings.patched(patch)
+    changes = settings.checked_patch(patch)
     (event,) = group.record([SettingsChanged(who, changes)], who)
     return {"group_id": group.id, "settings": group.settings(), "event": event}
 
@@ -333,14 +335,14 @@ def update_settings(
 @op("group_start", screen="chat", words="group start", live=True, examples=("bb group start",))
 def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """Start all actors of a group. The daemon starts them again after a restart of its own."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.start", who)
     _refuse_without_directory(group, group.group())
     started, failed = [], {}
     for actor in group.actors():
         try:
-            live_daemon.of(desk).start(group, actor)
+            live_daemon.running_actors(desk).start(group, actor)
             started.append(actor.id)
         except BbError as refusal:
             failed[actor.id] = refusal.message
@@ -354,7 +356,7 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
 @op("group_stop", screen="chat", asks_daemon=True, words="group stop", examples=("bb group stop",))
 def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """Stop all actors of a group."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.stop", who)
     stopped = [actor.id for actor in group.actors()]

@@ -20,7 +20,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, run_states, sources
 from bb.ops.groups import actors
 from bb.ops.groups.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
-from bb.ops.params import By, GroupId, Word
+from bb.ops.params import By, GroupId, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class InvalidTitle(Usage):
     code = "INVALID_TITLE"
 
 
-class Text(Word):
+class Text(JsonText):
     """The template; at a terminal, the file with the template."""
 
     metavar = "FILE"
@@ -149,13 +149,13 @@ def create(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Create a group from a template, for a directory that does not belong to a group yet."""
-    who = group_desk.founder(desk, by)
+    who = group_desk.group_author(desk, by)
     directories.root_of(desk, path)
     wanted = _parsed(desk, template)
-    refuse_secrets_in(wanted.but(prompts={}).plain())
+    refuse_secrets_in(wanted.replace(prompts={}).plain())
     called = checked_title(title, InvalidTitle) or _usable(wanted.title)
     about = checked_topic(topic, InvalidTitle) or wanted.topic or None
-    group, facts = directories.begin(desk, path, who)
+    group, facts = directories.new_group_for(desk, path, who)
     try:
         _replaced(group, wanted, who, [*facts, *([Changed(who, called, about)] if called or about else [])])
     except BaseException:
@@ -177,7 +177,7 @@ def _usable(title: str) -> str | None:
 
 def _steered(desk: Desk, group_id: Any, by: Any) -> tuple[GroupDesk, str]:
     """The group and the caller. Refused if the caller has no permission to use templates."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.template", who)
     return group, who
@@ -206,7 +206,7 @@ def _current(group: GroupDesk, index: Index, own: Mapping[str, str]) -> Template
     """The group's current state in the form of a template, with its OWN prompts."""
     state = group.group(index)
     present = tuple(template_actor(actor.id, actor.agent.title, actor.profile) for actor in group.actors(index))
-    return Template(state.title, state.topic, present, settings.complete(state.settings), own)
+    return Template(state.title, state.topic, present, settings.with_defaults(state.settings), own)
 
 
 # -- applying a template
@@ -224,10 +224,10 @@ def _replaced(
         return [*before, *_facts(group, index, planned[0], wanted, who)]
 
     with prompts.Change(knowns.home(group.desk.env), group.id, planned[0].prompts) as change:
-        group.record(decide, who, author=actors.author(who))
+        group.record(decide, who, author=actors.author_of_removal(who))
         moved = change.make()
     for name in planned[0].remove:
-        actors.left(group, name)
+        actors.clean_up_removed(group, name)
     for name, changes in planned[0].update.items():
         if changes.get("enabled") is False:
             run_states.stop(group, name)
@@ -237,10 +237,10 @@ def _replaced(
 def _facts(group: GroupDesk, index: Index, planned: Plan, wanted: Template, who: str) -> list[Fact]:
     """The facts that carry out the plan."""
     present = {actor.id: actor for actor in group.actors(index)}
-    joining = replacement.moved(planned.order, list(present))
+    joining = replacement.actors_to_rejoin(planned.order, list(present))
     facts: list[Fact] = []
     for name in planned.remove:
-        facts += actors.leaving(group, index, name, who)
+        facts += actors.facts_of_removal(group, index, name, who)
     for actor in wanted.actors:
         facts += _actor_facts(
             actor, present.get(actor.id), joins=actor.id in joining, changes=actor.id in planned.update
@@ -251,7 +251,7 @@ def _facts(group: GroupDesk, index: Index, planned: Plan, wanted: Template, who:
 def _actor_facts(wanted: TemplateActor, present: Actor | None, *, joins: bool, changes: bool) -> list[Fact]:
     """The facts for one actor of the template: it joins (again, if its place in the order changes), or only changes."""
     scope = present.profile.default_scope_key if present else ""
-    profile = wanted.profile.but(default_scope_key=scope).stored()
+    profile = wanted.profile.replace(default_scope_key=scope).stored()
     if joins:
         return [Registered(wanted.id, present.agent.role if present else actors.ROLE, wanted.title, profile)]
     return [Updated(wanted.id, None, wanted.title, profile)] if changes else []

@@ -9,7 +9,7 @@ from bb.kernel.errors import NotFound, Refused, Usage
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, By, GroupId, Json, Word
+from bb.ops.params import ActorId, By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,21 +56,21 @@ class Most(Json):
     """The number of characters to show from the end: 8000 unless given, 200,000 at most."""
 
 
-class Cells(Json):
+class TerminalSize(Json):
     """The number of columns (cols) or rows (rows)."""
 
 
-class Status(Word):
+class Status(JsonText):
     """The status: idle, working, waiting or stopped."""
 
     offered = actors.STATUSES
 
 
-class TaskId(Word):
+class TaskId(JsonText):
     """The id of the current task."""
 
 
-class MessageId(Word):
+class MessageId(JsonText):
     """The message's id."""
 
 
@@ -92,7 +92,7 @@ def terminal_tail(
     """Show the latest output of an actor's terminal, as plain text by default."""
     group, actor = _terminal(desk, group_id, actor_id, by, "terminal.read")
     most = max_chars if type(max_chars) is int else USUAL_TAIL
-    text = live_daemon.of(desk).tail(
+    text = live_daemon.running_actors(desk).tail(
         group.id,
         actor.id,
         min(max(most, 1), LONGEST_TAIL),
@@ -108,7 +108,7 @@ def terminal_clear(
 ) -> dict[str, Any]:
     """Delete the recorded output of an actor's terminal. Its screen does not change."""
     group, actor = _terminal(desk, group_id, actor_id, by, "terminal.clear")
-    live_daemon.of(desk).clear(group.id, actor.id)
+    live_daemon.running_actors(desk).clear(group.id, actor.id)
     return {"group_id": group.id, "actor_id": actor.id, "cleared": True}
 
 
@@ -123,8 +123,8 @@ def term_resize(
     desk: Desk,
     actor_id: ActorId | None = None,
     *,
-    cols: Cells | None = None,
-    rows: Cells | None = None,
+    cols: TerminalSize | None = None,
+    rows: TerminalSize | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Set the size of an actor's terminal."""
@@ -132,7 +132,7 @@ def term_resize(
     refuse_size(cols=cols, rows=rows)
     if actor.profile.runner != PTY:
         raise NotPtyActor(actor_id=actor.id)
-    live_daemon.of(desk).resize(group.id, actor.id, int(cols or 0), int(rows or 0))
+    live_daemon.running_actors(desk).resize(group.id, actor.id, int(cols or 0), int(rows or 0))
     return {"group_id": group.id, "actor_id": actor.id, "cols": cols, "rows": rows}
 
 
@@ -147,8 +147,8 @@ def term_attach(
     actor_id: ActorId | None = None,
     *,
     read_only: bool = False,
-    cols: Cells | None = None,
-    rows: Cells | None = None,
+    cols: TerminalSize | None = None,
+    rows: TerminalSize | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def term_attach(
     if cols is not None or rows is not None:
         refuse_size(cols=cols, rows=rows)
     group, actor = _terminal(desk, group_id, actor_id, by, None)
-    runs = live_daemon.of(desk)
+    runs = live_daemon.running_actors(desk)
     if not runs.is_running(group.id, actor.id):
         raise live_daemon.not_running(desk, group.id, actor.id)
     is_writer = not read_only and not runs.has_writer(group.id, actor.id)
@@ -183,13 +183,13 @@ def _terminal(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str | N
         group.check(action, who, actor.id, visibility=visibility)
     if actor.profile.runner != PTY:
         raise NotPtyActor(f"{actor.id} has no terminal", actor_id=actor.id)
-    if action and not live_daemon.of(desk).is_running(group.id, actor.id):
+    if action and not live_daemon.running_actors(desk).is_running(group.id, actor.id):
         raise live_daemon.not_running(desk, group.id, actor.id)
     return group, actor
 
 
 def _named(desk: Desk, group_id: Any, actor_id: Any) -> tuple[GroupDesk, Actor]:
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     if not actor_id:
         raise MissingActorId
     return group, group.actor(str(actor_id))
@@ -202,7 +202,7 @@ def _named(desk: Desk, group_id: Any, actor_id: Any) -> tuple[GroupDesk, Actor]:
 def headless_status(desk: Desk, *, group_id: GroupId | None = None, actor_id: ActorId | None = None) -> dict[str, Any]:
     """Show the reported status of a headless actor."""
     group, actor = _session(desk, group_id, actor_id)
-    return {"state": live_daemon.of(desk).headless(group.id, actor.id)}
+    return {"state": live_daemon.running_actors(desk).headless(group.id, actor.id)}
 
 
 @op(
@@ -221,7 +221,7 @@ def headless_set_status(
     """Set the status of a headless actor."""
     group, actor = _session(desk, group_id, actor_id)
     changes = {"status": actors.status(status), "current_task_id": str(task_id) if task_id else None}
-    return {"state": live_daemon.of(desk).set_headless(group.id, actor.id, now=desk.now(), **changes)}
+    return {"state": live_daemon.running_actors(desk).set_headless(group.id, actor.id, now=desk.now(), **changes)}
 
 
 @op(
@@ -240,12 +240,12 @@ def headless_ack_message(
     group, actor = _session(desk, group_id, actor_id)
     if not message_id:
         raise MissingMessageId
-    live_daemon.of(desk).set_headless(group.id, actor.id, now=desk.now(), last_message_id=str(message_id))
+    live_daemon.running_actors(desk).set_headless(group.id, actor.id, now=desk.now(), last_message_id=str(message_id))
     return {"message_id": str(message_id), "acked_at": clock.text(desk.now())}
 
 
 def _session(desk: Desk, group_id: Any, actor_id: Any) -> tuple[GroupDesk, Actor]:
     group, actor = _named(desk, group_id, actor_id)
-    if not live_daemon.of(desk).is_headless(group.id, actor.id):
+    if not live_daemon.running_actors(desk).is_headless(group.id, actor.id):
         raise SessionNotFound(f"{actor.id} is not running as a headless actor", actor_id=actor.id)
     return group, actor

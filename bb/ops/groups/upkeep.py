@@ -9,7 +9,7 @@ from bb.ledger.files import disk
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk
-from bb.ops.params import By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, JsonText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_BYTES = 50_000_000
 
 
-class Reason(Word):
+class Reason(JsonText):
     """The reason, recorded in the snapshot."""
 
 
@@ -34,7 +34,7 @@ def ledger_snapshot(
     desk: Desk, *, group_id: GroupId | None = None, reason: Reason | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Write a snapshot of a group's ledger: the length of each journal, and the digest of its last line."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     group.check("ledger.snapshot", group.by(by))
     return {"snapshot": _snapshot(desk, group, str(reason or "manual")[:500])}
 
@@ -49,13 +49,13 @@ def ledger_compact(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Compact a group's index. No event is removed, so every id can still be replied to and acknowledged."""
-    group = group_desk.of(desk, group_id)
+    group = group_desk.open_group(desk, group_id)
     group.check("ledger.compact", group.by(by))
     size = sum(segment.size() for journal in group.store.journals() for segment in journal.segments())
     if force is not True and size < LEAST_BYTES:
         return {"ok": True, "skipped": True, "reason": "below_threshold", "size_bytes": size, "archived_events": 0}
-    group.spoken()
-    group.store.index.tidy()
+    group.messages()
+    group.store.index.compact()
     why = str(reason or "auto")[:500]
     result = {"archived_events": 0, "kept_events": sum(group.index().heads().values()), "size_bytes": size}
     return {"ok": True, "skipped": False, "reason": why, "result": result, "snapshot": _snapshot(desk, group, why)}

@@ -7,8 +7,8 @@ from bb.kernel.errors import Conflict
 from bb.kernel.show import name
 from bb.ops.catalogue import MissingOption, op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.guards.path_verdicts import FREE, HELD, Override, judged, refusal, refuse_damage
-from bb.ops.params import Number, Plain, Someone, invalid
+from bb.ops.guards.path_verdicts import FREE, HELD, Override, path_held, path_verdict, refuse_damage
+from bb.ops.params import AgentOrPerson, Number, UncheckedText, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Token(Number):
     most = 10**15
 
 
-class Path(Plain):
+class Path(UncheckedText):
     """A file or directory. Wildcards are part of its name, not patterns."""
 
     metavar = "PATH"
@@ -56,7 +56,7 @@ def check(
     path: list[Path] | None = None,
     *,
     staged: bool = False,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     override: Override | None = None,
     token: Token | None = None,
 ) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def check(
     if staged:
         from bb.ops.guards import commit  # noqa: PLC0415  (needed only for commits)
 
-        return commit.verdict(desk, who, override)
+        return commit.commit_verdict(desk, who, override)
     scopes = [desk.scope(text, is_path=True) for text in path or ()]
     if not desk.store.exists:
         rows: list[dict[str, Any]] = [{"path": scope.text, "verdict": FREE, "held_by": []} for scope in scopes]
@@ -98,11 +98,11 @@ def check(
     held = desk.holdings(desk.store.caught_up(), desk.now())
     if who and token is not None:
         _refuse_old_token(held, who, token, scopes)
-    rows = [judged(held, scope, who) for scope in scopes]
+    rows = [path_verdict(held, scope, who) for scope in scopes]
     in_way = [row for row in rows if row["verdict"] == HELD]
     answer: dict[str, Any] = {"agent_id": who, "may_touch": not in_way, "is_managed": True, "paths": rows}
     if in_way and who:
-        raise refusal(in_way, who, answer)
+        raise path_held(in_way, who, answer)
     return answer
 
 

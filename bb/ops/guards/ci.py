@@ -19,7 +19,7 @@ from bb.ledger.travel import peek
 from bb.ledger.views import commits
 from bb.ledger.views.holdings import Holdings, scope_of
 from bb.ops.catalogue import op
-from bb.ops.params import Name, Plain, Scope, Someone, Text
+from bb.ops.params import AgentOrPerson, Name, Scope, Text, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
-    from bb.ledger.signing.verdicts import Law
+    from bb.ledger.signing.verdicts import SigningLaw
     from bb.ledger.views.commits import Change
     from bb.ops.desk.desk import Desk
 
@@ -37,19 +37,19 @@ PASS, FAIL = "pass", "fail"
 IGNORE_CASE = True  # the clone that made a reservation may be on a case-insensitive file system
 
 
-class Revision(Plain):
+class Revision(UncheckedText):
     """The commit that the change is based on, such as origin/main. The commits from there to --head are checked."""
 
     metavar = "REV"
 
 
-class Head(Plain):
+class Head(UncheckedText):
     """The last commit of the change."""
 
     metavar = "REV"
 
 
-class DefaultAgent(Someone):
+class DefaultAgent(AgentOrPerson):
     """The author of commits that have no BB-Agent trailer."""
 
 
@@ -125,7 +125,7 @@ def check(
     changed.
     """
     if record:
-        desk.store.must_exist()
+        desk.store.require_ledger()
     change = commits.between(desk.place, base, head)
     judged, ignored = _without_ignored(desk, change)
     wanted = ci.Wanted(
@@ -139,9 +139,11 @@ def check(
     law = _law(desk, change.base)
     known, source = _ledger(desk, remote, law, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
     findings = [] if known is None else ci.judge(judged, known, wanted)
-    findings += ci.of_signers(law.policy.problems if law else ())
-    findings += ci.of_lost(source.pop("lost", ()))
-    findings += ci.of_signatures(source.pop("standings", ()), is_required=law is not None and law.mode == "require")
+    findings += ci.signers_file_findings(law.policy.problems if law else ())
+    findings += ci.lost_line_findings(source.pop("lost", ()))
+    findings += ci.signature_findings(
+        source.pop("standings", ()), is_required=law is not None and law.mode == "require"
+    )
     answer = _answer(change, findings, source) | {"ignored_paths": ignored, "format": _shown_as(desk, format_, output)}
     if record:
         answer["recorded"] = _recorded(desk, findings)
@@ -158,14 +160,14 @@ def _shown_as(desk: Desk, form: str, output: str | None) -> str:
 
 
 def _ledger(
-    desk: Desk, remote: str | None, law: Law | None, *, is_local: bool, may_pass: bool, is_strict: bool
+    desk: Desk, remote: str | None, law: SigningLaw | None, *, is_local: bool, may_pass: bool, is_strict: bool
 ) -> tuple[ci.Known | None, dict[str, Any]]:
     """The reservations from the published ledger, else from this clone's, or None without a ledger; and the source."""
     if is_local:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         return _own(desk, None, law)
     try:
-        with peek.at(desk.place, remote, law) as found:
+        with peek.published_ledger(desk.place, remote, law) as found:
             return _published(desk, found, law)
     except peek.LedgerUnreachable as failed:
         if not may_pass:
@@ -180,10 +182,10 @@ def _ledger(
         return None, {"kind": "none", "note": note}
 
 
-def _own(desk: Desk, note: str | None, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
+def _own(desk: Desk, note: str | None, law: SigningLaw | None) -> tuple[ci.Known, dict[str, Any]]:
     """The reservations from this clone's ledger. As in every answer of this clone, the signers file of the default
     branch decides which lines count. The file is read again now, because the answer replaces one from CI."""
-    seen = policy.look(desk.store, desk.now())
+    seen = policy.refresh(desk.store, desk.now())
     if (law.policy if law else Policy()) != (seen.policy if seen.mode != signers.OFF else Policy()):
         where = seen.where or "the default branch"
         apart = f"{signers.PATH} in the base of this change differs from the one in {where}, which this clone uses"
@@ -191,7 +193,7 @@ def _own(desk: Desk, note: str | None, law: Law | None) -> tuple[ci.Known, dict[
     return _known(desk, desk.store.caught_up(), desk.place.store), {"kind": "local", "note": note}
 
 
-def _law(desk: Desk, base: str) -> Law | None:
+def _law(desk: Desk, base: str) -> SigningLaw | None:
     """The signing rules from the base of the change. The change itself cannot alter them."""
     octets = commits.file_at(desk.place, base, signers.PATH, signers.LARGEST)
     if octets is None:
@@ -201,10 +203,10 @@ def _law(desk: Desk, base: str) -> Law | None:
     mode = rules.mode or signers.WARN
     if mode == signers.OFF:
         return None
-    return verdicts.Law("", rules, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
+    return verdicts.SigningLaw("", rules, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
 
 
-def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
+def _published(desk: Desk, found: peek.Peek, law: SigningLaw | None) -> tuple[ci.Known, dict[str, Any]]:
     age = max(desk.now() - found.committed_at, 0) // clock.SECOND
     signed = {}
     if law and found.index.law:
@@ -229,7 +231,7 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
     that was not admitted was never held."""
     now = desk.now()
     held = Holdings(index, store, now, desk.stale_after_in(index), ignore_case=IGNORE_CASE)
-    ever = [one for one in held.ever() if one.base is None or held.token(one)]
+    ever = [one for one in held.all_ever() if one.base is None or held.token(one)]
     acts = leases.last_acts(ever)
     spans = [
         leases.lease(one, scope, max(held.seen_at(one.agent), acts[one.agent]), now, held.token(one))
@@ -248,7 +250,7 @@ def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
     touched: dict[tuple[str, str], list[tuple[str, Held]]] = {}
     for finding in filter(ci.is_incursion, findings):
-        known = held.one(finding.lease.reservation.id) if finding.lease else None
+        known = held.by_id(finding.lease.reservation.id) if finding.lease else None
         if known and finding.path and (reservation := held.held(known)):
             for commit in finding.commits:
                 touched.setdefault((finding.agent or ids.PERSON, commit), []).append((finding.path, reservation))
@@ -261,11 +263,11 @@ def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
     octets = commits.file_at(desk.place, change.base, work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
     if not octets:
         return list(change.commits), 0
-    rules = ignore_files.read(octets, ignore_case=work_tree.minds_no_case(desk.place))
+    rules = ignore_files.read(octets, ignore_case=work_tree.is_case_insensitive(desk.place))
     paths = {path for commit in change.commits for path in commit.paths}
     ignored = {path for path in paths if rules.ignores(path)}
     return [
-        commit.but(paths=tuple(path for path in commit.paths if path not in ignored)) for commit in change.commits
+        commit.replace(paths=tuple(path for path in commit.paths if path not in ignored)) for commit in change.commits
     ], len(ignored)
 
 
@@ -290,7 +292,7 @@ def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, An
         "paths": len({path for commit in change.commits for path in commit.paths}),
         "errors": errors,
         "warnings": len(findings) - errors,
-        "findings": [finding.shown() for finding in findings[:SHOWN]],
+        "findings": [finding.as_json() for finding in findings[:SHOWN]],
         "ledger": source,
         "clock_trust": "low",  # the times come from several machines
     }

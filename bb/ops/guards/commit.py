@@ -9,10 +9,10 @@ from bb.coordination.facts import COMMIT, Overridden
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
 from bb.ledger.git import work_tree
-from bb.ledger.git.staging import Coming
+from bb.ledger.git.staging import StagedCommit
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import NoAgent
-from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, judged, refusal, refuse_damage
+from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, path_held, path_verdict, refuse_damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ RECORDED = 100  # most paths in the recorded override; its reservations are alwa
 HINT = f"unstage it: `git restore --staged PATH`; or override with a reason: {OVERRIDE}='reason' git commit …"
 
 
-def verdict(desk: Desk, who: str | None, override: str | None) -> dict[str, Any]:
+def commit_verdict(desk: Desk, who: str | None, override: str | None) -> dict[str, Any]:
     """Whether WHO, an agent or (None) the person, may commit the staged changes."""
     desk.place  # noqa: B018  (refuses outside a repository, for a person too)
     if who is None:
@@ -53,7 +53,7 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
         return answer
     in_way = [path for path in answer["paths"] if path["verdict"] == HELD]
     if override is None or any(map(is_frozen, in_way)):  # an agent cannot override a freeze
-        raise refusal(in_way, who, answer, HINT)
+        raise path_held(in_way, who, answer, HINT)
     others = [held["reservation_id"] for path in in_way for held in path["held_by"] if held["agent_id"] != who]
     paths = tuple(path["path"] for path in in_way[:RECORDED])
     fact = Overridden(who, override, paths, tuple(dict.fromkeys(others)))
@@ -62,7 +62,7 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     (*_, event) = signs_of_life.act(desk, who, lambda _, __: [fact])
     holdings = desk.holdings(desk.store.caught_up(), desk.now())
     overridden = [scopes.existing(path["path"]) for path in in_way]
-    incursions.report(desk, who, COMMIT, incursions.touched(holdings, overridden, who))
+    incursions.report(desk, who, COMMIT, incursions.overlapping_reservations(holdings, overridden, who))
     return answer | {"may_touch": True, "override": {"reason": override, "event_id": event.id}}
 
 
@@ -76,13 +76,13 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
     refuse_damage(desk)
     if who:
         pause_check.refuse(index, who)
-    coming = Coming(desk.place, desk.env)
+    coming = StagedCommit(desk.place, desk.env)
     changes = coming.changes()
     held = desk.holdings(index, desk.now())
-    rows = [_judged(judged(held, _scope(change), who), change) for change in changes]
+    rows = [_judged(path_verdict(held, _scope(change), who), change) for change in changes]
     in_way = [(row, change) for row, change in zip(rows, changes, strict=True) if row["verdict"] == HELD]
     if in_way:
-        rules = coming.ignoring(ignore_case=work_tree.minds_no_case(desk.place))
+        rules = coming.ignoring(ignore_case=work_tree.is_case_insensitive(desk.place))
         for row, change in in_way:
             if rules.ignores(change.path, is_folder=change.is_submodule):
                 row["verdict"] = IGNORED
@@ -98,7 +98,7 @@ def _answered(
 
 
 def _scope(change: Change) -> scopes.Scope:
-    return scopes.existing(change.path).but(is_file=not change.is_submodule)
+    return scopes.existing(change.path).replace(is_file=not change.is_submodule)
 
 
 def _judged(verdict: dict[str, Any], change: Change) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import show
 from bb.kernel.errors import BbError
-from bb.kernel.outside import Outside, quotation
+from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.show import quoted
 from bb.ledger.git.place import NotARepository
 from bb.ops.agents import heartbeat
@@ -20,19 +20,19 @@ from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.guards import path_verdicts
 from bb.ops.guards.editor_requests import (
     REFUSED,
+    EditorAgent,
     Host,
     Payload,
-    Worker,
+    agent_of,
+    allow,
     files_of,
     holder,
     ignored,
-    listen,
-    passed,
-    refused,
-    worker,
-    written_by,
+    read_payload,
+    refuse,
+    written_paths,
 )
-from bb.ops.params import AgentId, Plain
+from bb.ops.params import AgentId, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.agents.pauses import Pause
     from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.wiring.editors import Heard
+    from bb.coordination.wiring.editors import HookPayload
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.editor_requests import File
@@ -51,7 +51,7 @@ ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # the caller is known not to
 LONGEST_NAME = 200  # characters of a path or a bead in a command that is shown
 
 
-class AutoBead(Plain):
+class AutoBead(UncheckedText):
     """The bead of reservations made by --auto-reserve."""
 
     metavar = "BEAD"
@@ -72,7 +72,7 @@ def pre_tool(
     desk: Desk,
     *,
     host: Host | None = None,
-    agent: Worker | None = None,
+    agent: EditorAgent | None = None,
     auto_reserve: bool = False,
     bead: AutoBead = AutoBead("auto"),  # noqa: B008  (a text)
     payload: Payload | None = None,
@@ -86,9 +86,9 @@ def pre_tool(
     not stopped.
     """
     try:
-        heard = listen(desk, editors.PRE_TOOL, host, payload)
+        heard = read_payload(desk, editors.PRE_TOOL, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: the payload was not understood, so the tool may run: {error}")
+        return allow(None, f"bb: the payload was not understood, so the tool may run: {error}")
     wanted = bead if auto_reserve else None
     if heard.paths:
         answer = _edit(desk, heard, agent, wanted)
@@ -97,8 +97,8 @@ def pre_tool(
     if heard.command:
         return _command(desk, heard, agent, wanted)
     if editors.is_edit(heard):
-        return passed(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it may run")
-    return passed(heard)
+        return allow(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it may run")
+    return allow(heard)
 
 
 @op(
@@ -108,39 +108,39 @@ def pre_tool(
     examples=("bb hook post-tool < payload.json", "bb hook post-tool --host gemini --agent amber-otter"),
 )
 def post_tool(
-    desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
+    desk: Desk, *, host: Host | None = None, agent: EditorAgent | None = None, payload: Payload | None = None
 ) -> dict[str, Any]:
     """After an editor's tool ran: record a sign of life, and warn if it changed files that another agent holds.
 
     Errors are written to stderr and stop nothing.
     """
     try:
-        heard = listen(desk, editors.POST_TOOL, host, payload)
+        heard = read_payload(desk, editors.POST_TOOL, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: the payload was not understood: {error}")
+        return allow(None, f"bb: the payload was not understood: {error}")
     try:
-        who = worker(desk, heard, agent) if os.path.isdir(desk.place.store) else None
+        who = agent_of(desk, heard, agent) if os.path.isdir(desk.place.store) else None
         if who is None:
-            return passed(heard)
+            return allow(heard)
         heartbeat.heartbeat(desk, agent=AgentId(who))
         files = files_of(desk, heard.paths)
         changed = _held_by_others(desk, who, files) if files else {}
         if changed:
             _report(desk, who, [file.scope for file in changed])
     except NotARepository:
-        return passed(heard)
+        return allow(heard)
     except ANOTHER_SESSION as error:
-        return passed(heard, reply=editors.told(heard, show.sentence(f"bb: {error}. {error.hint}")))
+        return allow(heard, reply=editors.context_answer(heard, show.sentence(f"bb: {error}. {error.hint}")))
     except (BbError, NotUnderstood) as error:
-        return passed(heard, f"bb: {error}")
+        return allow(heard, f"bb: {error}")
     if not changed:
-        return passed(heard)
+        return allow(heard)
     first = next(iter(changed.values()))
-    them = Outside(holder(first, who)["agent_id"])
+    them = Foreign(holder(first, who)["agent_id"])
     whose = "that the person has frozen" if path_verdicts.is_frozen(first) else "that another agent holds"
     news = f"bb: you have changed a file {whose}: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
-    return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
+    return allow(heard, reply=editors.context_answer(heard, f"{news} {ways}"))
 
 
 def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
@@ -149,7 +149,7 @@ def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, d
 
 
 def _verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
-    return {file: path_verdicts.judged(held, file.scope, who) for file in files}
+    return {file: path_verdicts.path_verdict(held, file.scope, who) for file in files}
 
 
 def _that_are(verdict: str, desk: Desk, verdicts: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
@@ -164,68 +164,68 @@ def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
     from bb.ops.holdings import incursions  # noqa: PLC0415  (rarely needed)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    incursions.report(desk, who, HOOK, incursions.touched(held, scopes, who))
+    incursions.report(desk, who, HOOK, incursions.overlapping_reservations(held, scopes, who))
 
 
-def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+def _edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:
     """May these files be edited?"""
     who = named or desk.env.get("BB_AGENT")  # an agent is at work, even if it turns out not to be registered
     try:
         if not desk.store.exists:
-            return passed(heard)
-        who = worker(desk, heard, named)
+            return allow(heard)
+        who = agent_of(desk, heard, named)
         files = files_of(desk, heard.paths)
-        return _judged(desk, heard, who, files, bead) if files else passed(heard)
+        return _judged(desk, heard, who, files, bead) if files else allow(heard)
     except NotARepository:
-        return passed(heard)
+        return allow(heard)
     except Exception as error:
         if not who and not isinstance(error, BbError | NotUnderstood):
             raise  # a bug is reported as one
         return _no_verdict(heard, who, error)  # editors allow a tool when its hook fails, so even a bug must refuse
 
 
-def _command(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:
     """May this shell command run? It may write held files, or harm other agents' work through git."""
     from bb.ops.guards import shell_hazards  # noqa: PLC0415  (needed only for shell commands)
 
-    answer = _written(desk, heard, named, bead) if heard.written else passed(heard)
+    answer = _written(desk, heard, named, bead) if heard.written else allow(heard)
     if answer["verdict"] == REFUSED or answer["reply"]:
         return answer
-    judged = shell_hazards.judged(desk, heard, named)
+    judged = shell_hazards.shell_verdict(desk, heard, named)
     return judged | {"notes": [*answer["notes"], *judged["notes"]]}
 
 
-def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+def _written(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:
     """May the command write these files? Checked as an edit, but if the check fails, the command passes."""
     try:
-        files = files_of(desk, written_by(desk, heard)) if os.path.isdir(desk.place.store) else []
-        return _judged(desk, heard, worker(desk, heard, named), files, bead) if files else passed(heard)
+        files = files_of(desk, written_paths(desk, heard)) if os.path.isdir(desk.place.store) else []
+        return _judged(desk, heard, agent_of(desk, heard, named), files, bead) if files else allow(heard)
     except NotARepository:
-        return passed(heard)
+        return allow(heard)
     except ANOTHER_SESSION as error:
         if named:
             error.hint = f"{error.hint}. This hook passes --agent {named} in every session; {WITHOUT_NAME}"
         return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
     except (BbError, NotUnderstood) as error:
-        return passed(heard, f"bb cannot check whether this writes files that others hold, so it may run: {error}")
+        return allow(heard, f"bb cannot check whether this writes files that others hold, so it may run: {error}")
 
 
-def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, Any]:
+def _no_verdict(heard: HookPayload, who: str | None, error: Exception) -> dict[str, Any]:
     """The check failed: refuse an agent, warn a person."""
     is_known = isinstance(error, BbError | NotUnderstood)
     message = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
     start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot check whether this may be edited: "
     why = f"{start}{message}{hint}"
-    return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
+    return refuse(heard, why) if who else allow(heard, why, reply=editors.person_answer(why))
 
 
-def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], bead: str | None) -> dict[str, Any]:
+def _judged(desk: Desk, heard: HookPayload, who: str | None, files: Sequence[File], bead: str | None) -> dict[str, Any]:
     index = desk.store.caught_up()
     if who:
-        signs_of_life.judged(desk, index, who)
-        if pause := pause_check.of(index, who):
-            return refused(heard, _paused(pause, who))
+        signs_of_life.checked_agent(desk, index, who)
+        if pause := pause_check.pause_of(index, who):
+            return refuse(heard, _paused(pause, who))
     if damages := desk.store.damages():  # an unreadable line may be a reservation
         from bb.ledger.journal.journal import LedgerDamaged  # noqa: PLC0415
 
@@ -233,16 +233,16 @@ def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], be
     verdicts = _verdicts(desk.holdings(index, desk.now()), files, who)
     if in_way := list(_that_are(path_verdicts.HELD, desk, verdicts).values()):
         if who:
-            return refused(heard, _why_not(in_way, who))
+            return refuse(heard, _why_not(in_way, who))
         warning = f"bb: {_whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
-        return passed(heard, warning, reply=editors.shown(warning))
+        return allow(heard, warning, reply=editors.person_answer(warning))
     if not who or bead is None:
-        return passed(heard)
+        return allow(heard)
     free = [file.scope for file in _that_are(path_verdicts.FREE, desk, verdicts)]
-    return _reserved(desk, heard, who, free, bead) if free else passed(heard)
+    return _reserved(desk, heard, who, free, bead) if free else allow(heard)
 
 
-def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
+def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
     """Reserve the files that WHO is about to edit. Refused if another agent was faster or waits for them."""
     from bb.coordination.holdings.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
@@ -251,8 +251,8 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
     try:
         recording.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL)))
     except BbError as error:
-        return refused(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
-    return passed(heard)
+        return refuse(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
+    return allow(heard)
 
 
 def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
@@ -270,7 +270,7 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     else:
         way = f"wait for it: {reserve} {quoted(path)} --wait 300"
     letter = f"--bead {bead} --category BLOCKED --subject {quoted(f'I need {path}')} --body 'Why, and until when?'"
-    ask = f"ask: bb agent send --from {who} --to {Outside(first['agent_id'])} {letter}"
+    ask = f"ask: bb agent send --from {who} --to {Foreign(first['agent_id'])} {letter}"
     whose = _whose(in_way[0], who)
     return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
 
@@ -286,12 +286,12 @@ def _why_frozen(found: dict[str, Any], who: str) -> str:
 def _paused(pause: Pause, who: str) -> str:
     """The refusal of a paused agent's change."""
     may = f"read and answer mail, hand over (bb protocol handoff), release (bb agent release --agent {who} --all)"
-    return f"bb: {pause.told()}. Change nothing until the person unpauses you. You may still {may}, or stop here."
+    return f"bb: {pause.sentence()}. Change nothing until the person unpauses you. You may still {may}, or stop here."
 
 
 def _whose(found: dict[str, Any], who: str | None) -> str:
     """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
-    first = Outside(holder(found, who))
+    first = Foreign(holder(found, who))
     path, scope = found["path"], holder(found, who)["scope"]
     if path_verdicts.is_frozen(found):
         until = f" until {first['expires_at']}" if first["expires_at"] else ""

@@ -15,7 +15,7 @@ from bb.kernel import ids, json_text, show
 from bb.kernel.record import Record
 from bb.ledger.git import place, work_tree
 from bb.ledger.local import editor_sessions
-from bb.ops.params import Plain, Text
+from bb.ops.params import Text, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.guards.ignore_files import Ignoring
     from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.wiring.editors import Heard
+    from bb.coordination.wiring.editors import HookPayload
     from bb.ops.desk.desk import Desk
 
 LARGEST = 1 << 25  # bytes of a payload, which may carry a whole file
@@ -41,14 +41,14 @@ class Host(Text):
     choices = editors.HOSTS
 
 
-class Worker(Plain):
+class EditorAgent(UncheckedText):
     """The agent in the editor. Default: BB_AGENT, else the agent of the session."""
 
     metavar = "ID"
     is_agent = True
 
 
-class Payload(Plain):
+class Payload(UncheckedText):
     """The editor's payload as JSON. Default: stdin."""
 
     metavar = "JSON"
@@ -60,7 +60,7 @@ def _sent(desk: Desk) -> bytes:
     return b"" if desk.stdin is None or desk.stdin.isatty() else desk.stdin.read(LARGEST)
 
 
-def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> Heard:
+def read_payload(desk: Desk, moment: str, host: str | None, payload: str | None) -> HookPayload:
     """Read the editor's payload, and switch the desk to the editor's directory."""
     octets = payload.encode("utf-8", "surrogatepass") if payload is not None else _sent(desk)
     if not octets.strip():
@@ -69,15 +69,15 @@ def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> He
         raise NotUnderstood(f"it is longer than {LARGEST:,} bytes")
     try:
         # Invalid UTF-8 in the content of a file is tolerated, so that the file's name can still be read.
-        heard = editors.heard(json_text.loads(octets.decode("utf-8", "surrogateescape")), moment, host)
+        heard = editors.parse_payload(json_text.loads(octets.decode("utf-8", "surrogateescape")), moment, host)
     except json_text.NotJson as error:
         raise NotUnderstood(f"it is not valid JSON: {error}") from None
     _go_to_editor(desk, heard)
-    desk.said_session = heard.session
+    desk.hook_session = heard.session
     return heard
 
 
-def _go_to_editor(desk: Desk, heard: Heard) -> None:
+def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
     """Switch the desk to the editor's directory and to the repository of the files that it is about to change.
 
     An agent in another directory may still change files of this repository by absolute paths. So several folders are
@@ -97,16 +97,16 @@ def _go_to_editor(desk: Desk, heard: Heard) -> None:
         found = found if found and not os.path.isdir(here.store) else here
         if os.path.isdir(found.store):
             break
-    desk.go(base, found)
+    desk.switch_to(base, found)
 
 
-def worker(desk: Desk, heard: Heard, named: str | None) -> str | None:
+def agent_of(desk: Desk, heard: HookPayload, named: str | None) -> str | None:
     """The agent in the editor: the one NAMED, else BB_AGENT, else that of the session; None for a person."""
     who = desk.actor(named) or session_of(desk, heard).agent
     return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
 
 
-def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:
+def session_of(desk: Desk, heard: HookPayload) -> editor_sessions.Session:
     """The saved state of the editor's session."""
     return editor_sessions.read(desk.place.store, heard.session) if heard.session else editor_sessions.Session()
 
@@ -129,13 +129,16 @@ def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
     if any("\0" in path for path in paths):
         raise NotUnderstood("a path in it contains a NUL")
     named = [
-        name for path in paths for name in (path, work_tree.meant(desk.place, desk.cwd, path, is_path=True)) if name
+        name
+        for path in paths
+        for name in (path, work_tree.probable_path(desk.place, desk.cwd, path, is_path=True))
+        if name
     ]
     files = [file for path in named if (file := _file(desk, path))]
     return list({file.scope.text: file for file in files}.values())
 
 
-def written_by(desk: Desk, heard: Heard) -> list[str]:
+def written_paths(desk: Desk, heard: HookPayload) -> list[str]:
     """The paths that a shell command would write."""
     paths = []
     for write in heard.written:
@@ -184,9 +187,9 @@ def _ignoring(desk: Desk, here: place.Place) -> Ignoring | None:
     """The ignore rules of a worktree, as in the commit hook. git runs only if there is an ignore file."""
     if here.work_tree is None or not os.path.lexists(os.path.join(here.work_tree, work_tree.IGNORE_FILE)):
         return None
-    from bb.ledger.git.staging import Coming  # noqa: PLC0415  (few repositories have that file)
+    from bb.ledger.git.staging import StagedCommit  # noqa: PLC0415  (few repositories have that file)
 
-    return Coming(here, desk.env).ignoring(ignore_case=work_tree.minds_no_case(here))
+    return StagedCommit(here, desk.env).ignoring(ignore_case=work_tree.is_case_insensitive(here))
 
 
 def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:
@@ -198,12 +201,12 @@ def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:
 # -- answers: the reply for the editor, notes for stderr, and the exit status
 
 
-def passed(heard: Heard | None = None, *notes: str, reply: dict[str, Any] | None = None) -> dict[str, Any]:
+def allow(heard: HookPayload | None = None, *notes: str, reply: dict[str, Any] | None = None) -> dict[str, Any]:
     """The tool may run."""
     return _answer(heard, PASSED, reply, list(notes), 0)
 
 
-def refused(heard: Heard, reason: str, *notes: str) -> dict[str, Any]:
+def refuse(heard: HookPayload, reason: str, *notes: str) -> dict[str, Any]:
     """The tool must not run."""
     reply = editors.refused(heard, reason)
     if reply is None:
@@ -212,7 +215,7 @@ def refused(heard: Heard, reason: str, *notes: str) -> dict[str, Any]:
 
 
 def _answer(
-    heard: Heard | None, verdict: str, reply: dict[str, Any] | None, notes: list[str], status: int
+    heard: HookPayload | None, verdict: str, reply: dict[str, Any] | None, notes: list[str], status: int
 ) -> dict[str, Any]:
     notes = [show.sentence(note) for note in notes]
     return {

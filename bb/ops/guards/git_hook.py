@@ -8,27 +8,27 @@ from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.guards.commit import verdict
-from bb.ops.params import Plain
+from bb.ops.guards.commit import commit_verdict
+from bb.ops.params import UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.ledger.git.staging import Coming
+    from bb.ledger.git.staging import StagedCommit
     from bb.ops.desk.desk import Desk
 
 TRAILER, TOKEN = "BB-Agent", "BB-Token"
 WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that exists before an editor opens
 
 
-class MessageFile(Plain):
+class MessageFile(UncheckedText):
     """The file with the message."""
 
     metavar = "FILE"
 
 
-class Source(Plain):
+class Source(UncheckedText):
     """The source of the message as git names it: message, template, merge, squash or commit."""
 
     metavar = "SOURCE"
@@ -38,7 +38,7 @@ class Source(Plain):
 def pre_commit(desk: Desk) -> dict[str, Any]:
     """Run `bb check --staged` for BB_AGENT before a commit. Prints nothing if the commit may be made."""
     named = desk.env.get("BB_AGENT")
-    return verdict(desk, None if named in (None, "", ids.PERSON) else named, None)
+    return commit_verdict(desk, None if named in (None, "", ids.PERSON) else named, None)
 
 
 @op("hook.prepare-commit-msg", screen="guards", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
@@ -58,21 +58,21 @@ def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = No
 
 
 def _sign(desk: Desk, agent: str, file: str) -> bool:
-    from bb.ledger.git.staging import Coming  # noqa: PLC0415
+    from bb.ledger.git.staging import StagedCommit  # noqa: PLC0415
 
     if not ids.is_actor_id(agent) or not desk.store.exists:
         return False
-    signs_of_life.judged(desk, desk.store.caught_up(), agent)
-    coming, message = Coming(desk.place, desk.env), os.path.join(desk.cwd, file)
+    signs_of_life.checked_agent(desk, desk.store.caught_up(), agent)
+    coming, message = StagedCommit(desk.place, desk.env), os.path.join(desk.cwd, file)
     if token := _token(desk, agent, coming):
         coming.sign(message, f"{TOKEN}: {token}")
     return coming.sign(message, f"{TRAILER}: {agent}")
 
 
-def _token(desk: Desk, agent: str, coming: Coming) -> int | None:
+def _token(desk: Desk, agent: str, coming: StagedCommit) -> int | None:
     """The lowest token of the global reservations that cover a staged path. CI refuses work under an outdated token."""
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    tokens = [(own.scope, token) for own in held.of(agent) if (token := held.token(own.reservation))]
+    tokens = [(own.scope, token) for own in held.reservations_of_agent(agent) if (token := held.token(own.reservation))]
     if not tokens:
         return None
     paths = [change.path for change in coming.changes()]

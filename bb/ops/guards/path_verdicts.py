@@ -6,7 +6,7 @@ from bb.coordination.holdings.held import FROZEN_HINT
 from bb.kernel.errors import Conflict
 from bb.kernel.show import name, quotation, quoted
 from bb.ledger.journal.journal import LedgerDamaged
-from bb.ops.params import Reason
+from bb.ops.params import AllowSecretReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class PathHeld(Conflict):
     hint = "do not edit them; ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` waits for them"
 
 
-class Override(Reason):
+class Override(AllowSecretReason):
     """With --staged: allow the commit although another agent holds a path. Give the reason; it is recorded."""
 
 
@@ -37,7 +37,7 @@ def refuse_damage(desk: Desk) -> None:
         raise LedgerDamaged(f"line {broken[0].n} of the journal {broken[0].writer} is damaged: {broken[0].reason}")
 
 
-def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
+def path_held(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
     """The refusal for WHO, about the first path IN_WAY that is frozen, else about the first path."""
     first, more = next((row for row in in_way if is_frozen(row)), in_way[0]), len(in_way) - 1
     holder = next(row for row in first["held_by"] if row["agent_id"] != who)
@@ -52,10 +52,10 @@ def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], 
     return PathHeld(f"{holder['agent_id']} holds {name(holder['scope'])}, {denied}", hint=hint, **answer)
 
 
-def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
+def path_verdict(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
     """The verdict on PATH for WHO, with its reservations, freezes first. A reservation of WHO counts only if it covers
     the whole path and no part of the path is frozen."""
-    met = sorted((overlap.held for overlap in held.met_by([path])), key=lambda one: not one.reservation.is_freeze)
+    met = sorted((overlap.held for overlap in held.overlaps([path])), key=lambda one: not one.reservation.is_freeze)
     is_anything_frozen = bool(met) and met[0].reservation.is_freeze
     mine = [one for one in met if one.reservation.agent == who]
     others = [one for one in met if one.reservation.agent != who]
@@ -68,7 +68,7 @@ def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
         verdict = beside if others else YOURS
     else:
         verdict = HELD if others else FREE
-    shown = [one.shown() | {"is_protected": one.is_protected} for one in met]
+    shown = [one.as_json() | {"is_protected": one.is_protected} for one in met]
     return {"path": path.text, "verdict": verdict, "held_by": shown}
 
 

@@ -6,7 +6,7 @@ from bb.coordination.agents import names, roster
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel.errors import BbError
-from bb.kernel.outside import Outside, quotation
+from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.show import quoted, sentence
 from bb.ledger.git.place import NotARepository
 from bb.ledger.local import editor_sessions
@@ -14,15 +14,15 @@ from bb.ops.agents import agent as agents
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.guards.editor_requests import Host, Payload, Worker, listen, passed, session_of, worker
+from bb.ops.guards.editor_requests import EditorAgent, Host, Payload, agent_of, allow, read_payload, session_of
 from bb.ops.overview import overview
-from bb.ops.params import AgentId, NewAgentId, Role, Someone
+from bb.ops.params import AgentId, AgentOrPerson, NewAgentId, Role
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.coordination.wiring.editors import Heard
+    from bb.coordination.wiring.editors import HookPayload
     from bb.ops.desk.desk import Desk
 
 MOST = 5  # most items of a list that are named
@@ -47,7 +47,7 @@ def session_start(
     desk: Desk,
     *,
     host: Host | None = None,
-    agent: Worker | None = None,
+    agent: EditorAgent | None = None,
     register: bool = False,
     role: Role = Role("agent"),  # noqa: B008  (a text)
     payload: Payload | None = None,
@@ -58,33 +58,35 @@ def session_start(
     hooks. If CLAUDE_ENV_FILE names a file, BB_AGENT is written there for the session's shell.
     """
     try:
-        heard = listen(desk, editors.SESSION_START, host, payload)
+        heard = read_payload(desk, editors.SESSION_START, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: the payload was not understood: {error}")
+        return allow(None, f"bb: the payload was not understood: {error}")
     try:
         if not desk.store.exists:
-            return passed(heard)
+            return allow(heard)
         who = _who(desk, heard, agent, role if register else None)
         if who is None:
-            return passed(heard, reply=editors.told(heard, _nobody(heard)))
+            return allow(heard, reply=editors.context_answer(heard, _nobody(heard)))
         signs_of_life.caller(desk, who)
         heartbeat.heartbeat(desk, agent=AgentId(who))
         known = session_of(desk, heard)
         if heard.session:
-            known = known.but(agent=who, work_tree=desk.place.work_tree)
+            known = known.replace(agent=who, work_tree=desk.place.work_tree)
             editor_sessions.write(desk.place.store, heard.session, known)
         if env_file := desk.env.get("CLAUDE_ENV_FILE"):
-            editor_sessions.export(env_file, who)
-        return passed(heard, reply=editors.told(heard, _welcome(desk, who)))
+            editor_sessions.export_agent(env_file, who)
+        return allow(heard, reply=editors.context_answer(heard, _welcome(desk, who)))
     except NotARepository:
-        return passed(heard)
+        return allow(heard)
     except BbError as error:
-        return passed(heard, f"bb: {error}", reply=editors.told(heard, sentence(f"bb: {error}. {error.hint or ''}")))
+        return allow(
+            heard, f"bb: {error}", reply=editors.context_answer(heard, sentence(f"bb: {error}. {error.hint or ''}"))
+        )
 
 
-def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str | None:
+def _who(desk: Desk, heard: HookPayload, named: str | None, role: str | None) -> str | None:
     """The agent of the session. If there is none and ROLE is given, a new agent is registered."""
-    if who := worker(desk, heard, named):
+    if who := agent_of(desk, heard, named):
         return who
     if role is None or desk.env.get("BB_AGENT"):  # BB_AGENT=user: the person works here
         return None
@@ -93,7 +95,7 @@ def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str |
     return str(agents.register(desk, name=NewAgentId(name), role=Role(role))["agent_id"])
 
 
-def _nobody(heard: Heard) -> str:
+def _nobody(heard: HookPayload) -> str:
     """The instructions for a session without a known agent."""
     is_plain = heard.session.isascii() and heard.session.isprintable() and 0 < len(heard.session) <= SESSION_LENGTH
     payload = quoted('{"session_id": "' + heard.session + '"}') if is_plain else "PAYLOAD"
@@ -106,8 +108,8 @@ def _nobody(heard: Heard) -> str:
 
 def _welcome(desk: Desk, who: str) -> str:
     """The agent's name, other active agents, its reservations, its mail, and the rules: at most 400 tokens."""
-    about = Outside(overview.resume(desk, agent=Someone(who)))
-    agents_here = Outside(overview.shown_agents(desk, desk.store.caught_up()))
+    about = Foreign(overview.resume(desk, agent=AgentOrPerson(who)))
+    agents_here = Foreign(overview.shown_agents(desk, desk.store.caught_up()))
     others = [f"{one['agent_id']}" for one in agents_here if one["agent_id"] != who and one["liveness"] == "active"]
     holds = [f"{own['scope']} ({own['bead']})" for own in about["holds"]]
     lines = [

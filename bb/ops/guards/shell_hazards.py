@@ -10,7 +10,7 @@ import os
 
 from bb.coordination.agents import liveness, roster
 from bb.coordination.guards import changes, hazards, person_commands
-from bb.coordination.guards.hazards import Around, Change
+from bb.coordination.guards.hazards import Change, Circumstances
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
 from bb.ledger.git import linked_work_trees, place
@@ -18,7 +18,7 @@ from bb.ledger.git import work_tree as git_work_tree
 from bb.ledger.local import editor_sessions, presence
 from bb.ops import catalogue
 from bb.ops.guards import path_verdicts
-from bb.ops.guards.editor_requests import holder, passed, refused, worker
+from bb.ops.guards.editor_requests import agent_of, allow, holder, refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.guards.hazards import Hazard
     from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.wiring.editors import Heard
+    from bb.coordination.wiring.editors import HookPayload
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
@@ -40,32 +40,32 @@ def _reads(words: Sequence[str]) -> bool:
     """Whether these words of a bb command call an op that changes nothing."""
     group = words[0] if words[0] in catalogue.GROUPS else ""
     text = " ".join([*words, ""])
-    return any(op.reads and text.startswith(f"{op.words} ") for op in catalogue.in_group(group))
+    return any(op.reads and text.startswith(f"{op.words} ") for op in catalogue.ops_in_group(group))
 
 
-def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
+def shell_verdict(desk: Desk, heard: HookPayload, named: str | None) -> dict[str, Any]:
     """May this shell command run?"""
-    found, order = hazards.found(heard.command), person_commands.found(heard.command, _reads)
+    found, order = hazards.find_hazards(heard.command), person_commands.find_person_command(heard.command, _reads)
     try:
         if not (found or order) or not desk.store.exists:
-            return passed(heard)
-        who = worker(desk, heard, named)
+            return allow(heard)
+        who = agent_of(desk, heard, named)
         if who is None:
-            return passed(heard, "bb: No agent is named, so this is allowed as a person's command")
+            return allow(heard, "bb: No agent is named, so this is allowed as a person's command")
         if order:
-            return refused(heard, f"bb: {PERSONS.format(order=order, who=who)}")
+            return refuse(heard, f"bb: {PERSONS.format(order=order, who=who)}")
         for hazard in found:
             around = _around(desk, hazard, who)
-            if around and (why := hazards.why_not(hazard, around)):
-                return refused(heard, f"bb: {why}")
+            if around and (why := hazards.refusal_reason(hazard, around)):
+                return refuse(heard, f"bb: {why}")
     except place.NotARepository:
-        return passed(heard)
+        return allow(heard)
     except BbError as error:
-        return passed(heard, f"bb cannot check whether this harms other agents' work, so it may run: {error}")
-    return passed(heard)
+        return allow(heard, f"bb cannot check whether this harms other agents' work, so it may run: {error}")
+    return allow(heard)
 
 
-def _around(desk: Desk, hazard: Hazard, who: str) -> Around | None:
+def _around(desk: Desk, hazard: Hazard, who: str) -> Circumstances | None:
     """The agents and changes around a hazard; None if its directory is unknown or outside this clone."""
     if hazard.directory is None:
         return None
@@ -76,17 +76,17 @@ def _around(desk: Desk, hazard: Hazard, who: str) -> Around | None:
     here = place.find(about, {})
     if os.path.realpath(here.common) != os.path.realpath(desk.place.common) or here.work_tree is None:
         return None
-    around = Around(who, _others(desk, who, in_any_clone=hazard.kind == hazards.PUSH))
+    around = Circumstances(who, _others(desk, who, in_any_clone=hazard.kind == hazards.PUSH))
     if hazard.kind == hazards.BRANCH:
-        return around.but(checked_out=_checked_out(here, hazard.paths))
+        return around.replace(checked_out=_checked_out(here, hazard.paths))
     if hazard.kind == hazards.WORKTREE:
-        around = around.but(sitting=_sitting(desk, around.others, about))
-        return around.but(changes=tuple(_changes(desk, here, None, hazard, who))) if hazard.is_sweeping else around
+        around = around.replace(sitting=_sitting(desk, around.others, about))
+        return around.replace(changes=tuple(_changes(desk, here, None, hazard, who))) if hazard.is_sweeping else around
     if hazard.kind in (hazards.STASH, hazards.PUSH):
         return around
     touched = _scopes(here, folder, hazard.paths)
     affected = (change for change in _changes(desk, here, touched, hazard, who) if _is_affected(hazard, change))
-    return around.but(changes=tuple(affected))
+    return around.replace(changes=tuple(affected))
 
 
 def _is_affected(hazard: Hazard, change: Change) -> bool:
@@ -99,7 +99,7 @@ def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
     """The agents other than WHO that are not evicted: those of this clone, or of any clone."""
     now, index = desk.now(), desk.store.caught_up()
     others, threshold = [], desk.stale_after_in(index)
-    for name, beat in presence.everybody(desk.place.store, now).items():
+    for name, beat in presence.all_presences(desk.place.store, now).items():
         known = roster.agent(name, index.state(roster.NAME, name))
         state = liveness.ACTIVE if beat.paused else liveness.liveness(beat.seen_at, now, threshold)
         is_near = in_any_clone or not beat.is_remote
@@ -111,7 +111,7 @@ def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
 def _sitting(desk: Desk, others: Sequence[str], work_tree: str) -> tuple[str, ...]:
     """The OTHERS with a session in that worktree."""
     real = os.path.realpath(work_tree)
-    sessions = editor_sessions.everybody(desk.place.store)
+    sessions = editor_sessions.all_sessions(desk.place.store)
     there = {session.agent for session in sessions if session.work_tree and os.path.realpath(session.work_tree) == real}
     return tuple(name for name in others if name in there)
 
@@ -143,7 +143,7 @@ def _changes(desk: Desk, here: place.Place, touched: Sequence[Scope] | None, haz
     from bb.ledger.git import git  # noqa: PLC0415  (few commands need it)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    changed = changes.changed(git.changed(here.work_tree or ""))
+    changed = changes.changed(git.status_porcelain(here.work_tree or ""))
     if touched is not None:
         changed = [entry for entry in changed if any(held.lies_in(entry[1], scope) for scope in touched)]
     holders = [(path, _holder(held, path, who), is_tracked) for is_tracked, path in changed[:MOST_CHANGES]]
@@ -161,7 +161,7 @@ def _is_afar(desk: Desk, name: str) -> bool:
 
 def _holder(held: Holdings, path: str, who: str) -> str | None:
     """The holder of a changed file: WHO if it may change the file, None if the file is free."""
-    judged = path_verdicts.judged(held, scopes.existing(path).but(is_file=True), who)
+    judged = path_verdicts.path_verdict(held, scopes.existing(path).replace(is_file=True), who)
     if judged["verdict"] == path_verdicts.FREE:
         return None
     return str(holder(judged, who)["agent_id"]) if judged["verdict"] == path_verdicts.HELD else who

@@ -14,7 +14,7 @@ from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import ids, show
 from bb.kernel.errors import BbError
-from bb.kernel.outside import Outside, quotation
+from bb.kernel.foreign import Foreign, quotation
 from bb.ledger.git import work_tree as git_work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ledger.local import editor_sessions, queue
@@ -24,7 +24,7 @@ from bb.messaging.mail import mailbox
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.guards.editor_requests import Host, Payload, Worker, listen, passed, worker
+from bb.ops.guards.editor_requests import EditorAgent, Host, Payload, agent_of, allow, read_payload
 from bb.ops.params import AgentId
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from bb.coordination.wiring.editors import Heard
+    from bb.coordination.wiring.editors import HookPayload
     from bb.ledger.index.index import Index
     from bb.ledger.local.editor_sessions import Session
     from bb.ledger.views.holdings import Holdings
@@ -54,7 +54,7 @@ News = list[tuple[str, str]]
     examples=("bb hook prompt < payload.json", "bb hook prompt --host codex --agent amber-otter"),
 )
 def prompt(
-    desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
+    desk: Desk, *, host: Host | None = None, agent: EditorAgent | None = None, payload: Payload | None = None
 ) -> dict[str, Any]:
     """At a prompt of the user, tell the agent its news: unread mail, agents that wait for it, and contested scopes.
 
@@ -71,7 +71,7 @@ def prompt(
     examples=("bb hook stop < payload.json", "bb hook stop --host gemini --agent amber-otter"),
 )
 def stop(
-    desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
+    desk: Desk, *, host: Host | None = None, agent: EditorAgent | None = None, payload: Payload | None = None
 ) -> dict[str, Any]:
     """Before the agent stops, remind it of unread mail, messages to acknowledge, and its reservations. Once each.
 
@@ -86,47 +86,47 @@ def _turn(
     host: str | None,
     named: str | None,
     payload: str | None,
-    answer: Callable[[Desk, Heard, str], dict[str, Any]],
+    answer: Callable[[Desk, HookPayload, str], dict[str, Any]],
 ) -> dict[str, Any]:
     """Run ANSWER for an agent in service. Errors are written to stderr and stop nothing."""
     try:
-        heard = listen(desk, moment, host, payload)
+        heard = read_payload(desk, moment, host, payload)
     except NotUnderstood as error:
-        return passed(None, f"bb: the payload was not understood: {error}")
+        return allow(None, f"bb: the payload was not understood: {error}")
     try:
         if heard.is_going_on or not os.path.isdir(desk.place.store):
-            return passed(heard)
-        who = worker(desk, heard, named)
+            return allow(heard)
+        who = agent_of(desk, heard, named)
         if who is None:
-            return passed(heard)
+            return allow(heard)
         heartbeat.heartbeat(desk, agent=AgentId(who))
         return answer(desk, heard, who)
     except NotARepository:
-        return passed(heard)
+        return allow(heard)
     except (SessionSuperseded, NotYourName) as error:  # at a stop, the agent has nothing left to do
         news = show.sentence(f"bb: {error}. {error.hint}")
-        return passed(heard, news, reply=editors.told(heard, news) if moment == editors.PROMPT else None)
+        return allow(heard, news, reply=editors.context_answer(heard, news) if moment == editors.PROMPT else None)
     except BbError as error:
-        return passed(heard, f"bb: {error}")
+        return allow(heard, f"bb: {error}")
 
 
-def _prompted(desk: Desk, heard: Heard, who: str) -> dict[str, Any]:
+def _prompted(desk: Desk, heard: HookPayload, who: str) -> dict[str, Any]:
     index = desk.store.caught_up()
     known = _known(desk, heard, who)
     hints = [news for news in [*_barred(desk, index, who), *_hints(desk, index, who)] if news[0] not in known.told]
     hints = hints[:MOST_HINTS]
     given = _given(desk, index, who, known.told)
     if not given["blocks"] and not hints:
-        return passed(heard)
+        return allow(heard)
     # Saved before it is shown: a message that is shown twice looks like two messages.
     told = (*known.told, *(name for name, _ in hints), *given["told"])
-    editor_sessions.write(desk.place.store, _name(heard, who), known.but(told=tuple(dict.fromkeys(told))))
+    editor_sessions.write(desk.place.store, _name(heard, who), known.replace(told=tuple(dict.fromkeys(told))))
     lines = ["bb:", *(line for _, line in hints)] if hints else []
     if given["blocks"]:
         more = f" ({given['more']} more at the next prompt)" if given["more"] else ""
         lines.append(f"bb: for {who}{more}. {LABEL}")
     texts = ["\n".join(lines), given["text"]] if lines else [given["text"]]
-    return passed(heard, reply=editors.told(heard, "\n\n".join(text for text in texts if text)))
+    return allow(heard, reply=editors.context_answer(heard, "\n\n".join(text for text in texts if text)))
 
 
 def _given(desk: Desk, index: Index, who: str, told: tuple[str, ...]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _given(desk: Desk, index: Index, who: str, told: tuple[str, ...]) -> dict[st
 
     def decide(index: Index, *, is_peek: bool = False) -> Any:
         book = attention.book(desk.store, index, desk.now(), desk.stale_after_in(index))
-        facts, answer = turn_text.injected(book, who, desk.now(), seed, told=told, most=MOST_MESSAGES)
+        facts, answer = turn_text.inject(book, who, desk.now(), seed, told=told, most=MOST_MESSAGES)
         given.update(answer)
         return [] if is_peek else facts
 
@@ -146,22 +146,22 @@ def _given(desk: Desk, index: Index, who: str, told: tuple[str, ...]) -> dict[st
     return given
 
 
-def _stopping(desk: Desk, heard: Heard, who: str) -> dict[str, Any]:
+def _stopping(desk: Desk, heard: HookPayload, who: str) -> dict[str, Any]:
     index = desk.store.caught_up()
     signs_of_life.in_service(index, who)
     known = _known(desk, heard, who)
     held = desk.holdings(index, desk.now())
     news = [entry for entry in _forgotten(index, held, who) if entry[0] not in known.reminded]
     if not news:
-        return passed(heard)
+        return allow(heard)
     # Saved before it is shown, so that an agent can always stop even if the store cannot be written.
     reminded = (*known.reminded, *(name for name, _ in news))
-    editor_sessions.write(desk.place.store, _name(heard, who), known.but(reminded=reminded))
+    editor_sessions.write(desk.place.store, _name(heard, who), known.replace(reminded=reminded))
     lines = [line for _, line in news[:MOST_MESSAGES]]
     more = [f"and {len(news) - len(lines)} more: bb agent inbox --agent {who}"] if len(news) > len(lines) else []
     barred = [line for _, line in _barred(desk, index, who)]
     reminder = f"bb: {who}, before you stop, handle these points, or stop again. {LABEL}"
-    return passed(heard, reply=editors.go_on(heard, "\n".join([reminder, *barred, *lines, *more])))
+    return allow(heard, reply=editors.continue_answer(heard, "\n".join([reminder, *barred, *lines, *more])))
 
 
 def _some(messages: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -172,12 +172,12 @@ def _some(messages: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _barred(desk: Desk, index: Index, who: str) -> News:
     """The pause of this agent, and freezes in its scopes."""
     news: News = []
-    if pause := pause_check.of(index, who):
-        line = f"- {pause.told()}. Change nothing; you may read and answer mail, hand over and release."
+    if pause := pause_check.pause_of(index, who):
+        line = f"- {pause.sentence()}. Change nothing; you may read and answer mail, hand over and release."
         news.append((f"paused {pause.since}", line))
     if index.count(holdings.NAME, f"live of {ids.PERSON}"):
         held = desk.holdings(index, desk.now())
-        for meeting in held.met_by(own.scope for own in held.of(who)):
+        for meeting in held.overlaps(own.scope for own in held.reservations_of_agent(who)):
             if meeting.held.reservation.is_freeze:
                 line = f"- {freeze_text(meeting.held)}. You hold it, but you may not change it."
                 news.append((f"frozen {meeting.held.reservation.id}", line))
@@ -186,7 +186,7 @@ def _barred(desk: Desk, index: Index, who: str) -> News:
 
 def _hints(desk: Desk, index: Index, who: str) -> News:
     """Open incursions of this agent, and the agents that wait for its scopes."""
-    waiters = queue.line(desk.place.store)
+    waiters = queue.waiting(desk.place.store)
     if not (waiters or index.count(notices.NAME, notices.UNSETTLED)):
         return []
     from bb.ledger.views.protocol_events import Events  # noqa: PLC0415  (rarely needed)
@@ -197,10 +197,10 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
         if who in (event["from_agent"], event["to_agent"]):
             other = event["from_agent"] if who == event["to_agent"] else event["to_agent"]
             doubt = ", unverified," if "signature" in event and other == event["from_agent"] else ""
-            line = f"- Contested: {Outside(other)}{doubt} works in {Outside(event['scope'])} too; agree by mail."
+            line = f"- Contested: {Foreign(other)}{doubt} works in {Foreign(event['scope'])} too; agree by mail."
             news.append((event["id"], line))
     for waiter in waiters:
-        mine = {met.held.scope.text for met in held.met_by(waiter.scopes) if met.held.reservation.agent == who}
+        mine = {met.held.scope.text for met in held.overlaps(waiter.scopes) if met.held.reservation.agent == who}
         for scope in sorted(mine)[:1]:
             line = f"- {show.name(waiter.agent)} waits for {show.name(scope)}, which you hold: release it when you can."
             news.append((f"{waiter.agent} waits", line))
@@ -209,20 +209,22 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
 
 def _forgotten(index: Index, held: Holdings, who: str) -> News:
     """The messages to acknowledge, the unread messages, and the reservations of an agent."""
-    owed = [(_event(copy), _head(Outside(copy), "To be accepted: ")) for copy in _some(mails.owed(index, who))]
+    owed = [
+        (_event(copy), _head(Foreign(copy), "To be accepted: ")) for copy in _some(mails.unacknowledged(index, who))
+    ]
     names = {name for name, _ in owed}
     unread = [
-        (_event(copy), _head(Outside(copy), "Unread: "))
+        (_event(copy), _head(Foreign(copy), "Unread: "))
         for copy in _some(mails.inbox(index, who, mailbox.UNREAD))
         if _event(copy) not in names
     ]
-    kept = [show.name(own.scope.text, SUBJECT_LENGTH) for own in held.of(who) if not own.is_over]
+    kept = [show.name(own.scope.text, SUBJECT_LENGTH) for own in held.reservations_of_agent(who) if not own.is_over]
     still = f"- You still hold {', '.join(kept[:MOST_HINTS])}{' and more' if len(kept) > MOST_HINTS else ''}. "
     release = f"Release what you no longer need: bb agent release --agent {who} --scope SCOPE"
     return [*owed, *unread, *([("held", still + release)] if kept else [])]
 
 
-def _head(message: Outside, mark: str = "") -> str:
+def _head(message: Foreign, mark: str = "") -> str:
     doubt = ", unverified," if "signature" in message else ""
     about = f"{message['category']} from {message['from_agent']}{doubt} about {message['bead_id']}"
     event, _, _ = message["message_id"].parted("_")
@@ -234,15 +236,15 @@ def _event(message: dict[str, Any]) -> str:
     return str(message["message_id"]).partition("_")[0]
 
 
-def _name(heard: Heard, who: str) -> str:
+def _name(heard: HookPayload, who: str) -> str:
     """The key of a session's saved state. Without a session id, it is the agent's name."""
     return heard.session or f"agent {who}"
 
 
-def _known(desk: Desk, heard: Heard, who: str) -> Session:
+def _known(desk: Desk, heard: HookPayload, who: str) -> Session:
     """The saved state of the session; empty if it belonged to another agent."""
     known = editor_sessions.read(desk.place.store, _name(heard, who))
     work_tree = desk.place.work_tree or known.work_tree
     if known.agent not in (None, who):
         return editor_sessions.Session(who, work_tree)
-    return known.but(agent=who, work_tree=work_tree)
+    return known.replace(agent=who, work_tree=work_tree)

@@ -19,7 +19,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import answer
-from bb.ops.params import AsPerson, Key, Number, Reason, Scope, Why
+from bb.ops.params import AllowSecretReason, AsPerson, Key, Number, Scope, Why
 
 
 class Place(Scope):
@@ -50,7 +50,7 @@ def freeze(
     minutes: Minutes | None = None,
     agent: AsPerson | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Freeze paths: no agent may change them, not even one with a reservation. Only the person may do this.
 
@@ -61,23 +61,23 @@ def freeze(
     the person.
     """
     signs_of_life.person(desk, agent)
-    desk.store.must_exist()
+    desk.store.require_ledger()
     wanted = _scopes(desk, scope)
     until = None if minutes is None else clock.text(desk.now() + minutes * clock.MINUTE)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
-        met = held.met_by(wanted)
+        met = held.overlaps(wanted)
         facts = freezing.freeze(wanted, why, minutes, met)
         new = {fact.scope for fact in facts if isinstance(fact, Reserved)}
-        holders = freezing.concerned(overlap for overlap in met if overlap.wanted.text in new)
+        holders = freezing.holders_affected(overlap for overlap in met if overlap.wanted.text in new)
         return [*facts, *person_notices.frozen(sorted(new), until, why, holders)]
 
     recorded = signs_of_life.act(desk, ids.PERSON, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())
-    names = [on.reservation.id for one in wanted for on in held.on(one) if on.reservation.is_freeze]
+    names = [on.reservation.id for one in wanted for on in held.reservations_of_scope(one) if on.reservation.is_freeze]
     return answer(desk, names) | {
         "told": _told(recorded),
-        "not_there": [one.text for one in wanted if not work_tree.is_there(desk.place, one)],
+        "not_there": [one.text for one in wanted if not work_tree.exists_in_work_tree(desk.place, one)],
     }
 
 
@@ -101,7 +101,7 @@ def thaw(
     freeze cannot be lifted.
     """
     signs_of_life.person(desk, agent)
-    desk.store.must_exist()
+    desk.store.require_ledger()
     if (scope is None) is not all_:
         hint = "`bb agent status --agent user` shows what is frozen"
         raise InvalidArgs("name the paths to thaw or pass --all, not both", hint=hint, path="$.scope")
@@ -109,13 +109,13 @@ def thaw(
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         if all_:
-            frozen = held.of(ids.PERSON)
+            frozen = held.reservations_of_agent(ids.PERSON)
             lifted = [freeze.scope for freeze in frozen if not freeze.is_over]
             facts = freezing.thaw_all(frozen)
         else:
             lifted = list(wanted)
-            facts = [fact for one in wanted for fact in freezing.thaw(one, held.met_by([one]))]
-        holders = freezing.concerned(held.met_by(lifted))
+            facts = [fact for one in wanted for fact in freezing.thaw(one, held.overlaps([one]))]
+        holders = freezing.holders_affected(held.overlaps(lifted))
         return [*facts, *person_notices.thawed(sorted(one.text for one in lifted), holders)]
 
     recorded = signs_of_life.act(desk, ids.PERSON, decide, key=key)

@@ -22,7 +22,7 @@ from bb.ledger.journal import kinds
 from bb.ledger.published import pins
 from bb.ledger.travel import remote
 from bb.ledger.travel.sync import Sync
-from bb.ledger.travel.turns import FIRST_PAUSE, Turn, wait
+from bb.ledger.travel.turns import FIRST_PAUSE, SyncLock, random_pause
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
 from bb.ops.holdings import recording
@@ -49,7 +49,7 @@ class GrantPending(Busy):
     hint = "you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request"
 
 
-def refuse_what_means_nothing(
+def refuse_incompatible_options(
     wanted: Wanted, fallback: str | None, *, is_global: bool, waits: bool, key: str | None
 ) -> None:
     """Refuse --fallback without --global, and options that --global does not support."""
@@ -72,7 +72,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     if arbiter is None:
         raise NotPublished("a global reservation needs a remote that this clone publishes to")
     try:
-        with Turn(store.path, PATIENCE):
+        with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
     except remote.Offline as offline:
         if fallback is None:
@@ -100,7 +100,7 @@ class _Attempts:
             while not (answer := self._once()):
                 if time.monotonic() + pause > self._deadline:
                     raise remote.Contended("other clones published first on every attempt", remote=self._at_work.name)
-                pause = wait(pause)
+                pause = random_pause(pause)
             return answer
         finally:
             if self._void:
@@ -114,14 +114,14 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
-        signs_of_life.heard(desk, at_work.outcome().heard)
-        wanted = self._wanted.but(base=at_work.base())
+        signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
+        wanted = self._wanted.replace(base=at_work.base())
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:
             facts = recording.decided(desk, wanted, index, held)
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
-            requests = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
+            requests = [fact.replace(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             later[:] = [fact for fact in facts if not isinstance(fact, Reserved)]
             self._refuse_blocked(requests, held)
             return [*(Released(wanted.agent, name) for name in self._void), *requests]
@@ -132,7 +132,9 @@ class _Attempts:
             return None
         self._void = []
         if later:
-            recorded += signs_of_life.act(desk, wanted.agent, lambda _, __: [*later, *mail.about(later)])
+            recorded += signs_of_life.act(
+                desk, wanted.agent, lambda _, __: [*later, *mail.incursion_notifications(later)]
+            )
             self._publish_later_facts()
         return recording.report(desk, wanted, recorded)
 
@@ -153,7 +155,7 @@ class _Attempts:
         for fact in requests:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, grants)) - set((fact.takes or "").split())
-            if blockers := {name for name in blockers if not _was_given_back(held.one(name))}:
+            if blockers := {name for name in blockers if not _was_given_back(held.by_id(name))}:
                 holder = grants[min(blockers)]
                 raise ReservationConflict(
                     f"{holder.agent} holds {show.name(holder.scope)} in every clone, with token {holder.token}",

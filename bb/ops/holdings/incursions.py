@@ -13,7 +13,7 @@ from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Number, Plain, Reason, Someone, Text
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Number, Text, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SETTLED = (ACCEPTED, REVERTED, TRANSFERRED)
 STATES = (notices.OPEN, *SETTLED, notices.CLOSED)
 # A path that looks like a secret is already in the work tree, and an incursion must be able to name it.
-AS_IT_IS_CALLED = "the path of a file in the work tree"
+PATH_IN_WORK_TREE = "the path of a file in the work tree"
 
 
 class State(Text):
@@ -42,7 +42,7 @@ class State(Text):
     choices = STATES
 
 
-class Concerning(Someone):
+class Concerning(AgentOrPerson):
     """Only incursions by this agent or into its reservations."""
 
 
@@ -58,14 +58,14 @@ class EventId(Text):
     metavar = "ID"
 
 
-class As(Text):
+class Resolution(Text):
     """The resolution: accepted, reverted or transferred."""
 
     metavar = "STATE"
     choices = SETTLED
 
 
-class Note(Plain):
+class Note(UncheckedText):
     """A note to the agents concerned."""
 
 
@@ -94,7 +94,7 @@ def list_incursions(
         for event in known.incursions()
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return first_rows(map(shown, found), limit, Limit.most)
+    return first_rows(map(event_row, found), limit, Limit.most)
 
 
 @op(
@@ -109,10 +109,10 @@ def resolve(
     desk: Desk,
     event: EventId,
     *,
-    agent: Someone | None = None,
-    as_: As,
+    agent: AgentOrPerson | None = None,
+    as_: Resolution,
     note: Note | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Resolve an incursion: the change is accepted or reverted, or the reservation is transferred.
 
@@ -128,12 +128,15 @@ def resolve(
         facts = incursions.resolve(incident, who, as_, text)
         passed_on = _passed_on(index, held, incident, who) if facts and as_ == TRANSFERRED else []
         letters = [
-            letter for fact in facts if isinstance(fact, Resolved) for letter in mail.settled(incident.fact, fact)
+            letter
+            for fact in facts
+            if isinstance(fact, Resolved)
+            for letter in mail.resolution_notifications(incident.fact, fact)
         ]
-        return [*facts, *passed_on, *letters, *mail.about(passed_on)]
+        return [*facts, *passed_on, *letters, *mail.incursion_notifications(passed_on)]
 
     signs_of_life.act(desk, who, decide, allow_secret=allow_secret, author=_author)
-    return shown(events(desk).one(event)[0])
+    return event_row(events(desk).by_id(event)[0])
 
 
 def report(
@@ -148,29 +151,29 @@ def report(
         return []
 
     def decide(index: Index, held: Holdings) -> list[Fact]:
-        facts = incursions.report(incoming, found_by, touched, commit or "", Events(index, held, "").known)
-        return [*facts, *mail.about(facts)]
+        facts = incursions.report(incoming, found_by, touched, commit or "", Events(index, held, "").incident_by_key)
+        return [*facts, *mail.incursion_notifications(facts)]
 
     recorded = signs_of_life.act(
-        desk, ids.PERSON, decide, by=signs_of_life.principal(desk), allow_secret=AS_IT_IS_CALLED
+        desk, ids.PERSON, decide, by=signs_of_life.principal(desk), allow_secret=PATH_IN_WORK_TREE
     )
     return [event for event in recorded if event.kind == "system.notify"]
 
 
-def touched(held: Holdings, scopes: Sequence[Scope], who: str) -> list[tuple[str, Held]]:
+def overlapping_reservations(held: Holdings, scopes: Sequence[Scope], who: str) -> list[tuple[str, Held]]:
     """The reservations of agents other than WHO that overlap SCOPES, each with the path of the scope."""
-    overlaps = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.met_by([scope])]
+    overlaps = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.overlaps([scope])]
     return [(path, other) for path, other in overlaps if other.reservation.agent != who]
 
 
 def events(desk: Desk) -> Events:
     """The protocol events of this repository's ledger."""
-    desk.store.must_exist()
+    desk.store.require_ledger()
     index = desk.store.caught_up()
     return Events(index, desk.holdings(index, desk.now()), work_tree.root_of(desk.place))
 
 
-def shown(event: dict[str, Any]) -> dict[str, Any]:
+def event_row(event: dict[str, Any]) -> dict[str, Any]:
     """A protocol event as every face shows it."""
     return event | {"label": protocol_events.LABELS[event["event_type"]]}
 
@@ -187,7 +190,7 @@ def _passed_on(index: Index, held: Holdings, incident: Incident, who: str) -> li
     if incident.fact.incoming != ids.PERSON:
         signs_of_life.in_service(index, incident.fact.incoming)
     given = held.live(incident.fact.reservation)
-    met = held.met_by([given.scope]) if given else []
+    met = held.overlaps([given.scope]) if given else []
     return incursions.transfer(incident, who, given, met, lambda name: index.count(notices.NAME, name) > 0)
 
 

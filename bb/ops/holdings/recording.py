@@ -52,13 +52,13 @@ def _told_of(facts: Sequence[Any]) -> list[Any]:
         return []
     from bb.messaging.mail import mail  # noqa: PLC0415  (most reservations overlap no other)
 
-    return mail.about(facts)
+    return mail.incursion_notifications(facts)
 
 
 def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
     """The facts to record so that WANTED is reserved; refused if it may not be."""
     pause_check.refuse(index, wanted.agent)
-    met = held.met_by(wanted.scopes, in_any_clone=wanted.base is not None)
+    met = held.overlaps(wanted.scopes, in_any_clone=wanted.base is not None)
     if os.path.isdir(os.path.join(desk.place.store, "queue")):
         from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
 
@@ -74,10 +74,10 @@ def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, A
         "taken_over": [
             shown(held, before) | {"owner_liveness": fact.liveness}
             for fact in facts
-            if isinstance(fact, TakenOver) and (before := held.one(fact.reservation))
+            if isinstance(fact, TakenOver) and (before := held.by_id(fact.reservation))
         ],
         "incursions": [_incursion(fact) for fact in facts if isinstance(fact, Incurred)],
-        "not_there": [scope.text for scope in wanted.scopes if not work_tree.is_there(desk.place, scope)],
+        "not_there": [scope.text for scope in wanted.scopes if not work_tree.exists_in_work_tree(desk.place, scope)],
     }
 
 
@@ -112,7 +112,7 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
 def answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
     """The current state of the reservations NAMES: the members of the first one, and the list of all."""
     held = desk.holdings(desk.store.index, desk.now())
-    rows = [shown(held, reservation) for name in names if (reservation := held.one(name))]
+    rows = [shown(held, reservation) for name in names if (reservation := held.by_id(name))]
     return (rows[0] if rows else {}) | {"reservations": rows}
 
 
@@ -126,7 +126,7 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "scope": reservation.scope,
         "agent_id": reservation.agent,
         "bead_id": reservation.bead,
-        "state": held.standing(reservation, is_over=is_over) if is_live else reservation.state,
+        "state": held.state_of(reservation, is_over=is_over) if is_live else reservation.state,
         "shared": reservation.shared,
         "ttl_minutes": None if reservation.has_no_end else reservation.ttl,
         "created_at": clock.text(reservation.made_at),

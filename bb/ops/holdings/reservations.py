@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
-from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Text
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Scope, Seconds, Text, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class Minutes(Plain):
+class Minutes(UncheckedText):
     """Minutes after your last sign of life until the reservation expires: 5 to 1440."""
 
     metavar = "MINUTES"
@@ -56,7 +56,7 @@ class Wait(Seconds):
 def reserve(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     scope: list[Scope],
     bead: Bead,
     ttl: Minutes = Minutes(TTL),  # noqa: B008  (a text)
@@ -67,7 +67,7 @@ def reserve(
     fallback: Fallback | None = None,
     wait: Wait | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Reserve paths for a bead before you edit them.
 
@@ -92,12 +92,14 @@ def reserve(
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
 
-        global_reservations.refuse_what_means_nothing(wanted, fallback, is_global=global_, waits=bool(wait), key=key)
+        global_reservations.refuse_incompatible_options(wanted, fallback, is_global=global_, waits=bool(wait), key=key)
         return global_reservations.reserve(desk, wanted, fallback, allow_secret)
     if wait:
         from bb.ops.holdings import waiting  # noqa: PLC0415  (most reservations do not wait)
 
-        return waiting.in_line(desk, wanted, wait, lambda number: reserved(desk, wanted, key, allow_secret, number))
+        return waiting.reserve_in_queue(
+            desk, wanted, wait, lambda number: reserved(desk, wanted, key, allow_secret, number)
+        )
     return reserved(desk, wanted, key, allow_secret)
 
 
@@ -113,7 +115,7 @@ def reserve(
 def release(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     scope: list[Scope] | None = None,
     all_: bool = False,
     key: Key | None = None,
@@ -127,8 +129,8 @@ def release(
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
-            return reservations.release_all(who, held.of(who))
-        met = {one: held.met_by([one], whose=who) for one in wanted}
+            return reservations.release_all(who, held.reservations_of_agent(who))
+        met = {one: held.overlaps([one], whose=who) for one in wanted}
         facts = [fact for one in wanted for fact in reservations.release(who, one, met[one])]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
@@ -146,7 +148,7 @@ def release(
 def renew(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     scope: list[Scope] | None = None,
     all_: bool = False,
     ttl: Minutes | None = None,
@@ -164,8 +166,8 @@ def renew(
     def decide(index: Index, held: Holdings) -> list[Any]:
         pause_check.refuse(index, who)
         if wanted is None:
-            return reservations.renew_all(who, held.of(who), minutes)
-        met = {one: held.met_by([one]) for one in wanted}
+            return reservations.renew_all(who, held.reservations_of_agent(who), minutes)
+        met = {one: held.overlaps([one]) for one in wanted}
         facts = [fact for one in wanted for fact in reservations.renew(who, one, met[one], minutes)]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
@@ -178,17 +180,17 @@ def renew(
     screen="overview",
     examples=("bb agent status", "bb agent status --agent amber-otter --json"),
 )
-def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None) -> dict[str, Any]:
+def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None = None) -> dict[str, Any]:
     """Show reservations and messages that must be acknowledged: of all agents, of one agent, or about one bead.
 
     Changes nothing. --agent selects an agent to show; any caller may use it.
     """
-    desk.store.must_exist()
+    desk.store.require_ledger()
     index = desk.store.caught_up()
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(index, agent)
     held = desk.holdings(index, desk.now())
-    live = held.of(agent) if agent else held.everything()
+    live = held.reservations_of_agent(agent) if agent else held.everything()
     live = [one for one in live if bead in (None, one.reservation.bead)]
     counted = [one for one in live if held.counts(one.reservation)]
     from bb.ledger.views import mail as mails  # noqa: PLC0415  (the other ops here need no mail)
@@ -220,7 +222,7 @@ def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overl
     from bb.messaging.mail import person_notices  # noqa: PLC0415  (agents act only on their own reservations)
 
     affected = [overlap.held.reservation for overlaps in met for overlap in overlaps]
-    return person_notices.of_persons(facts, {reservation.id: reservation for reservation in affected})
+    return person_notices.person_notifications(facts, {reservation.id: reservation for reservation in affected})
 
 
 def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tuple[scopes.Scope, ...] | None:

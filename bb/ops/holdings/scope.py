@@ -10,16 +10,16 @@ from bb.ledger.git import work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import Plain, Text
+from bb.ops.params import Text, UncheckedText
 
 
-class Compared(Plain):
+class Compared(UncheckedText):
     """A path or pattern."""
 
     metavar = "SCOPE"
 
 
-class Root(Plain):
+class Root(UncheckedText):
     """The root of relative scopes. Default: the repository's root."""
 
     metavar = "DIR"
@@ -81,6 +81,6 @@ def _root(desk: Desk) -> str:
 
 def _minds_no_case(desk: Desk) -> bool:
     try:
-        return work_tree.minds_no_case(desk.place)
+        return work_tree.is_case_insensitive(desk.place)
     except NotARepository:
         return os.name == "nt"

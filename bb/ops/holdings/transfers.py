@@ -15,14 +15,14 @@ from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import answer, scopes_of
-from bb.ops.params import Key, Reason, Scope, Someone, Why
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Scope, Why
 
 
-class Receiver(Someone):
+class Receiver(AgentOrPerson):
     """The new holder."""
 
 
-class Giver(Someone):
+class Giver(AgentOrPerson):
     """The current holder; needed only if several agents share the scope."""
 
 
@@ -37,13 +37,13 @@ class Giver(Someone):
 def transfer(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     scope: list[Scope],
     to: Receiver,
     from_: Giver | None = None,
     why: Why | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Transfer your reservations of exactly these scopes to another agent, with the same bead and time.
 
@@ -57,12 +57,12 @@ def transfer(
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         signs_of_life.in_service(index, to)
-        if pause := pause_check.of(index, to):
-            raise AgentPaused(pause.told(to), agent_id=to, hint=f"unpause it first: bb agent unpause {to}")
-        return [fact for one in wanted for fact in passed_on(one, held.met_by([one]))]
+        if pause := pause_check.pause_of(index, to):
+            raise AgentPaused(pause.sentence(to), agent_id=to, hint=f"unpause it first: bb agent unpause {to}")
+        return [fact for one in wanted for fact in passed_on(one, held.overlaps([one]))]
 
     def passed_on(one: scopes.Scope, met: Sequence[Overlap]) -> list[Any]:
-        given = transfers.given(who, one, met, from_)
+        given = transfers.transferable(who, one, met, from_)
         reservation = given.reservation
         before[one.text] = reservation.agent
         facts = transfers.transfer(who, given, to, met)
@@ -71,5 +71,7 @@ def transfer(
 
     signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())
-    names = [on.reservation.id for one in wanted for on in held.on(one) if on.reservation.agent == to]
+    names = [
+        on.reservation.id for one in wanted for on in held.reservations_of_scope(one) if on.reservation.agent == to
+    ]
     return answer(desk, names) | {"transferred_from": sorted({agent for agent in before.values() if agent != to})}

@@ -9,7 +9,7 @@ from bb.kernel.errors import Busy
 from bb.kernel.show import name
 from bb.ledger.git import work_tree
 from bb.ledger.local import queue
-from bb.ledger.records.changes import Watch
+from bb.ledger.records.changes import LedgerWatch
 from bb.ops.desk import signs_of_life
 
 TYPE_CHECKING = False
@@ -31,14 +31,14 @@ LAST = 10**12  # behind every place in the queue
 LOOK_AGAIN = 1.0  # seconds; no file changes when a reservation expires or an agent becomes stale
 
 
-def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[str, Any]:
+def reserve_in_queue(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[str, Any]:
     """The answer of ATTEMPT once the scopes are free. When the time is up, its last refusal is raised."""
     try:
         return attempt(None)
     except IN_THE_WAY as refused:
         refusal: BbError = refused
-    ignore_case = work_tree.minds_no_case(desk.place)
-    signs_of_life.alive(desk, wanted.agent)
+    ignore_case = work_tree.is_case_insensitive(desk.place)
+    signs_of_life.record_sign_of_life(desk, wanted.agent)
 
     def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
         held = desk.holdings(desk.store.caught_up(), desk.now())
@@ -49,14 +49,14 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
             names = " waits for ".join(circle)
             raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
 
-    with queue.Standing(desk.place.store, _waiter(wanted, 0), seconds, may_join) as me:
-        watch = Watch(desk.store, me.folder)
-        if desk.tell:
-            desk.tell(f"Waiting for up to {seconds} s: {refusal.message}")
+    with queue.QueuePlace(desk.place.store, _waiter(wanted, 0), seconds, may_join) as me:
+        watch = LedgerWatch(desk.store, me.folder)
+        if desk.show_progress:
+            desk.show_progress(f"Waiting for up to {seconds} s: {refusal.message}")
         for _ in watch.changes(
             seconds,
-            every_minute=lambda: signs_of_life.alive(desk, wanted.agent),
-            is_over=desk.has_left,
+            every_minute=lambda: signs_of_life.record_sign_of_life(desk, wanted.agent),
+            is_over=desk.is_client_gone,
             at_least_every=LOOK_AGAIN,
         ):
             try:
@@ -71,18 +71,18 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
 def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:
     """The agents that WAITER waits for: the holders of its scopes, and the waiters ahead of it."""
     before = holdings_queue.ahead(waiter, line, ignore_case=ignore_case)
-    return [*holdings_queue.holders(waiter, held.met_by(waiter.scopes)), *(other.agent for other in before)]
+    return [*holdings_queue.holders(waiter, held.overlaps(waiter.scopes)), *(other.agent for other in before)]
 
 
 def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[Overlap], number: int | None) -> None:
     """Refuse scopes that another agent has waited for longer. Scopes that the agent already holds are not refused."""
-    line = queue.line(desk.place.store)
+    line = queue.waiting(desk.place.store)
     if not line:
         return
     mine = {m.wanted.text for m in met if m.kind == "exact" and m.held.reservation.agent == wanted.agent}
     fresh = tuple(scope for scope in wanted.scopes if scope.text not in mine)
-    me = _waiter(wanted, number or LAST).but(scopes=fresh)
-    ignore_case = work_tree.minds_no_case(desk.place)
+    me = _waiter(wanted, number or LAST).replace(scopes=fresh)
+    ignore_case = work_tree.is_case_insensitive(desk.place)
     if wanted.takeover:
         line = [waiter for waiter in line if waiter.takeover or not holdings_queue.is_stuck(waiter, met, ignore_case)]
     if before := holdings_queue.ahead(me, line, ignore_case=ignore_case):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
 
 
-def tell(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
+def notify_losers(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
     """Record an INCURSION for each reservation here that loses to one that CAME from another clone, and notify its
     holder."""
     if not came:
@@ -34,7 +34,7 @@ def tell(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
 
     def decide(index: Index, held: Holdings) -> list[Fact]:
         facts = [fact for fact in _lost(desk, held, came) if not index.count(notices.NAME, fact.incident)]
-        return [*facts, *mail.about(facts)]
+        return [*facts, *mail.incursion_notifications(facts)]
 
     signs_of_life.act(desk, ids.PERSON, decide, by=signs_of_life.principal(desk))
     held = desk.holdings(desk.store.caught_up(), desk.now())
@@ -49,7 +49,7 @@ def _lost(desk: Desk, held: Holdings, came: Sequence[str]) -> list[Incurred]:
     lost: dict[str, Incurred] = {}
     for name in came:
         theirs = held.live(name)
-        for overlap in held.met_by([theirs.scope], in_any_clone=True) if theirs else []:
+        for overlap in held.overlaps([theirs.scope], in_any_clone=True) if theirs else []:
             ours = overlap.held
             if ours.is_over or not _is_of_this_clone(desk, ours):
                 continue
@@ -86,4 +86,4 @@ def _flag(desk: Desk, agent: str) -> None:
     now = desk.now()
     last = presence.read(desk.store.path, agent, now)
     if last:
-        presence.write(desk.store.path, last.but(contested=signs_of_life.contested(desk, agent)))
+        presence.write(desk.store.path, last.replace(contested=signs_of_life.contested(desk, agent)))

@@ -13,7 +13,7 @@ from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
 from bb.ledger.records import walk as walks
-from bb.ops.catalogue import OLDER, Rows, op
+from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.params import AgentId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def log(
         return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
     latest = walks.latest(store, wanted, limit + 1)
     rows = _judged(store, latest[-limit:])
-    return rows if len(latest) <= limit else Rows(rows, OLDER.format(min(Limit.most, limit * 4)))
+    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Limit.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
@@ -136,13 +136,13 @@ def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> I
 def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
     """The events with their signature verdicts."""
     shown = [_shown(event) for event in events]
-    known = policy.remembered(store)
-    return list(standing.marked(store, known, shown)) if known else shown
+    known = policy.cached(store)
+    return list(standing.with_verdicts(store, known, shown)) if known else shown
 
 
 def _shown(event: Event) -> dict[str, Any]:
     """An event; marked as unreadable if no bb could have written it."""
-    return event.but(unreadable=kinds.unreadable(event)).envelope()
+    return event.replace(unreadable=kinds.unreadable(event)).envelope()
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))
@@ -151,8 +151,8 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
-    known = policy.remembered(store)
-    envelope = next(iter(standing.marked(store, known, [_shown(found)]))) if known else _shown(found)
+    known = policy.cached(store)
+    envelope = next(iter(standing.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
     return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
 
 
@@ -182,7 +182,7 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
         "state": report.state,
         "is_index_right": report.is_index_right,
         "put_aside": list(report.put_aside),
-        "unreadable": [line.as_dict() for line in audit.unreadable(store)],
+        "unreadable": [line.as_dict() for line in audit.unreadable_lines(store)],
     }
     for chain in report.chains:
         if chain.damage and chain.writer not in retired:
@@ -190,11 +190,11 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not report.is_index_right:
         raise LedgerDamaged("the index does not match the journals", hint="bb ledger rebuild", **answer)
-    known = policy.look(store, desk.now())
-    late = [line.as_dict() for line in come_to_count.since_last_told(store)]
-    answer["signatures"] = standing.shown(store, known) | {"come_to_count": late}
+    known = policy.refresh(store, desk.now())
+    late = [line.as_dict() for line in come_to_count.since_last_report(store)]
+    answer["signatures"] = standing.as_answer(store, known) | {"come_to_count": late}
     if published:
-        answer["published"] = [branch.as_dict() for branch in audit.published(store, desk.progress)]
+        answer["published"] = [branch.as_dict() for branch in audit.check_published(store, desk.progress)]
     return answer
 
 

@@ -15,10 +15,10 @@ from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import Reason, Someone, Text
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Text
 
 
-class Why(Reason):
+class Why(AllowSecretReason):
     """The reason. It is recorded, so it must not repeat the content to remove."""
 
 
@@ -35,7 +35,7 @@ class EventId(Text):
         "bb ledger redact k7q2mzp4x3ab.17 --reason 'a name that must not be there' --json",
     ),
 )
-def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = None) -> dict[str, Any]:
+def redact(desk: Desk, event: EventId, *, reason: Why, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """Remove the content of an event: at once in this clone, and in other clones when they sync.
 
     The line stays in its place with its author, time and kind, so all chains remain valid. The content is removed from
@@ -47,7 +47,7 @@ def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = N
     """
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
-    store.must_exist()
+    store.require_ledger()
     redaction.blank(store)  # first completes an interrupted redaction, whose line cannot be read
     original = store.event(event)
     fact = redactions.redact(event, original.kind, original.by, who, reason)
@@ -75,4 +75,4 @@ def _repeated(store: Store, original: Event) -> list[str]:
         return []
     from bb.ledger.views import cbcl  # noqa: PLC0415  (loads CBCL, which most redactions do not need)
 
-    return cbcl.repeated_in(store, store.index, original.id, message.to)
+    return cbcl.events_repeating(store, store.index, original.id, message.to)

@@ -8,18 +8,18 @@ from bb.kernel import ids, secret_patterns
 from bb.ledger.published import pins
 from bb.ledger.records import redaction
 from bb.ledger.travel.sync import BOTH, Sync
-from bb.ledger.travel.turns import Turn
+from bb.ledger.travel.turns import SyncLock
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, heard, note, remote_of, synced
-from bb.ops.params import Reason, Someone
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, apply_fetched, remote_of, run_sync, save_outcome
+from bb.ops.params import AgentOrPerson, AllowSecretReason
 
 PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
 
 
-class Why(Reason):
+class Why(AllowSecretReason):
     """The reason. It is recorded in the new epoch and shown in every clone."""
 
 
@@ -37,7 +37,7 @@ def rotate(
     *,
     reason: Why,
     remote: RemoteName | None = None,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
     dry_run: bool = False,
 ) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def rotate(
     do about a secret.
     """
     store = desk.store
-    store.must_exist()
+    store.require_ledger()
     name = remote_of(desk, remote)
     before = pins.read(store.path).remote(name).tip
     if before is None or not pins.read(store.path).remote(name).publishes:
@@ -69,13 +69,13 @@ def rotate(
         return shown | {"commits": commits, "tip": None, "generation": None, "by": None}
     secret_patterns.refuse_secrets(reason)
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
-    synced(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
-    with Turn(store.path, TURN_PATIENCE):
+    run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
+    with SyncLock(store.path, TURN_PATIENCE):
         at_work = Sync(store, name, desk.now(), timeout)
         commits = at_work.rotate(who, reason)
         outcome = at_work.outcome()
-        heard(desk, outcome)
-    note(desk, name, desk.now(), None, outcome)
+        apply_fetched(desk, outcome)
+    save_outcome(desk, name, desk.now(), None, outcome)
     anew = outcome.begun_anew or {}
     return shown | {
         "epoch": anew["epoch"],

@@ -10,7 +10,7 @@ from bb.kernel.errors import NotFound
 from bb.ledger.files import disk, work_tree_files
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.records import policy, standing
-from bb.ledger.records.policy import Known
+from bb.ledger.records.policy import SignerPolicy
 from bb.ledger.records.store import Store
 from bb.ledger.signing import keys, ssh_signatures, verdicts
 from bb.ops.catalogue import op
@@ -81,20 +81,20 @@ def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool 
     keys.
     """
     store = desk.store
-    store.must_exist()
+    store.require_ledger()
     if not store.writer:
-        store.account(desk.now())  # a copied store gets a new writer with its first line
+        store.record_marker(desk.now())  # a copied store gets a new writer with its first line
     if own:
         keys.use_own(store.path)
-    known = policy.look(store, desk.now(), makes=True)
+    known = policy.refresh(store, desk.now(), makes=True)
     if rotate:
         _sign_once_more(store, known, desk.now())
         if known.key and known.key.source == keys.BY_GIT:
             raise keys.SigningFailed(
                 "git's configuration chooses the signing key", hint="change user.signingKey, or use --own"
             )
-        keys.make(store.path, store.writer or "")
-        known = policy.look(store, desk.now())
+        keys.make_key(store.path, store.writer or "")
+        known = policy.refresh(store, desk.now())
     if known.key is None:
         raise keys.SigningFailed(known.trouble or "signing is off here")
     name = str(for_ or f"bb-{store.writer}")
@@ -136,9 +136,9 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         work_tree_files.write(
             desk.place.work_tree, signers.PATH, signers.with_mode(text, str(mode), store.clone.repo).encode()
         )
-    known = policy.look(store, desk.now())
+    known = policy.refresh(store, desk.now())
     uncertain = policy.uncertain(desk.place, known)
-    return standing.shown(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
+    return standing.as_answer(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
 
 
 @op(
@@ -153,8 +153,8 @@ def signatures(desk: Desk, *, writer: Writer | None = None, output: Folder | Non
     `ssh-keygen -Y verify -f .bb/allowed_signers -I NAME -n bb-ledger -s FILE.txt.sig < FILE.txt`.
     """
     store = desk.store
-    store.must_exist()
-    known = policy.look(store, desk.now())
+    store.require_ledger()
+    known = policy.refresh(store, desk.now())
     index = store.caught_up()
     standings = {one.writer: one for one in standing.of_writers(store, known)}
     rows = []
@@ -183,7 +183,7 @@ def _armored(text: str) -> str:
         return ""
 
 
-def _sign_once_more(store: Store, known: Known, now: int) -> None:
+def _sign_once_more(store: Store, known: SignerPolicy, now: int) -> None:
     """Sign all lines with the current key before it is replaced."""
     key = known.key
     if (

@@ -20,8 +20,8 @@ from bb.ledger.travel import background as in_background
 from bb.ledger.travel import intake
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
-from bb.ledger.travel.sync import BOTH, PULL, PUSH, Outcome, Sync
-from bb.ledger.travel.turns import AlreadySyncing, Turn
+from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
+from bb.ledger.travel.turns import AlreadySyncing, SyncLock
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.params import Name, Seconds
@@ -127,7 +127,7 @@ def sync(
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, known, name))
-    return synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
+    return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
@@ -137,13 +137,13 @@ def commit(desk: Desk) -> dict[str, Any]:
     `git log -p refs/bb/ledger` shows the history. The commit is signed like a publication. If signing fails, it is made
     unsigned, because nothing is sent to other machines.
     """
-    desk.store.must_exist()
+    desk.store.require_ledger()
     store = desk.store
     try:
-        with Turn(store.path):
+        with SyncLock(store.path):
             known = pins.read(store.path)
             tip, count, unsigned = _committed(store, known, desk.now())
-            pins.write(store.path, known.but(local=tip))
+            pins.write(store.path, known.replace(local=tip))
     except AlreadySyncing:
         return {"already_running": True, "commit": None, "events": 0}
     answer = {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
@@ -152,7 +152,7 @@ def commit(desk: Desk) -> dict[str, Any]:
 
 def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | None]:
     """The commit at the local ref, the number of new events in it, and the reason if it could not be signed."""
-    signer = policy.look(store, now, makes=True)
+    signer = policy.refresh(store, now, makes=True)
     unsigned = signer.trouble
     if signer.key is not None:
         try:
@@ -178,13 +178,13 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     """
     from bb.ledger.travel import mirror  # noqa: PLC0415  (a sync does not need it)
 
-    desk.store.must_exist()
+    desk.store.require_ledger()
     root = desk.place.work_tree
     if root is None:
         raise NoWorkTree
     store = desk.store
-    with Turn(store.path, MIRROR_PATIENCE):
-        came = mirror.take_in(store, root)
+    with SyncLock(store.path, MIRROR_PATIENCE):
+        came = mirror.import_lines(store, root)
         known = [journal.writer for journal in store.journals()]
         journals = os.path.join(store.path, JOURNALS)
         ours = known if all_ else [writer for writer in known if writers.read_owner(journals, writer)]
@@ -196,7 +196,7 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
 def _must_exist(desk: Desk) -> None:
     """Refuse without a ledger; the hint names both ways to get one."""
     try:
-        desk.store.must_exist()
+        desk.store.require_ledger()
     except NotInitialized as refusal:
         refusal.hint = "`bb sync --pull` fetches a published ledger; `bb init` creates one"
         raise
@@ -205,7 +205,7 @@ def _must_exist(desk: Desk) -> None:
 def remote_of(desk: Desk, named: str | None) -> str:
     """The remote to sync with: the one NAMED, else the one of earlier syncs, else origin or the only remote."""
     if named:
-        if remotes.checked(named) not in remotes.names(desk.place.common):
+        if remotes.valid_name(named) not in remotes.names(desk.place.common):
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
     known = pins.read(desk.place.store)
@@ -219,33 +219,33 @@ def remote_of(desk: Desk, named: str | None) -> str:
     return names[0] if len(names) == 1 else "origin"
 
 
-def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
+def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
     """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
     store, now = desk.store, desk.now()
     try:
         store.make_folder()
-        with Turn(store.path):
+        with SyncLock(store.path):
             if direction != PULL:
                 signs_of_life.roll_up(desk)
             at_work = Sync(store, name, now, patience)
             try:
                 at_work.run(direction, publishes=publishes)
-                lost = heard(desk, at_work.outcome())
+                lost = apply_fetched(desk, at_work.outcome())
                 if lost and direction != PULL:
                     at_work.run(PUSH)  # publish the new INCURSIONs
             except BbError as refusal:
-                note(desk, name, now, refusal, None)
+                save_outcome(desk, name, now, refusal, None)
                 raise
     except AlreadySyncing:
         return {"already_running": True, "remote": name}
     outcome = at_work.outcome()
-    note(desk, name, now, None, outcome)
+    save_outcome(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.signatures and in_background.MARK not in desk.env:
-        late = come_to_count.since_last_told(store)
+        late = come_to_count.since_last_report(store)
         answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
     # This includes forks from an interrupted earlier sync. A background sync leaves them for the next visible one.
-    forks = [] if in_background.MARK in desk.env else set_aside.tell(store.path)
+    forks = [] if in_background.MARK in desk.env else set_aside.unreported_forks(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
     if first := next((fork for fork in forks if fork.kept), None):  # not if all its lines were recorded again
         message = f"lines of writer {first.writer} were put aside, in {first.path}"
@@ -253,19 +253,19 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
     return answer
 
 
-def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
+def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
     """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
     those reservations."""
-    signs_of_life.heard(desk, outcome.heard)
-    signs_of_life.mark(desk)
-    if not outcome.reserved or (desk.store.law and desk.store.law.is_shut):
+    signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
+    signs_of_life.update_presence(desk)
+    if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
         return []
     from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
 
-    return contest_notices.tell(desk, outcome.reserved)
+    return contest_notices.notify_losers(desk, outcome.reserved)
 
 
-def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
+def _shown(desk: Desk, outcome: SyncResult, *, publishes: bool) -> dict[str, Any]:
     apart = ("heard", "unverified", "reserved")
     answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
@@ -299,7 +299,7 @@ def _visible_to(desk: Desk, name: str) -> str:
     return f"everybody who can read {name} ({where})" if where else f"everybody who can read {name}"
 
 
-def note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Outcome | None) -> None:
+def save_outcome(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: SyncResult | None) -> None:
     """Save the outcome of a sync, for `bb status` and for the next background sync."""
     if not desk.store.exists:
         return

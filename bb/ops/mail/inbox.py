@@ -7,7 +7,7 @@ from bb.ledger.views import mail as mails
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Plain, Someone
+from bb.ops.params import AgentOrPerson, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class State(Plain):
+class State(UncheckedText):
     """Only messages in this state: unread, read or acked."""
 
     metavar = "STATE"
     offered = (mailbox.UNREAD, mailbox.READ, mailbox.ACKED)
 
 
-class About(Plain):
+class About(UncheckedText):
     """Only messages about this bead."""
 
     metavar = "BEAD"
@@ -33,7 +33,7 @@ class About(Plain):
 MOST = 500
 
 
-class Limit(Plain):
+class Limit(UncheckedText):
     """The number of newest messages to show, 1 to 500."""
 
     metavar = "N"
@@ -49,7 +49,7 @@ class Limit(Plain):
 def inbox(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     state: State | None = None,
     bead: About | None = None,
     limit: Limit = Limit("50"),  # noqa: B008  (a text)
@@ -58,7 +58,7 @@ def inbox(
 
     `--agent user` shows the person's inbox.
     """
-    who, index = known(desk, agent)
+    who, index = inbox_owner(desk, agent)
     if state is not None and state not in State.offered:
         raise mail.InvalidState(f"state must be unread, read or acked, not {state[:40]!r}")
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
@@ -77,10 +77,10 @@ def _add_verified(desk: Desk, index: Index, who: str, messages: list[dict[str, A
     proofs = Proofs(desk.store, index, desk.env)
     for message in messages:
         if "content_type" in message:
-            message["verified"] = proofs.of(who, str(message["message_id"]).partition("_")[0])
+            message["verified"] = proofs.proof_of(who, str(message["message_id"]).partition("_")[0])
 
 
-def known(desk: Desk, agent: str | None, *, acts: bool = False) -> tuple[str, Index]:
+def inbox_owner(desk: Desk, agent: str | None, *, acts: bool = False) -> tuple[str, Index]:
     """The owner of the requested inbox, and the index. The person always has an inbox. Every caller may read an inbox;
     a caller that ACTS on it must be its owner."""
     who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if acts else desk.subject(agent)

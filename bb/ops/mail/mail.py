@@ -7,7 +7,7 @@ from itertools import islice
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import Busy
-from bb.ledger.records.changes import Watch
+from bb.ledger.records.changes import LedgerWatch
 from bb.ledger.views import mail as mails
 from bb.messaging.facts import Acked, Agreed, Read
 from bb.messaging.mail import mail, mailbox
@@ -15,7 +15,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import NoAgent
 from bb.ops.mail import inbox
-from bb.ops.params import Bead, Key, Plain, Reason, Seconds, Someone
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Seconds, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,42 +34,42 @@ class NothingCame(Busy):
     hint = "wait again, or continue with other work"
 
 
-class From(Plain):
+class From(UncheckedText):
     """The sender; `user` is the person. Default: BB_AGENT."""
 
     metavar = "ID"
     is_agent = True
 
 
-class To(Plain):
+class To(UncheckedText):
     """The recipient: an agent, `role:ROLE`, `broadcast`, or `user` for the person."""
 
     metavar = "ID"
     is_agent = True
 
 
-class Category(Plain):
+class Category(UncheckedText):
     """HANDOFF, BLOCKED, DECISION or INFO. The recipient must acknowledge the first two."""
 
     metavar = "CATEGORY"
     offered = mail.CATEGORIES
 
 
-class Subject(Plain):
+class Subject(UncheckedText):
     """The subject, in one line."""
 
 
-class Body(Plain):
+class Body(UncheckedText):
     """The text of the message; `-` reads it from stdin."""
 
 
-class Thread(Plain):
+class Thread(UncheckedText):
     """The thread of the message. Default: the bead's thread."""
 
     metavar = "THREAD"
 
 
-class MessageId(Plain):
+class MessageId(UncheckedText):
     """The message's id."""
 
     metavar = "ID"
@@ -93,14 +93,14 @@ def send(
     body: Body,
     thread: Thread | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a message about a bead to an agent, a role, all agents, or the person.
 
     Each recipient gets its own copy to read and to acknowledge. The sender of a message to a role or to all agents gets
     no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them.
     """
-    return dispatch(
+    return send_message(
         desk,
         from_,
         dict(to=to, category=category, subject=subject, body=text_of(desk, body), bead=bead, thread=thread),  # noqa: C408
@@ -117,7 +117,7 @@ MOST = 50  # messages in one answer of `wait`; `inbox` lists the rest
 
 
 @op("agent.read", screen="overview", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
-def read(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict[str, Any]:
+def read(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -> dict[str, Any]:
     """Mark a message as read. Only its recipient may do this. Doing it again changes nothing."""
     return _gesture(
         desk,
@@ -129,7 +129,7 @@ def read(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dic
 
 
 @op("agent.ack", examples=("bb agent ack --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
-def ack(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict[str, Any]:
+def ack(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -> dict[str, Any]:
     """Acknowledge a message: you accept responsibility for its request. Only its recipient may do this."""
 
     def accepted(copy: dict[str, Any], who: str, event: str) -> list[Any]:
@@ -149,7 +149,7 @@ def ack(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict
 def wait(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     timeout: Timeout = Timeout(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
@@ -158,11 +158,13 @@ def wait(
     Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
     NOTHING_CAME (exit status 6). Waiting counts as a sign of life.
     """
-    who, index = inbox.known(desk, agent, acts=True)
+    who, index = inbox.inbox_owner(desk, agent, acts=True)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
-    signs_of_life.alive(desk, who)
-    watch = Watch(desk.store)
-    for _ in watch.changes(timeout, every_minute=lambda: signs_of_life.alive(desk, who), is_over=desk.has_left):
+    signs_of_life.record_sign_of_life(desk, who)
+    watch = LedgerWatch(desk.store)
+    for _ in watch.changes(
+        timeout, every_minute=lambda: signs_of_life.record_sign_of_life(desk, who), is_over=desk.is_client_gone
+    ):
         try:
             unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
             messages = list(islice((message for message in unread if message["message_id"] not in known), MOST))
@@ -173,7 +175,7 @@ def wait(
     raise NothingCame(f"no message arrived for {who} within {timeout} s")
 
 
-def dispatch(
+def send_message(
     desk: Desk,
     sender: str | None,
     letter: dict[str, Any],
@@ -196,7 +198,7 @@ def dispatch(
 
     if not desk.store.exists and who != ids.PERSON:
         raise mail.UnknownSender(f"no agent {who[:60]!r} is registered", agent_id=who[:60])
-    desk.store.must_exist()
+    desk.store.require_ledger()
     recorded = signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     event = next(event for event in recorded if event.kind == "chat.message")
     copies = mails.copies(desk.store.index, event.id)
@@ -211,20 +213,20 @@ def _gesture(
     decide: Callable[[dict[str, Any], str, str], list[Any]],
 ) -> dict[str, Any]:
     """Record what DECIDE returns for the agent's own copy of a message. Returns the changed copy."""
-    who, index = inbox.known(desk, agent, acts=True)
+    who, index = inbox.inbox_owner(desk, agent, acts=True)
     event, recipient = mail.split_message_id(message)
     if not (copies := mails.copies(index, event)) or (recipient and recipient not in [c["to_agent"] for c in copies]):
         raise mail.MessageNotFound(f"there is no message {message[:80]}")
-    if recipient not in (None, who) or not mails.one(index, event, who):
+    if recipient not in (None, who) or not mails.copy_of(index, event, who):
         to = recipient or copies[0]["to_agent"]
         raise forbidden(f"message {message[:80]} was sent to {to}, not to {who}")
 
     def facts(index: Index, _: Holdings) -> list[Any]:
-        copy = mails.one(index, event, who)
+        copy = mails.copy_of(index, event, who)
         return decide(copy, who, event) if copy else []
 
     signs_of_life.act(desk, who, facts)
-    return mails.one(desk.store.index, event, who) or {}
+    return mails.copy_of(desk.store.index, event, who) or {}
 
 
 def text_of(desk: Desk, body: str) -> str:
@@ -232,5 +234,5 @@ def text_of(desk: Desk, body: str) -> str:
     if body != "-" or desk.stdin is None:
         return body
     octets = desk.stdin.read(mail.BODY_LENGTH * 4 + 1)
-    desk.also_asks(octets)
+    desk.add_to_request_digest(octets)
     return str(Body.from_text(octets.decode("utf-8", "surrogateescape"), "body"))

@@ -10,7 +10,7 @@ from bb.ops.desk import signs_of_life
 from bb.ops.holdings import incursions
 from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
-from bb.ops.params import Bead, Key, Number, Plain, Reason, Scope, Someone, Text
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Text, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ class EventNotThere(NotFound):
     hint = "`bb protocol list` shows the ids"
 
 
-class Summary(Plain):
+class Summary(UncheckedText):
     """A summary of the work done and its current state; `-` reads it from stdin."""
 
 
-class NextAction(Plain):
+class NextAction(UncheckedText):
     """The next step for the recipient."""
 
 
-class Blocker(Plain):
+class Blocker(UncheckedText):
     """The problem that blocks you; `-` reads it from stdin."""
 
 
-class RequestedAction(Plain):
+class RequestedAction(UncheckedText):
     """The help that you request."""
 
 
@@ -61,7 +61,7 @@ class About(Text):
     metavar = "BEAD"
 
 
-class Concerning(Someone):
+class Concerning(AgentOrPerson):
     """Only events from or to this agent."""
 
 
@@ -104,7 +104,7 @@ def handoff(
     thread: Thread | None = None,
     no_ack: bool = False,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
@@ -136,7 +136,7 @@ def blocked(
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
-    allow_secret: Reason | None = None,
+    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
     text = mail.text_of(desk, blocker)
@@ -178,16 +178,16 @@ def list_events(
         for event in known.newest_first(type_, bead)
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return first_rows(map(incursions.shown, found), limit, Limit.most)
+    return first_rows(map(incursions.event_row, found), limit, Limit.most)
 
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
     """Show one protocol event in the Operative Protocol v1 envelope, with its current state."""
-    copies = incursions.events(desk).one(event)
+    copies = incursions.events(desk).by_id(event)
     if not copies:
         raise EventNotThere(f"there is no protocol event {event[:80]}")
-    return incursions.shown(copies[0])
+    return incursions.event_row(copies[0])
 
 
 def _send(
@@ -214,5 +214,7 @@ def _send(
         "scope": lambda: None if scope is None else desk.scope(scope).text,
         "payload": payload,
     }
-    sent = mail.dispatch(desk, sender, letter, key, allow_secret)
-    return incursions.shown(incursions.events(desk).one(sent["message_id"])[0]) | {"recipients": sent["recipients"]}
+    sent = mail.send_message(desk, sender, letter, key, allow_secret)
+    return incursions.event_row(incursions.events(desk).by_id(sent["message_id"])[0]) | {
+        "recipients": sent["recipients"]
+    }

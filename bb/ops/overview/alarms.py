@@ -14,7 +14,7 @@ class Alarms:
     """The open problems of one ledger, checked repeatedly."""
 
     def __init__(self, desk: Desk) -> None:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         self._desk = desk
         self._watched = Watched(desk)  # created before the first check, so that no change is missed in between
         self.open = self._found()
@@ -29,9 +29,9 @@ class Alarms:
             now_open = self._found()
         except Busy:
             return [], []  # another process rebuilds the index; the next call reports the changes
-        new, settled = problems.compared(self.open, now_open)
+        new, settled = problems.new_and_settled(self.open, now_open)
         self.open, self._is_due = now_open, False
         return new, settled
 
     def _found(self) -> dict[str, dict[str, Any]]:
-        return {problem["id"]: problem for problem in problems.found(self._desk)}
+        return {problem["id"]: problem for problem in problems.open_problems(self._desk)}

@@ -47,7 +47,7 @@ class Watched:
 
     def _look(self) -> list[Mark]:
         store = self._desk.store
-        grown = [(path, size, 0) for path, size in store.ends()]
+        grown = [(path, size, 0) for path, size in store.last_files()]
         others = [
             presence.folder(store.path),
             *(os.path.join(store.path, name) for name in (queue.FOLDER, last_sync.NAME)),
@@ -61,7 +61,7 @@ class Watched:
             return
         index = desk.store.caught_up()
         threshold = desk.stale_after_in(index)
-        beats = presence.everybody(desk.place.store, now)
+        beats = presence.all_presences(desk.place.store, now)
         for agent in roster.in_service(index.states(roster.NAME)):
             seen_at = signs_of_life.presence_of(agent, beats.get(agent.agent_id), now).seen_at
             yield from (seen_at + threshold, seen_at + 2 * threshold)

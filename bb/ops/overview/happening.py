@@ -20,11 +20,11 @@ EVERYTHING = 1_000_000_000
 MOST_WAITING = 1000  # most remembered events that do not count yet; they are reported when they come to count
 
 
-class Happenings:
+class News:
     """The news of one ledger from now on. `before` returns earlier news and is called at most once."""
 
     def __init__(self, desk: Desk, agent: str | None = None, bead: str | None = None) -> None:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         self._desk, self._agent, self._bead = desk, agent, bead
         self._follower = walk.Follower(desk.store, walk.Filter(kinds=sentences.KINDS))
         index = desk.store.caught_up()
@@ -44,19 +44,19 @@ class Happenings:
         self._unreported += self._follower.new()
         index = self._desk.store.caught_up()  # after the events, so that it knows all that they refer to
         alive, held = self._liveness(index), self._holdings(index)
-        teller = sentences.Teller(self._desk.store)
+        teller = sentences.SentenceWriter(self._desk.store)
         recorded = list(self._recorded(teller))
         by_time = [*_changed(self._alive, alive, {row["by"] for row in recorded}), *_lapsed(self._held, held)]
         self._alive, self._held = alive, held
-        self._unreported = list(filter(teller.waits, self._unreported))[-MOST_WAITING:]
+        self._unreported = list(filter(teller.is_omitted, self._unreported))[-MOST_WAITING:]
         self._known.clear()
         now = clock.text(self._desk.now())
         rows = [_by_itself(now, *change) for change in by_time]
         return [*recorded, *(row for row in rows if sentences.is_about(row, self._agent, self._bead))]
 
-    def _recorded(self, teller: sentences.Teller) -> Iterator[dict[str, Any]]:
+    def _recorded(self, teller: sentences.SentenceWriter) -> Iterator[dict[str, Any]]:
         for event in self._unreported:
-            row = teller.told(event)
+            row = teller.row(event)
             if row and event.id not in self._known and sentences.is_about(row, self._agent, self._bead):
                 yield {"kind": RECORDED, **row}
 

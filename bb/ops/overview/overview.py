@@ -14,11 +14,11 @@ from bb.ledger.travel import publish
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
-from bb.ops.catalogue import OLDER, Rows, op
+from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
-from bb.ops.params import Number, Since, Someone, Text
+from bb.ops.params import AgentOrPerson, Number, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Limit(Number):
 def status(desk: Desk) -> dict[str, Any]:
     """Show agents, reservations, messages to acknowledge, incursions, the queue and the last sync."""
     now = desk.now()
-    desk.store.must_exist()
+    desk.store.require_ledger()
     index = desk.store.caught_up()
     held = desk.holdings(index, now)
     live = held.everything()
@@ -63,7 +63,7 @@ def status(desk: Desk) -> dict[str, Any]:
     return {
         "repository": desk.place.title,
         "at": clock.text(now),
-        "paused": pause_check.shown(index, pauses.EVERYBODY),
+        "paused": pause_check.pause_row(index, pauses.EVERYBODY),
         "stale_minutes": _stale_minutes(desk, index),
         "agents": shown_agents(desk, index),
         "reservations": [
@@ -75,7 +75,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "incursions": events.open_incursions(),
         "waiting": [
             {"agent_id": waiter.agent, "scopes": [scope.text for scope in waiter.scopes]}
-            for waiter in queue.line(desk.place.store)
+            for waiter in queue.waiting(desk.place.store)
         ],
         "is_damaged": bool(desk.store.damages()),
         "sync": _synced(desk),
@@ -111,8 +111,8 @@ def problems_op(desk: Desk) -> dict[str, Any]:
     Problems are: requests to the person, messages that wait too long or for a silent agent, reservations whose holder
     is evicted, agents that work on the same files, and a damaged ledger.
     """
-    desk.store.must_exist()
-    found = problems.found(desk)
+    desk.store.require_ledger()
+    found = problems.open_problems(desk)
     if found:
         needs = "problem needs" if len(found) == 1 else "problems need"
         raise ProblemsOpen(f"{len(found)} {needs} a person", problems=found)
@@ -123,7 +123,7 @@ def problems_op(desk: Desk) -> dict[str, Any]:
 def timeline(
     desk: Desk,
     *,
-    agent: Someone | None = None,
+    agent: AgentOrPerson | None = None,
     bead: About | None = None,
     since: Since | None = None,
     limit: Limit | None = None,
@@ -133,7 +133,7 @@ def timeline(
     If --limit leaves out events, the answer says so.
     """
     now = desk.now()
-    desk.store.must_exist()
+    desk.store.require_ledger()
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(desk.store.caught_up(), agent)
     wanted = walk.Filter(
@@ -147,7 +147,7 @@ def timeline(
     if len(rows) <= most:
         return rows
     omitted = len(rows) - most if since is not None else None
-    return Rows(rows[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
+    return TruncatedRows(rows[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
 
 
 @op(
@@ -156,7 +156,7 @@ def timeline(
     screen="overview",
     examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"),
 )
-def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
+def resume(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """Show in few words what an agent needs to continue after a crash or a compaction.
 
     That is: its name and role, its reservations, its mail, the last hand-off with the next step, and the files with
@@ -167,15 +167,15 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     known = signs_of_life.registered(index, who)
     now = desk.now()
     held = desk.holdings(index, now)
-    mine = held.of(who)
+    mine = held.reservations_of_agent(who)
     last_seen = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
-    owed = mails.owed(index, who)
+    owed = mails.unacknowledged(index, who)
     answer = {
         "agent_id": who,
         "role": known.role[:40],
         "liveness": "retired" if known.is_retired else held.liveness_of(who),
         "last_seen_at": clock.text(last_seen.seen_at),
-        **({"paused": pause} if (pause := pause_check.shown(index, who)) else {}),
+        **({"paused": pause} if (pause := pause_check.pause_row(index, who)) else {}),
         "holds": [
             {
                 "scope": own.reservation.scope,
@@ -274,7 +274,7 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
     if not scopes:
         return []
     try:
-        changed = changes.changed_paths(git.changed(desk.place.work_tree))
+        changed = changes.changed_paths(git.status_porcelain(desk.place.work_tree))
     except (Refused, Forbidden):  # Forbidden: the repository belongs to another user, so git is not run
         return None
     return [path for path in changed if any(held.lies_in(path, scope) for scope in scopes)]
@@ -282,7 +282,7 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
 
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     """The agents in service: active ones first, then stale, then evicted."""
-    shown = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
+    shown = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHORT = 20  # most characters of a scope in a command, so that the command fits on a line
 
 
-def found(desk: Desk) -> list[dict[str, Any]]:
+def open_problems(desk: Desk) -> list[dict[str, Any]]:
     """All problems, oldest first."""
     now = desk.now()
     index = desk.store.caught_up()
@@ -41,7 +41,7 @@ def found(desk: Desk) -> list[dict[str, Any]]:
     return sorted(problems, key=lambda problem: (str(problem["since"]), str(problem["text"])))
 
 
-def compared(
+def new_and_settled(
     before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The problems that are new NOW, and those BEFORE that are settled. Both mappings are by problem id."""
@@ -62,7 +62,7 @@ def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
 
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
     """Requests to the person that are not accepted, and unread questions."""
-    for message in mails.owed(index, ids.PERSON):
+    for message in mails.unacknowledged(index, ids.PERSON):
         yield _asked(message, f"bb agent ack --agent user --message {message['message_id']}")
     for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
         if message["category"] == mail.DECISION and not message["requires_ack"]:
@@ -147,7 +147,7 @@ def _collisions(events: Events) -> Iterator[dict[str, Any]]:
             "incursion",
             event["id"],
             event["created_at"],
-            f"{protocol_events.met(event)}, in a scope that {event['to_agent']} holds: {event['held']}",
+            f"{protocol_events.incursion_sentence(event)}, in a scope that {event['to_agent']} holds: {event['held']}",
             next_step,
             event_id=event["id"],
             bead_id=event["bead_id"],

@@ -22,10 +22,10 @@ class Picture(Record):
     at: int
     status: dict[str, Any]
     problems: list[dict[str, Any]]
-    told: list[dict[str, Any]]  # recent events, newest first
+    recent: list[dict[str, Any]]  # recent events, newest first
 
 
-class Viewing:
+class ScreenData:
     """Repeated pictures of one ledger.
 
     The whole ledger is searched once. After that, new events are put in front. If a new event may belong further back
@@ -33,7 +33,7 @@ class Viewing:
     """
 
     def __init__(self, desk: Desk, agent: str | None = None, bead: str | None = None, since: int | None = None) -> None:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         self._desk = desk
         self._whose = (agent, bead)
         self._wanted = walk.Filter(kinds=sentences.KINDS, since=clock.text(since) if since is not None else None)
@@ -46,7 +46,7 @@ class Viewing:
         """The current picture."""
         desk = self._desk
         self._unreported += self._follower.new()
-        now, status, found = desk.now(), overview.status(desk), problems.found(desk)
+        now, status, found = desk.now(), overview.status(desk), problems.open_problems(desk)
         if any(map(self._may_change_the_past, self._unreported)):
             self._rows = self._everything()
         elif self._unreported:
@@ -60,8 +60,8 @@ class Viewing:
     def _new(self, events: list[Event]) -> list[dict[str, Any]]:
         """The rows of EVENTS that are not shown yet, newest first."""
         known = {row["event_id"] for row in self._rows}
-        teller = sentences.Teller(self._desk.store)
-        rows = (teller.told(event) for event in events if event.id not in known and self._wanted.admits(event))
+        teller = sentences.SentenceWriter(self._desk.store)
+        rows = (teller.row(event) for event in events if event.id not in known and self._wanted.admits(event))
         return [row for row in rows if row and sentences.is_about(row, *self._whose)][::-1]
 
     def _may_change_the_past(self, event: Event) -> bool:

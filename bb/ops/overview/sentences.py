@@ -81,12 +81,12 @@ def latest(
     store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int | None
 ) -> list[dict[str, Any]]:
     """The last LIMIT events as rows, or all of them, oldest first."""
-    teller = Teller(store)
+    teller = SentenceWriter(store)
     rows: list[dict[str, Any]] = []
     for event in store.newest_first(None, wanted.may_admit):
         if not wanted.admits(event):
             continue
-        row = teller.told(event)
+        row = teller.row(event)
         if row and is_about(row, agent, bead):
             rows.append(row)
             if len(rows) == limit:
@@ -99,7 +99,7 @@ def is_about(told: dict[str, Any], agent: str | None, bead: str | None) -> bool:
     return bead in (None, told["bead_id"]) and (agent is None or agent in told["about"])
 
 
-class Teller:
+class SentenceWriter:
     """Describes events. It looks up the reservations and messages that they name.
 
     If signatures are required, events that do not count (docs/signing.md) are omitted. Otherwise they are marked as
@@ -108,14 +108,14 @@ class Teller:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._counted = counting.of(store.caught_up())
+        self._counted = counting.for_index(store.caught_up())
 
-    def waits(self, event: Event) -> bool:
+    def is_omitted(self, event: Event) -> bool:
         """Whether EVENT is omitted because it does not count yet."""
         return self._counted is not None and self._counted.leaves_out and not self._counted.counts(event)
 
-    def told(self, event: Event) -> dict[str, Any] | None:
-        if self.waits(event):
+    def row(self, event: Event) -> dict[str, Any] | None:
+        if self.is_omitted(event):
             return None
         row = self._row(event)
         if row is None or self._counted is None or not self._is_doubted(self._counted, event):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
-    from bb.ledger.local.beads import Found
+    from bb.ledger.local.beads import KnownBeads
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
@@ -95,7 +95,7 @@ def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
     return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker)}
 
 
-def provenance(found: Found) -> dict[str, Any]:
+def provenance(found: KnownBeads) -> dict[str, Any]:
     """The source of the bead data, and its age."""
     return {
         "source": found.source,
@@ -110,11 +110,11 @@ class _View:
     """Beads, reservations and messages at one moment."""
 
     def __init__(self, desk: Desk) -> None:
-        desk.store.must_exist()
+        desk.store.require_ledger()
         self._index: Index = desk.store.caught_up()
         self._held: Holdings = desk.holdings(self._index, desk.now())
         self._events = Events(self._index, self._held, work_tree.root_of(desk.place))
-        self.tracker: Found = beads.of(desk.place, desk.env)
+        self.tracker: KnownBeads = beads.read_beads(desk.place, desk.env)
         self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
         self._live: dict[str, list[Held]] = {}
         for held in self._held.everything():
@@ -170,7 +170,7 @@ class _View:
         }
 
     def _is_contested(self, held: Held) -> bool:
-        return self._held.standing(held.reservation, is_over=held.is_over) == holdings.CONTESTED
+        return self._held.state_of(held.reservation, is_over=held.is_over) == holdings.CONTESTED
 
     def _liveness_of(self, owner: str | None) -> str | None:
         """The liveness of an owner; None if it is not a registered agent, such as a person in the tracker."""
@@ -201,7 +201,7 @@ class _View:
             yield from ((held.reservation.bead, kind) for held in self._held_by(event["to_agent"], event["held"]))
 
     def _held_by(self, agent: str, scope: str) -> list[Held]:
-        return [held for held in self._held.of(agent) if held.reservation.scope == scope]
+        return [held for held in self._held.reservations_of_agent(agent) if held.reservation.scope == scope]
 
     def conversation(self, name: str) -> list[dict[str, Any]]:
         """Messages, protocol events and reservations, in the ledger's order."""
@@ -235,7 +235,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
 def _event_row(event: dict[str, Any]) -> dict[str, Any]:
     payload = event["payload"]
     if event["event_type"] == events.INCURSION:
-        subject = f"{events.met(event)}, held by {event['to_agent']} ({event['held']})"
+        subject = f"{events.incursion_sentence(event)}, held by {event['to_agent']} ({event['held']})"
         body = payload["resolution_hint"]
     else:
         subject = f"{event['from_agent']} continues as {payload['adopted_agent']}"

@@ -122,8 +122,8 @@ def status(desk: Desk) -> dict[str, Any]:
 
 def _folder(desk: Desk, *, anywhere: bool) -> Folder:
     at = git_hooks.folder(desk.place)
-    if at.why_not and not anywhere:
-        raise git_hooks.HooksShared(f"git's hooks folder is {at.path}, which {at.why_not}", folder=at.path)
+    if at.why_shared and not anywhere:
+        raise git_hooks.HooksShared(f"git's hooks folder is {at.path}, which {at.why_shared}", folder=at.path)
     work_tree = desk.place.work_tree
     if work_tree and os.path.join(at.path, "").startswith(os.path.join(work_tree, "")):
         inside = os.path.relpath(at.path, work_tree).replace(os.sep, "/")

@@ -55,7 +55,7 @@ def install(
     if desk.place.work_tree is None:
         raise NoWorkTree
     wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
-    path = files.whole(desk.place.work_tree, HOSTS[host].file)
+    path = files.absolute_path(desk.place.work_tree, HOSTS[host].file)
 
     def edit(text: str) -> str:
         return mcp_hosts.unwired(text, host) if undo else mcp_hosts.wired(text, wanted)
@@ -75,4 +75,4 @@ def _by_hand(wanted: Wanted, *, undo: bool) -> str:
     if undo:
         servers = HOSTS[wanted.host].servers
         return f"repair the file, or remove {mcp_hosts.NAME} from its {servers} by hand: see docs/mcp.md"
-    return f"repair the file, or add this by hand (see docs/mcp.md): {mcp_hosts.by_hand(wanted)}"
+    return f"repair the file, or add this by hand (see docs/mcp.md): {mcp_hosts.manual_instruction(wanted)}"

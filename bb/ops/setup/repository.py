@@ -15,7 +15,7 @@ from bb.ledger.published import pins
 from bb.ledger.records import walk
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Plain, invalid
+from bb.ops.params import UncheckedText, invalid
 from bb.ops.setup import skill as skills
 
 TYPE_CHECKING = False
@@ -57,39 +57,39 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that repairs it"
 
 
-class Adopt(Plain):
+class Adopt(UncheckedText):
     """Continue as this agent, which has unfinished work here."""
 
     metavar = "ID"
     is_agent = True
 
 
-class Register(Plain):
+class Register(UncheckedText):
     """Start as a new agent with this unused name."""
 
     metavar = "NAME"
 
 
-class Claimed(Plain):
+class Claimed(UncheckedText):
     """With --adopt: the agent's scope. Default: its current or last reservations."""
 
     metavar = "SCOPE"
 
 
-class ItsBead(Plain):
+class ItsBead(UncheckedText):
     """With --adopt: the bead of the work."""
 
     metavar = "BEAD"
 
 
-class StaleMinutes(Plain):
+class StaleMinutes(UncheckedText):
     """Pin the minutes of silence after which an agent is stale, in every clone; `default` unpins them."""
 
     metavar = "MINUTES"
     takes_numbers = True
 
 
-class ItsRole(Plain):
+class ItsRole(UncheckedText):
     """With --register: the agent's role. Default: `agent`."""
 
     metavar = "ROLE"
@@ -174,10 +174,10 @@ def init(
                 non_interactive=non_interactive,
             )
         except BbError as refusal:
-            session_start.advise(desk, refusal, role)
+            session_start.add_recommendation(desk, refusal, role)
             raise
         return {"store": desk.store.path, "created": False} | started | _with_skill(desk, planned)
-    place = places.at_home(desk.env) if home else desk.place
+    place = places.home_place(desk.env) if home else desk.place
     if undo and skill and not delete_history:
         return {"store": place.store, "skill": skills.remove(desk, dry_run=dry_run)}
     if undo:
@@ -198,7 +198,7 @@ def _pin(desk: Desk, text: str, *, is_alone: bool) -> dict[str, Any]:
         return [] if (before or 0) == minutes else [Pinned(ids.PERSON, minutes)]
 
     recorded = desk.store.record(decide, by=ids.PERSON, now=now)
-    signs_of_life.mark(desk)
+    signs_of_life.update_presence(desk)
     pinned = thresholds.pinned(desk.store.caught_up().state(thresholds.NAME, thresholds.ENTRY))
     return {"store": desk.store.path, "created": created, "stale_minutes": pinned, "changed": bool(recorded)}
 
@@ -226,7 +226,7 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
             return made
         from bb.ops.setup import session_start  # noqa: PLC0415
 
-        offered = skills.offered(desk) if planned is None else None
+        offered = skills.offer(desk) if planned is None else None
         with_skill = {"skill": offered} if offered else _with_skill(desk, planned)
         return {**made, "recommendation": session_start.advice(desk), **with_skill}
     finally:
@@ -280,12 +280,12 @@ def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_hist
     events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
         raise HistoryPresent(f"the ledger has {events:,} events beyond the first", events=events)
-    ours = repair.belongings(place.store)
+    ours = repair.owned_paths(place.store)
     published = [name for name, pin in pins.read(place.store).remotes.items() if pin.publishes]
     if not dry_run:
         repair.remove(ours)
         if published or delete_history:
-            git.forget(place.common, "refs/bb/")
+            git.delete_refs(place.common, "refs/bb/")
         if place.common == places.home_ledger(desk.env):
             repair.remove_empty_repository(place.common)
     return {

@@ -67,7 +67,7 @@ REASONS = {
 }
 
 
-def advise(desk: Desk, refusal: BbError, role: str | None) -> None:
+def add_recommendation(desk: Desk, refusal: BbError, role: str | None) -> None:
     """Add a recommendation and its reason to a REFUSAL: as details for programs, as the hint for people."""
     reason = refusal.details.get("reason") or REASONS.get(refusal.code, adoption.NOT_UNDERSTOOD)
     why = refusal.message
@@ -110,7 +110,7 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
     claimed = given or [claim for claim, _ in claims]
     dirty, note = _changed(desk, held, claimed)
     changed = _own(held, name, dirty)
-    tracker = beads.of(desk.place, desk.env)
+    tracker = beads.read_beads(desk.place, desk.env)
     owned = [one.id for one in rules.owned_by(tracker.beads, name)]
     if given:
         owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given) is not False]
@@ -152,12 +152,12 @@ def _doubted(
     if is_taken:
         doubts.append(_is_at_work(desk, known))
     if not doubts:
-        return found or adoption.vouched_for(name), None
+        return found or adoption.confirmed_by_person(name), None
     question = "; and ".join(doubts)
-    if may_ask and desk.ask and desk.ask(f"{question[0].upper()}{question[1:]}. Adopt {name} anyway?"):
-        evidence = found or adoption.vouched_for(name)
+    if may_ask and desk.ask_person and desk.ask_person(f"{question[0].upper()}{question[1:]}. Adopt {name} anyway?"):
+        evidence = found or adoption.confirmed_by_person(name)
         return (adoption.confirmed(evidence), known.session) if is_taken else (evidence, None)
-    raise (adoption.taken if found else adoption.rejected)(name, doubts[0], **looked_at)
+    raise (adoption.session_alive_refusal if found else adoption.no_evidence_refusal)(name, doubts[0], **looked_at)
 
 
 def _must_still_hold(
@@ -167,11 +167,11 @@ def _must_still_hold(
     has reserved the changed files meanwhile."""
     known = signs_of_life.registered(index, name)
     if known.session != waived and _alive_at(desk, known) is not None:
-        raise adoption.taken(name, _is_at_work(desk, known), **looked_at)
+        raise adoption.session_alive_refusal(name, _is_at_work(desk, known), **looked_at)
     if evidence.reason == adoption.UNCOMMITTED_SCOPE:
         own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
         if not own:
-            raise adoption.rejected(name, _no_evidence(name, looked_at), **looked_at)
+            raise adoption.no_evidence_refusal(name, _no_evidence(name, looked_at), **looked_at)
     return known
 
 
@@ -198,7 +198,7 @@ def _own(held: Holdings, name: str, paths: Sequence[str]) -> list[str]:
 
 
 def _is_anothers(held: Holdings, name: str, path: str) -> bool:
-    met = (overlap.held for overlap in held.met_by([scopes.existing(path)]))
+    met = (overlap.held for overlap in held.overlaps([scopes.existing(path)]))
     return any(one.reservation.agent not in (name, ids.PERSON) and not one.is_over for one in met)
 
 
@@ -213,9 +213,9 @@ def _resumed(
     still: Callable[[Index], Agent],
 ) -> dict[str, Any]:
     """Record the RESUME (§3.4) and the new session of the name, if STILL allows it under the ledger's lock."""
-    name, text = known.agent_id, adoption.told(evidence, beads)
-    named = None if desk.sessions else callers.fresh(os.urandom(8))
-    session = desk.sessions[0] if desk.sessions else f"{ids.NAMED_BY_BB}{callers.key(named or '')}"
+    name, text = known.agent_id, adoption.summary(evidence, beads)
+    named = None if desk.sessions else callers.generated_session_id(os.urandom(8))
+    session = desk.sessions[0] if desk.sessions else f"{ids.NAMED_BY_BB}{callers.session_digest(named or '')}"
 
     def decide(index: Index) -> list[Any]:
         known = still(index)
@@ -234,7 +234,7 @@ def _resumed(
         return [back, fact]
 
     recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
-    signs_of_life.beat(desk, signs_of_life.in_service(desk.store.caught_up(), name), desk.now())
+    signs_of_life.write_presence(desk, signs_of_life.in_service(desk.store.caught_up(), name), desk.now())
     why = f"allowed by {evidence.reason}: {text}"
     return {
         "agent_id": name,
@@ -258,7 +258,7 @@ def _adopter(desk: Desk, index: Index, name: str) -> str:
     known = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
     if known is None or adopter == name:
         return name
-    return adopter if known.is_retired else signs_of_life.judged(desk, index, adopter).agent_id
+    return adopter if known.is_retired else signs_of_life.checked_agent(desk, index, adopter).agent_id
 
 
 def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list[str], str | None]:
@@ -268,7 +268,7 @@ def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list
     if not claimed:
         return [], "the agent had no reservations, and no --scope was given"
     try:
-        paths = changes.changed_paths(git.changed(desk.place.work_tree))
+        paths = changes.changed_paths(git.status_porcelain(desk.place.work_tree))
     except BbError as error:
         return [], f"git could not list the changes: {error.message}"
     return [path for path in paths if any(held.lies_in(path, scope) for scope in claimed)], None

@@ -22,7 +22,7 @@ def plan(desk: Desk) -> list[Piece]:
     """The files that installing would write; refused if it is not possible."""
     if desk.place.work_tree is None:
         raise NoWorkTree("the skill needs a work tree, and this repository has none")
-    return skill.to_install(desk.place.work_tree)
+    return skill.install_plan(desk.place.work_tree)
 
 
 def install(desk: Desk, planned: list[Piece], *, dry_run: bool = False) -> dict[str, Any]:
@@ -33,18 +33,18 @@ def install(desk: Desk, planned: list[Piece], *, dry_run: bool = False) -> dict[
 def remove(desk: Desk, *, dry_run: bool) -> dict[str, Any]:
     """Remove the files of the skill that are unchanged."""
     work_tree = desk.place.work_tree
-    return _done(desk, skill.to_remove(work_tree) if work_tree else [], dry_run=dry_run)
+    return _done(desk, skill.removal_plan(work_tree) if work_tree else [], dry_run=dry_run)
 
 
-def offered(desk: Desk) -> dict[str, Any] | None:
+def offer(desk: Desk) -> dict[str, Any] | None:
     """Install the skill if it is missing and the person at the terminal agrees."""
-    if desk.ask is None or desk.place.work_tree is None or desk.principal() != ids.PERSON:
+    if desk.ask_person is None or desk.place.work_tree is None or desk.principal() != ids.PERSON:
         return None  # an agent's terminal has no person who could answer
     try:
-        planned = skill.to_install(desk.place.work_tree)
+        planned = skill.install_plan(desk.place.work_tree)
     except BbError:
         return None  # not possible, so not offered; `bb init --skill` reports the reason
-    if all(piece.outcome in (skill.UNCHANGED, skill.LEFT) for piece in planned) or not desk.ask(OFFER):
+    if all(piece.outcome in (skill.UNCHANGED, skill.LEFT) for piece in planned) or not desk.ask_person(OFFER):
         return None
     return install(desk, planned)
 

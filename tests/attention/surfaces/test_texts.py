@@ -8,7 +8,7 @@ import pytest
 
 from bb.attention.surfaces import discord_text, github_text, glyphs, matrix_text, slack_text
 from bb.attention.surfaces.payload import Part
-from bb.attention.surfaces.spoken import spoken
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from bb.attention.surfaces.spoken import spoken
     ],
 )
 def test_what_is_quoted_or_code_is_not_said(text: str, said: str):
-    assert spoken(text).split() == said.split()
+    assert without_quotes_and_code(text).split() == said.split()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_is_quoted_or_code_is_not_said(text: str, said: str):
     ],
 )
 def test_a_reaction_is_one_glyph_however_it_is_written(written: str, glyph: str):
-    assert glyphs.plain(written) == glyph
+    assert glyphs.plain_glyph(written) == glyph
 
 
 @pytest.mark.parametrize(

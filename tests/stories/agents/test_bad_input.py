@@ -87,10 +87,8 @@ ELSEWHERE = (
     "cbcl.",  # tests/cbcl, tests/stories/cbcl
     *(f"ledger.{verb}" for verb in ("status", "log", "show", "verify", "export", "rebuild")),
 )
-OF_GROUPS = [
-    op for op in catalogue.everything() if op.is_flat or any(found.name == "group_id" for found in op.parameters)
-]
-OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith(ELSEWHERE) and op not in OF_GROUPS}
+OF_GROUPS = [op for op in catalogue.all_ops() if op.is_flat or any(found.name == "group_id" for found in op.parameters)]
+OPS = {op.words: op for op in catalogue.all_ops() if not op.name.startswith(ELSEWHERE) and op not in OF_GROUPS}
 TEXTS = [  # what takes a value; `init` has a table of its own below
     (verb, parameter.name.upper() if parameter.is_argument else parameter.option)
     for verb, op in OPS.items()
@@ -1115,7 +1113,7 @@ PAYLOADS = [
 ]
 HOOKED = [
     (op.words, parameter.name.upper() if parameter.is_argument else parameter.option)
-    for op in catalogue.everything()
+    for op in catalogue.all_ops()
     if op.name.startswith("hook.")
     for parameter in op.parameters
     if parameter.kind is not Flag
@@ -1150,7 +1148,7 @@ def assert_stops_nobody(repo: Near, call: Sequence[str], **settings: str) -> Non
 
 
 def test_every_hook_is_tried_here():
-    assert {op.words for op in catalogue.everything() if op.name.startswith("hook.")} == set(HOOKS)
+    assert {op.words for op in catalogue.all_ops() if op.name.startswith("hook.")} == set(HOOKS)
 
 
 @pytest.mark.parametrize(("verb", "option"), HOOKED, ids=_ids(HOOKED))

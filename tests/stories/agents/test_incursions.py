@@ -34,7 +34,7 @@ from bb.ops.desk import desk; from bb.ops.holdings import incursions
 here = desk.here()
 who, by, commit, *paths = sys.argv[1:]
 held = here.holdings(here.store.caught_up(), here.now())
-met = [(path, overlap.held) for path in paths for overlap in held.met_by([here.scope(path, is_path=True)])]
+met = [(path, overlap.held) for path in paths for overlap in held.overlaps([here.scope(path, is_path=True)])]
 print(json.dumps([event.id for event in incursions.report(here, who, by, met, commit or None)]))
 """
 

@@ -255,7 +255,7 @@ def test_a_session_is_in_the_ledger_as_a_digest_only(repo: Scratch):
     repo.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: secret}).data  # noqa: B018
 
     assert all(secret.encode() not in octets for octets in kept(repo).values())
-    assert log(repo, "--kind", "actor.add")[-1]["data"]["session"] == callers.key(secret)
+    assert log(repo, "--kind", "actor.add")[-1]["data"]["session"] == callers.session_digest(secret)
 
 
 def test_adopted_in_two_clones_the_later_line_counts_and_the_other_session_is_told_after_a_sync(

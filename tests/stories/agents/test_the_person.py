@@ -385,8 +385,8 @@ def test_who_asks_a_daemon_has_to_say_to_be_the_person(repo: Near, words: tuple[
     desk = Desk(str(repo.path), environment(**repo.settings))
     desk.is_served = True
     with pytest.raises(NoAgent):
-        op.answer(desk, catalogue.bind(op, given, is_typed=True))
-    op.answer(desk, catalogue.bind(op, given | {"agent": "user"}, is_typed=True))
+        op.run(desk, catalogue.bind(op, given, is_typed=True))
+    op.run(desk, catalogue.bind(op, given | {"agent": "user"}, is_typed=True))
     desk.close()
 
 

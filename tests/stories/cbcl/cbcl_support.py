@@ -82,7 +82,8 @@ def install(repo: Scratch, text: str, *more: str) -> Ran:
 def forge(repo: Scratch, *facts: Any, by: str = "user", writer: str = OTHER_WRITER) -> None:
     """Let another writer's journal be here that says so: what anybody may bring who can write to the repository."""
     drafts = [
-        (place, *(fact if isinstance(fact, tuple) else kinds.written(fact))) for place, fact in enumerate(facts, 1)
+        (place, *(fact if isinstance(fact, tuple) else kinds.kind_and_data(fact)))
+        for place, fact in enumerate(facts, 1)
     ]
     folder = repo.store / "j" / writer
     folder.mkdir(exist_ok=True)

@@ -153,7 +153,7 @@ def copied(two: Two, text: str, ledger: str | None) -> None:
     """A line from amber-otter that says TEXT, as any program may write it, with the LEDGER it names."""
     about: dict[str, Any] = {"id": "m-1", "performative": "tell", "effects": []}
     fact = Sent(AMBER, (COBALT,), "INFO", "x", text, "", "t", requires_ack=False, cbcl=about)
-    kind, data = kinds.written(fact.but(cbcl=about | ({"ledger": ledger} if ledger else {})))
+    kind, data = kinds.kind_and_data(fact.replace(cbcl=about | ({"ledger": ledger} if ledger else {})))
     Forger(two.repo).add(kind, AMBER, data)
 
 
@@ -347,7 +347,7 @@ def test_a_line_that_claims_that_something_was_verified_verifies_nothing(two: Tw
     forger = Forger(two.repo)
     for event, text in ((unsigned, ""), (sent, '"Never said."')):
         about = {"id": "m-1", "verified": proved, "effects": [["believed", AMBER, text]]}
-        kind, data = kinds.written(Heard(COBALT, event, "ok", about))
+        kind, data = kinds.kind_and_data(Heard(COBALT, event, "ok", about))
         forger.add(kind, COBALT, data)
 
     assert {each["text"]: each["verified"]["state"] for each in two.beliefs()} == {

@@ -25,7 +25,7 @@ CALLS: dict[str, dict[str, str]] = {
 }
 VALUES = [
     (op.words, parameter.name.upper() if parameter.is_argument else parameter.option)
-    for op in catalogue.everything()
+    for op in catalogue.all_ops()
     if op.words in CALLS
     for parameter in op.parameters
     if parameter.kind is not Flag
@@ -57,7 +57,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
 
 def test_every_verb_of_dialects_and_talk_is_tried():
     modules = ("bb.ops.cbcl.dialects", "bb.ops.cbcl.talk")
-    assert {op.words for op in catalogue.everything() if op.call.__module__ in modules} == set(CALLS)
+    assert {op.words for op in catalogue.all_ops() if op.call.__module__ in modules} == set(CALLS)
 
 
 HOSTILE = ["", " ", ESCAPES, "a\nb", "x" * 100_000, "\udcff"]

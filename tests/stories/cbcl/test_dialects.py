@@ -36,7 +36,7 @@ def repo(tmp_path: Path) -> Near:
 
 def line(text: str = WORK, **changes: Any) -> Installed:
     """What the line says that brought a dialect."""
-    return Installed("user", "work", text, hashed(WORK), "lab", "unsigned", "file work.cbcl").but(**changes)
+    return Installed("user", "work", text, hashed(WORK), "lab", "unsigned", "file work.cbcl").replace(**changes)
 
 
 def can_say(repo: Near, text: str = '(lang work (note "x"))') -> bool:
@@ -214,7 +214,7 @@ def test_what_a_forged_line_claims_to_be_may_take_its_place(repo: Near):
 def test_a_forged_line_takes_no_name_from_what_is_spoken(repo: Near):
     install(repo, WORK)
     for fact in FORGED.values():
-        forge(repo, fact.but(hash="1" * 64))
+        forge(repo, fact.replace(hash="1" * 64))
         assert can_say(repo), fact
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bb.coordination.guards import ci as rules
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.wire import github, junit, sarif
 from tests.stories.ci.ci_support import HARBOR, OTTER, Project, project
 from tests.support import Ran, Scratch
@@ -32,7 +32,7 @@ def said(work: Project, form: str, *words: str) -> Ran:
     return work.repo.bb("ci", "check", "--base", "origin/main", "--format", form, *words)
 
 
-def answer(path: str | None, text: str = "It is held.", severity: str = "error") -> Outside:
+def answer(path: str | None, text: str = "It is held.", severity: str = "error") -> Foreign:
     finding = {
         "rule": "held-then",
         "severity": severity,
@@ -46,7 +46,7 @@ def answer(path: str | None, text: str = "It is held.", severity: str = "error")
         "reservation_id": "aaaaaaaaaaaa.1",
     }
     counts = {"commits": 1, "errors": 1, "warnings": 0}
-    return Outside({"findings": [finding], "ledger": {"note": NASTY}, **counts})
+    return Foreign({"findings": [finding], "ledger": {"note": NASTY}, **counts})
 
 
 def test_github_is_told_in_annotations(work: Project):

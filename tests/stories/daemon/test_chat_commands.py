@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bb.cli.screens import attention, attention_acts, attention_host, chat, paint
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
@@ -332,13 +332,13 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 ):
     monkeypatch.setattr(paint, "width", lambda: columns)
 
-    for line in chat.of(command, Outside(SHOWN[command])):
-        over = paint.occupied(line) > columns
+    for line in chat.of(command, Foreign(SHOWN[command])):
+        over = paint.display_width(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
 
 def test_every_command_of_these_groups_has_a_form_of_its_own():
-    of_groups = {op.words for group in ("group", "actor", "chat", "blob") for op in catalogue.in_group(group)}
+    of_groups = {op.words for group in ("group", "actor", "chat", "blob") for op in catalogue.ops_in_group(group)}
 
     of_attention = (attention, attention_acts, attention_host)
     formed = {*chat.FORMS, *(words for face in of_attention for words in face.FORMS)}

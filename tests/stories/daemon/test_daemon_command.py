@@ -152,7 +152,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
 
     assert (found["stopped"], found["pid"]) == (True, pid)
     assert [each["actor_id"] for each in found["actors"]] == ["peer-1"]
-    assert not descriptor.is_held(str(home(repo)))
+    assert not descriptor.is_running(str(home(repo)))
     until(lambda: not is_alive(pid), "its end")
     assert repo.json("daemon", "start").data["started"] is True  # at once
     assert [each["actor_id"] for each in repo.json("daemon", "status").data["actors"]] == ["peer-1"]
@@ -353,7 +353,7 @@ def test_a_second_one_in_the_foreground_is_refused(running: Quick):
 
 # -- what only a daemon can do
 
-LIVE = [op for op in catalogue.everything() if op.is_live and op.name not in ("events_stream", "term_attach")]
+LIVE = [op for op in catalogue.all_ops() if op.is_live and op.name not in ("events_stream", "term_attach")]
 
 
 @pytest.mark.parametrize("op", LIVE, ids=lambda op: op.name)

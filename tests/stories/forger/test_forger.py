@@ -20,11 +20,11 @@ from bb.cli.watch import filters
 from bb.cli.watch.layout import Framed, Layout
 from bb.cli.watch.lines import line
 from bb.cli.watch.model import VIEWS, Chosen
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.mcp.toolbox import Toolbox
 from bb.ops.desk.desk import Desk
-from bb.ops.overview.happening import Happenings
-from bb.ops.overview.screen_view import Viewing
+from bb.ops.overview.happening import News
+from bb.ops.overview.screen_view import ScreenData
 from bb.web import pages, rendering, report
 from tests import everything
 from tests.mcp.mcp_support import ERAS, over_mcp
@@ -164,13 +164,13 @@ def test_no_forged_line_gets_onto_a_page(desk: Desk, name: str, asked: dict[str,
 
 
 def test_no_forged_line_gets_into_a_report(desk: Desk):
-    must_be_harmless(report.made(desk), is_report=True)
+    must_be_harmless(report.render_report(desk), is_report=True)
 
 
 @pytest.mark.parametrize("columns", [40, 200])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_forged_line_gets_onto_a_live_screen(desk: Desk, view: str, columns: int):
-    picture = Viewing(desk, None, None, 0).picture()
+    picture = ScreenData(desk, None, None, 0).picture()
     status = picture.status
     frame = Framed(status["repository"], status["sync"], status["is_damaged"], False, None)
 
@@ -187,7 +187,7 @@ def test_no_forged_line_gets_onto_a_live_screen(desk: Desk, view: str, columns: 
 
 
 def test_no_forged_line_gets_into_what_bb_watch_says_in_a_pipe(desk: Desk):
-    said = [line(Outside(each)) for each in Happenings(desk, None, None).before(0)]
+    said = [line(Foreign(each)) for each in News(desk, None, None).before(0)]
 
     assert len(said) > 100
     must_be_ours("\n".join(said))

@@ -227,7 +227,7 @@ def _done(desk: Desk, op: str, given: dict[str, Any]) -> dict[str, Any]:
 def call(desk: Desk, op: str, **given: Any) -> Any:
     """What OP answers in this process, asked as a JSON request would."""
     found = catalogue.find(op)
-    return found.answer(desk, catalogue.bind(found, given, is_typed=True))
+    return found.run(desk, catalogue.bind(found, given, is_typed=True))
 
 
 # -- what workers do by themselves

@@ -111,7 +111,7 @@ class Chain:
 
     @property
     def link(self) -> Link:
-        return lines.link_alone(self.raws[-1], self.writer) if self.raws else lines.START
+        return lines.link_without_previous(self.raws[-1], self.writer) if self.raws else lines.START
 
     def forged(self, *, data: bytes = b'{"_":"aaaaaaaa"}', kind: str = "x.other", **changed: object) -> bytes:
         """The line that rightly follows, but for what was CHANGED: `n`, `lamport`, `p`, `dh`, `writer`, `by`."""

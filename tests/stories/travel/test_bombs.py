@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bb.ledger.files.child import Child, TooMuch
-from bb.ledger.files.windows_processes import PlainChild
+from bb.ledger.files.windows_processes import SubprocessChild
 from bb.ledger.journal import line as lines
 from bb.ledger.published import bounds
 from bb.ledger.published.charter import Charter, NotALedger
@@ -203,13 +203,13 @@ def test_a_file_has_no_more_lines_than_fit_into_it():
         bounds.must_be_lines(b"{}\n" * 10, "a file")
 
 
-@pytest.mark.parametrize("kind", [Child, PlainChild])
+@pytest.mark.parametrize("kind", [Child, SubprocessChild])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_program_that_says_more_than_it_may_is_stopped(kind: type[Child], stream: str):
     endless = f"import sys\nwhile True: sys.{stream}.write('x' * 65536)"
 
     with pytest.raises(TooMuch):
-        kind([sys.executable, "-c", endless], dict(environment())).finish(b"", 60, 1 << 20)
+        kind([sys.executable, "-c", endless], dict(environment())).communicate(b"", 60, 1 << 20)
 
-    said = kind([sys.executable, "-c", "print(input())"], dict(environment())).finish(b"hello\n", 60, 100)
+    said = kind([sys.executable, "-c", "print(input())"], dict(environment())).communicate(b"hello\n", 60, 100)
     assert (said[0], said[1].strip()) == (0, b"hello")

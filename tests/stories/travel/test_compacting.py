@@ -49,7 +49,7 @@ def snapshots(origin: Path) -> set[str]:
 
 def peeked(at: Clone) -> dict[str, Any]:
     """All that is known to whoever only looks at what is published."""
-    with peek.at(find(str(at.path), {}), "origin") as found:
+    with peek.published_ledger(find(str(at.path), {}), "origin") as found:
         return {fold: found.index.states(fold) for fold in found.index.folds()}
 
 
@@ -109,7 +109,7 @@ def test_where_there_was_a_global_reservation_every_commit_is_looked_at(origin: 
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
     compacted(pair)
 
-    with peek.at(find(str(clone(origin, "ci").path), {}), "origin") as found:
+    with peek.published_ledger(find(str(clone(origin, "ci").path), {}), "origin") as found:
         assert found.generation == here.sync()["generation"]
     assert peeked(clone(origin, "other")) == known(there)
 
@@ -323,7 +323,7 @@ def test_a_file_that_can_still_grow_is_not_archived(origin: Path, pair: list[Clo
     blob = branch.git("rev-parse", f"{parent}:{path}").decode().strip()
     about = archive.entry(path, blob, last.octets, parent)
     forged: Files = {name: file for name, file in files.items() if name != path}
-    branch.put(forged | {"archive/000002.jsonl": File(archive.written([about]))})
+    branch.put(forged | {"archive/000002.jsonl": File(archive.manifest_bytes([about]))})
 
     assert pair[1].refused("sync", pull=True).code == "NOT_A_LEDGER"
 

@@ -60,7 +60,7 @@ def met_untold(here: Clone, there: Clone) -> None:
     """HERE publishes first, and THERE is stopped before it tells its own agent."""
     here.sync()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contest_notices, "tell", lambda *_: [])
+        patch.setattr(contest_notices, "notify_losers", lambda *_: [])
         there.sync()
     here.sync(pull=True)
     assert contested(here) == contested(there) == []

@@ -167,7 +167,7 @@ def settled(here: Clone) -> dict[str, Any]:
     known = pins.read(str(here.store))
     last = known.remote("origin").tip
     assert last is not None
-    return known.admitted.as_plain() | {"tip": last.commit, "generation": last.generation}
+    return known.admitted.as_json() | {"tip": last.commit, "generation": last.generation}
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ def publish_more(made: list[Clone]) -> None:
 def own_writer(one: Clone) -> str:
     """The writer that a clone writes under."""
     journals = str(one.store / "j")
-    found = writers.ours(journals)
+    found = writers.own_writer(journals)
     assert found is not None
     return found
 

@@ -175,4 +175,4 @@ def settled(at: Clone) -> dict[str, object]:
     """What publication has settled, as AT has it."""
     from bb.ledger.published import pins
 
-    return pins.read(str(at.store)).admitted.as_plain()
+    return pins.read(str(at.store)).admitted.as_json()

@@ -84,7 +84,7 @@ def published(each: Clone, writer: str) -> tuple[str, bytes]:
 
 def made_up(octets: bytes, writer: str, kind: str, by: str, data: dict[str, Any]) -> bytes:
     """A line that rightly follows the last of OCTETS, and says whatever a forger wants."""
-    last = lines.link_alone(octets.splitlines()[-1], writer)
+    last = lines.link_without_previous(octets.splitlines()[-1], writer)
     group = lines.event(octets.splitlines()[-1]).group_id
     event = lines.Event(f"{writer}.{last.n + 1}", last.lamport + 1, NOON, kind, by, data, group)
     return lines.write(event, last, "aaaaaaaa")[0]
@@ -331,19 +331,19 @@ def test_a_key_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, umask: 
 
     before = os.umask(umask)
     try:
-        made = keys.make(str(tmp_path), "abcdefghijkl") if umask != 0o777 else None
+        made = keys.make_key(str(tmp_path), "abcdefghijkl") if umask != 0o777 else None
         folder = tmp_path / "keys"
         if made is None:
             os.umask(before)
             folder.mkdir()
             os.umask(umask)
-            made = keys.make(str(tmp_path), "abcdefghijkl")
+            made = keys.make_key(str(tmp_path), "abcdefghijkl")
     finally:
         os.umask(before)
 
     assert Path(made.path).stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
-    found = keys.own(str(tmp_path), "abcdefghijkl")
+    found = keys.own_key(str(tmp_path), "abcdefghijkl")
     assert found is not None
     assert found.public == made.public
 

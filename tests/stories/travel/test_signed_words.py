@@ -13,7 +13,7 @@ import pytest
 from bb.cli.watch import lines
 from bb.daemon.actors import delivery
 from bb.daemon.clients.streams import Streams
-from bb.kernel.outside import Outside
+from bb.kernel.foreign import Foreign
 from bb.ledger.index import counting
 from bb.ledger.records import course
 from bb.mcp.toolbox import Toolbox
@@ -22,7 +22,7 @@ from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.groups import daemon
 from bb.ops.holdings import incursions
-from bb.ops.overview.happening import Happenings
+from bb.ops.overview.happening import News
 from bb.web import pages, rendering
 from tests.daemon.automation_support import Time
 from tests.stories.travel.test_signed import listed, review
@@ -73,7 +73,7 @@ def history(one: Clone) -> list[str]:
 def listening(one: Clone) -> Iterator[Callable[[], tuple[list[str], list[str]]]]:
     """What parts of the daemon (those that type, say) and a client of a stream have heard in a clone so far."""
     desk, loop = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings), Time()
-    group = group_desk.of(desk, None)
+    group = group_desk.open_group(desk, None)
     streams, inside = Streams(loop), []  # type: ignore[arg-type]
     client = Client()
     wanted = {"after": course.length(group.index()), "kinds": frozenset(["chat.message"]), "who": "user", "limit": None}
@@ -86,7 +86,7 @@ def listening(one: Clone) -> Iterator[Callable[[], tuple[list[str], list[str]]]]
         loop.wait(1)
         return list(inside), [text for text in (EVIL, "hello") if any(text.encode() in item for item in client.items)]
 
-    streams.channel(group).overhear(hear)
+    streams.channel(group).add_callback(hear)
     streams.subscribe(group, client, wanted)  # type: ignore[arg-type]
     try:
         yield heard
@@ -207,7 +207,7 @@ def test_under_require_what_does_not_count_is_no_event_and_no_happening(two: lis
     one, other = two
     require(one)
     desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
-    happenings = Happenings(desk)
+    happenings = News(desk)
     other.ask("freeze", scope=["src"], why="evil")
     pushed_words(other)
     one.sync()
@@ -224,7 +224,7 @@ def test_what_comes_to_count_happens_then(two: list[Clone]) -> None:
     one, other = two
     require(one)
     desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
-    happenings = Happenings(desk)
+    happenings = News(desk)
     other.ask("agent.reserve", scope=["src"], bead="bb-1", agent=COBALT)
     other.sync()
     one.sync()
@@ -449,7 +449,7 @@ def test_a_timeline_says_before_the_words_that_they_are_unverified(two: list[Clo
 
     assert 'user unverified: froze src: "evil: really"' in told
     assert "user unverified: froze docs" in told
-    watched = [lines.line(Outside(each)) for each in one.ask("timeline") if each["by"] == "user"]
+    watched = [lines.line(Foreign(each)) for each in one.ask("timeline") if each["by"] == "user"]
     assert any('unverified: froze src: "evil: really"' in each for each in watched)
 
 
@@ -529,10 +529,10 @@ def test_under_require_what_does_not_count_is_found_by_nobody_who_names_it(two: 
     assert one.refused_or("events", since_event_id=event) == "EVENT_NOT_FOUND"
     assert one.refused_or("chat_ack", event_id=event, actor_id=AMBER, by=AMBER) == "EVENT_NOT_FOUND"
     desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
-    assert group_desk.of(desk, None).event(event) is None
-    assert daemon._after(group_desk.of(desk, None), None, 3, None) == 3
+    assert group_desk.open_group(desk, None).event(event) is None
+    assert daemon._after(group_desk.open_group(desk, None), None, 3, None) == 3
     with pytest.raises(EventNotFound):
-        daemon._after(group_desk.of(desk, None), event, None, None)
+        daemon._after(group_desk.open_group(desk, None), event, None, None)
     desk.close()
 
     require(one, listed(other, "desk"))

@@ -30,7 +30,7 @@ class Clone(Quick):
         op = catalogue.find(name)
         desk = Desk(str(self.path), environment(BB_NOW=now) | self.settings)
         try:
-            answer = op.answer(desk, catalogue.bind(op, given, is_typed=True))
+            answer = op.run(desk, catalogue.bind(op, given, is_typed=True))
             return answer if isinstance(answer, dict | list) else list(answer)
         finally:
             desk.close()

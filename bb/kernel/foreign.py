@@ -1,10 +1,10 @@
 """Foreign values: from a line of the ledger, a file, a message, a socket or another program.
 
-`Outside` wraps such a JSON value of any type. It is not a `str`, so a type checker refuses to join it with a text or to
+`Foreign` wraps such a JSON value of any type. It is not a `str`, so a type checker refuses to join it with a text or to
 print it. There are two ways to get a text: a form of `bb.kernel.show`, which makes it harmless, or `raw`, which does
 not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is safe.
 
-Its members are `Outside` too: `answer["agent"]["role"]`, `for row in answer["rows"]`. It compares and counts like the
+Its members are `Foreign` too: `answer["agent"]["role"]`, `for row in answer["rows"]`. It compares and counts like the
 wrapped value. `is None` never holds: use `is_none`, or test for false.
 """
 
@@ -20,64 +20,64 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-class Outside:
+class Foreign:
     """A foreign value."""
 
     __slots__ = ("_value",)
 
     def __init__(self, value: object) -> None:
-        self._value: object = value._value if isinstance(value, Outside) else value
+        self._value: object = value._value if isinstance(value, Foreign) else value
 
     # -- its members
 
-    def __getitem__(self, key: str | int | slice) -> Outside:
-        return Outside(self._value[key])  # type: ignore[index]
+    def __getitem__(self, key: str | int | slice) -> Foreign:
+        return Foreign(self._value[key])  # type: ignore[index]
 
-    def get(self, key: str, otherwise: object = None) -> Outside:
+    def get(self, key: str, otherwise: object = None) -> Foreign:
         """The member KEY, or OTHERWISE if there is none or this is not a mapping."""
-        return Outside(self._value.get(key, otherwise) if isinstance(self._value, dict) else otherwise)
+        return Foreign(self._value.get(key, otherwise) if isinstance(self._value, dict) else otherwise)
 
-    def __iter__(self) -> Iterator[Outside]:
-        return iter(()) if self._value is None else map(Outside, iter(self._value))  # type: ignore[call-overload]
+    def __iter__(self) -> Iterator[Foreign]:
+        return iter(()) if self._value is None else map(Foreign, iter(self._value))  # type: ignore[call-overload]
 
-    def items(self) -> list[tuple[Outside, Outside]]:
+    def items(self) -> list[tuple[Foreign, Foreign]]:
         """The names and values of a mapping. The names are foreign too."""
-        return [(Outside(key), Outside(value)) for key, value in self._value.items()]  # type: ignore[attr-defined]
+        return [(Foreign(key), Foreign(value)) for key, value in self._value.items()]  # type: ignore[attr-defined]
 
-    def values(self) -> list[Outside]:
+    def values(self) -> list[Foreign]:
         return [value for _, value in self.items()]
 
-    def lines(self) -> list[Outside]:
+    def lines(self) -> list[Foreign]:
         """The lines of a text that are not empty."""
-        return [Outside(line) for line in str(self._value).splitlines() if line.strip()]
+        return [Foreign(line) for line in str(self._value).splitlines() if line.strip()]
 
-    def folded(self, most: int) -> Outside:
+    def folded(self, most: int) -> Foreign:
         """The words in the first MOST characters of a text, separated by single spaces."""
-        return Outside(" ".join(str(self._value)[:most].split()))
+        return Foreign(" ".join(str(self._value)[:most].split()))
 
-    def parted(self, mark: str) -> tuple[Outside, bool, Outside]:
+    def parted(self, mark: str) -> tuple[Foreign, bool, Foreign]:
         """A text before and after the first MARK, and whether it is there."""
         before, separator, after = str(self._value).partition(mark)
-        return Outside(before), bool(separator), Outside(after)
+        return Foreign(before), bool(separator), Foreign(after)
 
-    def but(self, **members: object) -> Outside:
+    def but(self, **members: object) -> Foreign:
         """The mapping with changed MEMBERS."""
-        return Outside({**self._value, **members})  # type: ignore[dict-item]
+        return Foreign({**self._value, **members})  # type: ignore[dict-item]
 
-    def otherwise(self, **members: object) -> Outside:
+    def otherwise(self, **members: object) -> Foreign:
         """The mapping with MEMBERS as defaults."""
-        return Outside({**members, **self._value})  # type: ignore[dict-item]
+        return Foreign({**members, **self._value})  # type: ignore[dict-item]
 
-    def without(self, *names: str) -> Outside:
+    def without(self, *names: str) -> Foreign:
         """The mapping without the members NAMES."""
-        return Outside({key: value for key, value in self._value.items() if key not in names})  # type: ignore[attr-defined]
+        return Foreign({key: value for key, value in self._value.items() if key not in names})  # type: ignore[attr-defined]
 
     def among(self, ours: Mapping[str, T], otherwise: T) -> T:
         """The entry for this value in the table OURS."""
         return ours.get(self._value, otherwise) if isinstance(self._value, str) else otherwise
 
     def __contains__(self, item: object) -> bool:
-        plain = item._value if isinstance(item, Outside) else item
+        plain = item._value if isinstance(item, Foreign) else item
         return self._value is not None and plain in self._value  # type: ignore[operator]
 
     # -- its type
@@ -122,7 +122,7 @@ class Outside:
         return int(self._value)  # type: ignore[call-overload, no-any-return]
 
     def __eq__(self, other: object) -> bool:
-        return self._value == (other._value if isinstance(other, Outside) else other)
+        return self._value == (other._value if isinstance(other, Foreign) else other)
 
     def __hash__(self) -> int:
         return hash(self._value)
@@ -133,7 +133,7 @@ class Outside:
         return words(self._value)
 
     def __repr__(self) -> str:
-        return f"Outside({words(self._value)})"
+        return f"Foreign({words(self._value)})"
 
     def __format__(self, spec: str) -> str:
         if spec and isinstance(self._value, int | float):
@@ -158,59 +158,59 @@ def words(value: object) -> str:
     return "-" if value is None else show.harmless(str(value))
 
 
-def name(value: Outside | str, longest: int = show.LONGEST_NAME) -> str:
+def name(value: Foreign | str, longest: int = show.LONGEST_NAME) -> str:
     """A name in a sentence of bb: unchanged if it is one word, otherwise in quotation marks."""
     return show.name(_text(value), longest)
 
 
-def names(value: Outside) -> str:
+def names(value: Foreign) -> str:
     """A list of names, separated by commas."""
     return ", ".join(map(str, value))
 
 
-def _text(value: Outside | str) -> str:
+def _text(value: Foreign | str) -> str:
     if isinstance(value, str):
         return value
     exact = value.raw()
     return exact if isinstance(exact, str) else words(exact)
 
 
-def shell_word(value: Outside | str) -> str:
+def shell_word(value: Foreign | str) -> str:
     """VALUE as one word of a shell command for the reader to copy."""
     return show.quoted(show.harmless(_text(value)))
 
 
-def quotation(value: Outside | str, longest: int = show.LONGEST_QUOTATION) -> str:
+def quotation(value: Foreign | str, longest: int = show.LONGEST_QUOTATION) -> str:
     """Foreign words in a sentence of bb, in quotation marks that they cannot close."""
     return show.quotation(_text(value), longest)
 
 
-def block(value: Outside | str, mark: str = show.SET_OFF) -> list[str]:
+def block(value: Foreign | str, mark: str = show.SET_OFF) -> list[str]:
     """Foreign words on separate lines, each with a MARK."""
     return show.block(_text(value), mark)
 
 
-def fenced(value: Outside | str, boundary: str, what: str = "MESSAGE") -> list[str]:
+def fenced(value: Foreign | str, boundary: str, what: str = "MESSAGE") -> list[str]:
     """Foreign words for an agent: each line marked, between two lines with a BOUNDARY."""
     return show.fenced(_text(value), boundary, what)
 
 
-def sentence(value: Outside | str) -> str:
+def sentence(value: Foreign | str) -> str:
     """A text that bb composed elsewhere, on one line."""
     return show.sentence(_text(value))
 
 
-def letters(value: Outside | str) -> str:
+def letters(value: Foreign | str) -> str:
     """A value that is delimited already, such as an attribute or a JSON member: neither truncated nor quoted."""
     return show.harmless(_text(value))
 
 
-def page(value: Outside | str) -> list[str]:
+def page(value: Foreign | str) -> list[str]:
     """A whole text without text of bb around it, or with marks already added, as lines."""
     return [show.harmless(line.expandtabs()) for line in _text(value).removesuffix("\n").split("\n")]
 
 
-def expression(value: Outside | str) -> str:
+def expression(value: Foreign | str) -> str:
     """A foreign S-expression on one line. Its parentheses delimit it, so it is not quoted. Any other text is quoted."""
     text = _text(value)
     return show.harmless(text) if _is_closed(text) else quotation(text, LONGEST_EXPRESSION)
