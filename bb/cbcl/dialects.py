@@ -7,16 +7,12 @@ used until an agent chooses one. Ledger order cannot decide, because it does not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
-from bb.kernel.order import event
+from bb.kernel.order import Place, State, event
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.kernel.order import Place, State
 
 NAME = "cbcl.dialect"
 FACTS = (Installed, Removed)

@@ -6,10 +6,13 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from bb.coordination.agents import callers
 from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.automation import Automation
+from bb.daemon.clients.connection import Connection
 from bb.daemon.clients.endpoint import Endpoint
 from bb.daemon.clients.server import Server
 from bb.daemon.clients.streams import HEARTBEAT, Streams
@@ -19,13 +22,6 @@ from bb.kernel import clock
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.descriptor import LOG
 from bb.ops.desk.desk import Desk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.daemon.clients.connection import Connection
 
 LAST_WORDS = 8.0  # seconds for programs to end before the daemon exits
 CHECK_IDLE = 1.0

@@ -13,15 +13,13 @@ their places; an unknown field is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bb.kernel import ids
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Op = dict[str, Any]
-    Fits = Callable[[object], bool]
+Op = dict[str, Any]
+Fits = Callable[[object], bool]
 
 VISION, SKETCH, BRIEF, META = "vision", "sketch", "brief", "meta"
 TASK, MILESTONE, NOTE, REFERENCE = "task", "milestone", "note", "reference"

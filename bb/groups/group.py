@@ -6,10 +6,14 @@ scope and each setting is a separate property.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.groups.facts import (
     ACTIVE,
     Changed,
     Created,
+    GroupFact,
     GroupStarted,
     GroupStopped,
     ScopeAttached,
@@ -18,16 +22,8 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.kernel.order import earliest, latest
+from bb.kernel.order import Place, State, earliest, latest
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.groups.facts import GroupFact
-    from bb.kernel.order import Place, State
 
 NAME = "group"
 FACTS = (

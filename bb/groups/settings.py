@@ -5,16 +5,14 @@ A patch with any invalid entry is refused as a whole. In recorded settings, inva
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 from bb.groups.permissions import VISIBILITIES
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any
-
-    Value = int | bool | str
+Value = int | bool | str
 
 DAY = 86_400
 

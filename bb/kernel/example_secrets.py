@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import binascii
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
+from re import Match
 
 # Placeholders for secrets. They occur in less than one of a million real secrets.
 WORDS = ("example", "placeholder", "redacted", "changeme", "your-", "your_", "xxxxxxxx", "123456789", "abcdefghi")

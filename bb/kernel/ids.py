@@ -6,7 +6,9 @@ from bb.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Order = tuple[int, str, int]  # Lamport time, writer, number: an event's position in the total order
+    from typing import TypeAlias
+
+Order: TypeAlias = "tuple[int, str, int]"  # Lamport time, writer, number: an event's position in the total order
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"

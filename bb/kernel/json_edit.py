@@ -6,13 +6,11 @@ them. So members are located in the text. Inserting a member and removing it aga
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.kernel import json_text
 from bb.kernel.json_text import WHITESPACE, NotJson
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 INDENT = "  "  # used if a text has no indentation
 

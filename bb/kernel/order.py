@@ -10,10 +10,10 @@ from bb.kernel import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
-    Place = list[Any]  # [lamport, writer, n]
-    State = dict[str, Any]  # plain JSON: register name -> [lamport, writer, n, value]
+Place: TypeAlias = "list[Any]"  # [lamport, writer, n]
+State: TypeAlias = "dict[str, Any]"  # plain JSON: register name -> [lamport, writer, n, value]
 
 
 def latest(state: State, name: str, at: Place, value: object) -> None:

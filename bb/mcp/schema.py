@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from bb.attention.acts import tools
+from bb.attention.acts.tools import Tool
 from bb.mcp import menu
+from bb.mcp.menu import MenuTool
 from bb.ops import catalogue
-from bb.ops.params import Flag, Json, Number, Text
+from bb.ops.catalogue import Op, Parameter
+from bb.ops.params import Flag, Json, Kind, Number, Text
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from bb.attention.acts.tools import Tool
-    from bb.mcp.menu import MenuTool
-    from bb.ops.catalogue import Op, Parameter
-    from bb.ops.params import Kind
-
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 ONLY_TYPED = "; `-` reads it from stdin"  # applies only to the command line
 WHO = "Your agent id, such as amber-otter."

@@ -14,7 +14,7 @@ from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, TypeAlias
 
     Whatever = Any
 else:
@@ -301,5 +301,4 @@ class Why(AllowSecretReason):
         return super().checked(text, name)
 
 
-if TYPE_CHECKING:
-    Kind = type[Text | Number | Flag | Json]
+Kind: TypeAlias = "type[Text | Number | Flag | Json]"

@@ -15,13 +15,10 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import Forbidden
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MOST_SHOWN = 4096  # bytes of a first line
 CREDENTIALS = "3i"  # of the other end of a socket: process, user, group

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from bb.attention.acts.tools import Tool
 from bb.attention.refusals import NUMBERS
 from bb.kernel import json_text
+from bb.kernel.errors import BbError
 from bb.wire import jsonrpc
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.acts.tools import Tool
-    from bb.kernel.errors import BbError
 
 INITIALIZE, PING, SHUTDOWN, RESUME = "initialize", "ping", "shutdown", "session/resume"
 TOOLS_LIST, TOOLS_CALL = "tools/list", "tools/call"

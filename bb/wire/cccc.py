@@ -6,14 +6,12 @@ are in the details.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.ledger.journal.line import DEEPEST
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 VERSION = 1
 MEMBERS = frozenset(["v", "op", "args"])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy
@@ -15,11 +17,6 @@ from bb.ledger.local import descriptor
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import access, cccc
 from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 TO_CONNECT, TO_ANSWER = 2.0, 60.0  # seconds
 PIECE = 1 << 16

@@ -5,13 +5,9 @@ GitHub executes log lines that begin with `::`, so text from a ledger or a path 
 
 from __future__ import annotations
 
-from bb.kernel.foreign import letters
+from collections.abc import Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.kernel.foreign import Foreign
+from bb.kernel.foreign import Foreign, letters
 
 
 def commands(answer: Foreign) -> Iterator[str]:

@@ -6,15 +6,13 @@ ends a line, so an invalid line does not affect the next one. Only a line withou
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from bb.kernel import json_text
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    Id = str | int | float
+Id = str | int | float
 
 VERSION = "2.0"
 MOST = 1 << 20  # bytes of a line, its line feed included

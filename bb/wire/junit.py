@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from bb.kernel.foreign import letters
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.kernel.foreign import Foreign
+from bb.kernel.foreign import Foreign, letters
 
 SUITE = "bb ci check"
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import socket
 import stat
+from typing import Self
 
 from bb.kernel.errors import Busy, Refused
 from bb.ledger.files import disk
 from bb.ledger.files.lock import try_lock
 from bb.wire import access
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
 
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108
 BACKLOG = 64

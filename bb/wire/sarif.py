@@ -6,18 +6,13 @@ path, such as a commit without a clear author, is a notification of the run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from bb.kernel import json_text
 from bb.kernel.digest import digest
-from bb.kernel.foreign import letters
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.kernel.foreign import Foreign
+from bb.kernel.foreign import Foreign, letters
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/beadboard/bb"

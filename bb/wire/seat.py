@@ -8,6 +8,9 @@ and a harness's message is recorded before it takes effect. So the connection ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bb.attention.acts.tools import BY_ANY_NAME
 from bb.attention.harness import capabilities
 from bb.attention.messages.envelopes import Members
@@ -16,18 +19,12 @@ from bb.kernel import clock
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.show import harmless
 from bb.ops.attention import greeting, serving
+from bb.ops.attention.serving import Hosting
+from bb.ops.desk.desk import Desk
 from bb.wire import c2a, jsonrpc
 from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.ops.attention.serving import Hosting
-    from bb.ops.desk.desk import Desk
-
-    Params = dict[str, Any]
+Params = dict[str, Any]
 
 LONGEST_NOTE = 2000
 PAUSE = clock.SECOND  # until the next attempt after a refusal

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.attention.acts.escalation import escalate
 from bb.attention.acts.sending import settle_escalations
-from bb.attention.facts import Claiming, Deleted, Moved, Posting
+from bb.attention.facts import AttentionFact, Claiming, Deleted, Moved, Posting
 from bb.attention.incoming import reactions
 from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
-from bb.attention.judging.cases import case_for_agent, may_see, require_registered
+from bb.attention.judging.cases import Case, case_for_agent, may_see, require_registered
 from bb.attention.judging.standing import due_at
 from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
@@ -16,7 +18,9 @@ from bb.attention.messages.outbox_states import PENDING
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
 from bb.attention.state import claims, deliveries, tuning
+from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import delivery_of_state
+from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     ACKNOWLEDGED,
     AGENT,
@@ -32,16 +36,7 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.kernel.show import harmless, stripped
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.judging.cases import Case
-    from bb.attention.state.book import AttentionState
-    from bb.attention.state.tuning import Tuning
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_NOTE = 140
 LONGEST_PUT_OFF = 365 * clock.DAY

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from bb.attention.facts import Arranged, Bound, Tuned
+from typing import Any
+
+from bb.attention.facts import Arranged, AttentionFact, Bound, Tuned
 from bb.attention.judging import default_matrix
 from bb.attention.judging.cases import require_registered
 from bb.attention.state import tuning
+from bb.attention.state.book import AttentionState
 from bb.attention.state.conversations import NAME, values
 from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
 from bb.kernel.errors import Conflict, Usage
 from bb.kernel.show import has_control
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 class InvalidName(Usage):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.acts.sending import Draft
 from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, as_single_word, invalid
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import MissingMember
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 NEEDED = ("content", "idempotencyKey", "visibility", "directedness")
 OPTIONS = {

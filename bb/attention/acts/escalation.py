@@ -5,17 +5,13 @@ from __future__ import annotations
 from bb.attention.acts import notices
 from bb.attention.acts.sending import escalation_ids
 from bb.attention.decision import Decision
-from bb.attention.facts import Moved
+from bb.attention.facts import AttentionFact, Moved
+from bb.attention.messages.message import Message
 from bb.attention.state import deliveries
+from bb.attention.state.book import AttentionState
+from bb.attention.state.deliveries import Delivery
 from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
 from bb.kernel.ids import PERSON
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.message import Message
-    from bb.attention.state.book import AttentionState
-    from bb.attention.state.deliveries import Delivery
 
 
 def escalate(book: AttentionState, delivery: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.incoming.receiving import answered_agent
 from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
 from bb.attention.state import deliveries, threads
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
 from bb.kernel import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.state.book import AttentionState
 
 
 def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, Any]:

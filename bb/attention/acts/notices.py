@@ -8,15 +8,11 @@ from __future__ import annotations
 from bb.attention.decision import Decision
 from bb.attention.facts import Posted
 from bb.attention.messages import message
-from bb.attention.messages.message import HERE
+from bb.attention.messages.message import HERE, Message
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state.book import AttentionState
 from bb.attention.words import ACK_ONLY, BUFFERED, NOTIFY, SILENT, SYSTEM, TO_ME
 from bb.messaging.chat.recipients import NOBODY
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
 
 
 def notice(name: str, about: Message | MessageHead, to: str, decision: Decision, text: str, now: int) -> Posted:

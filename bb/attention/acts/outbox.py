@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.attention.acts import notices
 from bb.attention.acts.sending import answers
-from bb.attention.facts import Moved, Posting
+from bb.attention.facts import AttentionFact, Moved, Posting
 from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import OUTBOX
+from bb.attention.messages.messages import OUTBOX, MessageHead
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT, UNKNOWN
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import NoSuchEvent
 from bb.attention.state import deliveries
+from bb.attention.state.book import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 class PostedAlready(Conflict):

@@ -5,15 +5,18 @@ Nothing that affects others has a default: the sender states the target, the vis
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
-from bb.attention.facts import Claiming, Moved, Posted
+from bb.attention.facts import AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
-from bb.attention.judging.cases import case_for_agent, find_message_or_none, may_see, require_registered
+from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.decide import decide
 from bb.attention.judging.standing import CLAIMED_BY_OTHER
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
+from bb.attention.messages.messages import MessageHead
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT
 from bb.attention.refusals import (
     AlreadyResponded,
@@ -33,7 +36,8 @@ from bb.attention.refusals import (
     UnknownAgent,
 )
 from bb.attention.state import claims, deliveries
-from bb.attention.state.conversations import private
+from bb.attention.state.book import AttentionState
+from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
     ACK_ONLY,
     AGENT,
@@ -59,18 +63,7 @@ from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.judging.cases import Case
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-    from bb.attention.state.conversations import Conversation
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
 MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see

@@ -10,30 +10,25 @@ rule compares times with the clock.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.attention.acts import notices
 from bb.attention.acts.escalation import escalate
-from bb.attention.facts import Moved
+from bb.attention.facts import AttentionFact, Moved
 from bb.attention.judging import claiming
 from bb.attention.judging.cases import current_message
 from bb.attention.judging.standing import due_at, standing
-from bb.attention.messages.messages import in_window
+from bb.attention.messages.messages import MessageHead, in_window
 from bb.attention.state import claims, deliveries
+from bb.attention.state.book import AttentionState
+from bb.attention.state.claims import Claim
+from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import MOST_TRIES, MOST_TURNS
 from bb.attention.words import CLAIM_LOST, CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
 from bb.kernel.ids import PERSON
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-    from bb.attention.state.claims import Claim
-    from bb.attention.state.deliveries import Delivery
-
-    Act = tuple[str, Delivery, list[AttentionFact]]
+Act = tuple[str, Delivery, list[AttentionFact]]
 
 
 def tick(book: AttentionState, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]]]:

@@ -5,10 +5,15 @@ Arguments are checked strictly, and a refusal has a JSON pointer to the wrong me
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from bb.attention.acts import answers, sending
 from bb.attention.acts.drafts import missing_member, parse_draft
+from bb.attention.facts import AttentionFact
 from bb.attention.judging import claiming
 from bb.attention.messages.envelopes import Members, invalid
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import queries, reading
 from bb.attention.turns.queries import Filter
 from bb.attention.turns.reading import Window
@@ -16,16 +21,8 @@ from bb.attention.words import MODES, POLICIES, SIGNALS
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
-    Call = Callable[[AttentionState, str, Members, int], Answer]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
+Call = Callable[[AttentionState, str, Members, int], Answer]
 
 LONGEST = 10_000
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from bb.attention.messages.envelopes import Members
 from bb.attention.words import OFFERED
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.messages.envelopes import Members
 
 OURS = {
     "delivery": ("ack", "redelivery", "idempotency"),

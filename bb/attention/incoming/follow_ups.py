@@ -6,14 +6,11 @@ message that itself names someone, or has parts besides text, starts anew.
 
 from __future__ import annotations
 
+from bb.attention.judging.directedness import Aimed
+from bb.attention.messages.message import Message
+from bb.attention.state.book import AttentionState
 from bb.attention.turns.offers import AT_ONCE
 from bb.attention.words import BUFFERED, DM, HUMAN, TO_ME
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.judging.directedness import Aimed
-    from bb.attention.messages.message import Message
-    from bb.attention.state.book import AttentionState
 
 
 def continued_message(book: AttentionState, said: Message) -> str:

@@ -6,25 +6,21 @@ edit. After a knock, the announced content may follow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.decision import Decision
-from bb.attention.facts import Edited, Posted
+from bb.attention.facts import AttentionFact, Edited, Posted
 from bb.attention.incoming.receiving import conversation_facts
 from bb.attention.messages import envelopes, message
+from bb.attention.messages.message import Message
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state.book import AttentionState
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.judging.decide import Decisions
+from bb.attention.messages.message import Message
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state.book import AttentionState
 from bb.attention.words import (
     APPROVAL,
     ASSIGNMENT,
@@ -24,12 +27,6 @@ from bb.attention.words import (
     SILENT,
     TO_ME,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
 
 # The signals that tell the author of a message more than that it was seen.
 TELLING = ("agree", "declined", "done", "unclear", "blocked")

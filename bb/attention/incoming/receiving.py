@@ -7,19 +7,24 @@ is kept, and counts when the message arrives.
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from bb.attention.decision import Decision
-from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.facts import Arranged, AttentionFact, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
 from bb.attention.incoming import reactions
 from bb.attention.incoming.follow_ups import continued_aim, continued_message
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.messages import message, messages
-from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING
+from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
+from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import MessageHead
 from bb.attention.messages.outbox_states import SENT
 from bb.attention.state import claims, deliveries, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
+from bb.attention.state.book import AttentionState
+from bb.attention.state.threads import Thread
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -34,18 +39,7 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.messaging.chat.recipients import NOBODY
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.envelopes import Line
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-    from bb.attention.state.threads import Thread
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent

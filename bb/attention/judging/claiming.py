@@ -12,7 +12,7 @@ from bb.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.attention.facts import AttentionFact
     from bb.attention.judging.cases import Case
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bb.attention.state.book import AttentionState
     from bb.attention.state.claims import Claim
 
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer: TypeAlias = "tuple[list[AttentionFact], dict[str, Any]]"
 
 THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR

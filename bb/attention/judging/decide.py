@@ -7,9 +7,16 @@ that is asked first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bb.attention.decision import Decision, choose_agent
 from bb.attention.judging import default_matrix
-from bb.attention.judging.directedness import aim_of_message
+from bb.attention.judging.directedness import Aimed, aim_of_message
+from bb.attention.messages.message import Message
+from bb.attention.state.conversations import Conversation
+from bb.attention.state.directory import Directory
+from bb.attention.state.threads import Thread
+from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -26,17 +33,6 @@ from bb.attention.words import (
     URGENT,
 )
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bb.attention.judging.directedness import Aimed
-    from bb.attention.messages.message import Message
-    from bb.attention.state.conversations import Conversation
-    from bb.attention.state.directory import Directory
-    from bb.attention.state.threads import Thread
-    from bb.attention.state.tuning import Tuning
 
 LOOP_GUARD, RATE_LIMITED = "loop_guard", "rate_limited"
 

@@ -7,6 +7,8 @@ first row that matches is used.
 from __future__ import annotations
 
 from bb.attention.decision import Decision
+from bb.attention.messages.message import Message
+from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     ACK_ONLY,
     AMBIENT,
@@ -29,11 +31,6 @@ from bb.attention.words import (
     TOOL_OUTPUT,
     URGENT,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.messages.message import Message
-    from bb.attention.state.tuning import Tuning
 
 ANY = ""
 ACKNOWLEDGEMENT = "acknowledgement"

@@ -12,6 +12,9 @@ it only informs obliges no other agent. All agents that are not named here share
 from __future__ import annotations
 
 from bb.attention.messages import mentions
+from bb.attention.messages.message import Message
+from bb.attention.state.directory import Directory
+from bb.attention.state.threads import Thread
 from bb.attention.words import (
     ADDRESSED_TO_OTHER,
     AGENT,
@@ -38,12 +41,6 @@ from bb.attention.words import (
     UNADDRESSED,
 )
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.messages.message import Message
-    from bb.attention.state.directory import Directory
-    from bb.attention.state.threads import Thread
 
 Aimed = dict[str, tuple[str, str]]  # agent -> directedness and reason
 

@@ -6,6 +6,9 @@ All of it is untrusted. An invalid member is refused with its JSON pointer; unkn
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bb.attention.messages import intents, mentions, unknown_members
 from bb.attention.messages.message import Message
 from bb.attention.messages.redaction import redact
@@ -28,11 +31,6 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 LONGEST_ID, LONGEST_NAME = 200, 120
 MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024

@@ -21,12 +21,12 @@ from bb.messaging.facts import Sent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.attention.messages.message import Message
     from bb.kernel.order import Place, State
 
-    MessageFact = Posted | Edited | Deleted | Posting | Sent | Incurred
+MessageFact: TypeAlias = "Posted | Edited | Deleted | Posting | Sent | Incurred"
 
 NAME = "c2a.message"
 FACTS = (Posted, Edited, Deleted, Posting, Sent, Incurred)

@@ -6,13 +6,11 @@ the text: secrets are removed, their size is limited, and only agents that see t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.messages.redaction import NAMES, redact
 from bb.kernel import json_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 MOST, MOST_OF_A_PART = 8 << 10, 2 << 10  # bytes as JSON; a member that exceeds the rest is left out
 DEEPEST = 8

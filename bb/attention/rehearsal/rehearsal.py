@@ -6,19 +6,15 @@ knowledge of the earlier ones. By itself it serves to try out a policy.
 
 from __future__ import annotations
 
-from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bb.attention.facts import Arranged, AttentionFact, Bound, Edited, Posted, Tuned
 from bb.attention.state.book import AttentionState
 from bb.attention.state.memory import Memory
+from bb.attention.state.ports import People, States
 from bb.kernel import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import People, States
-    from bb.kernel.order import Place
+from bb.kernel.order import Place
 
 AHEAD = 1 << 50  # greater than the clock of any real line
 

@@ -13,7 +13,7 @@ from typing import Any
 from bb.attention.refusals import NUMBERS, refusal_fact
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
-from bb.attention.state.book import AgentStatus
+from bb.attention.state.agent_status import AgentStatus
 from bb.attention.turns.offers import Session, offers_for
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Conflict

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from bb.attention.acts import audit, configuration, explanation, outbox, tools
 from bb.attention.acts.timers import tick
@@ -14,28 +16,24 @@ from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import deliveries
-from bb.attention.state.book import AgentStatus
+from bb.attention.state.agent_status import AgentStatus
 from bb.attention.turns import digests, queries, turn_text
 from bb.attention.turns.offers import Session, offer_facts, offers_for
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Protocol
 
-    class Replay(Protocol):
-        """What a step needs of the run that it is part of."""
+class Replay(Protocol):
+    """What a step needs of the run that it is part of."""
 
-        now: int
-        agents: dict[str, AgentStatus]
-        clones: dict[str, Rehearsal]
-        sessions: dict[str, Session]
+    now: int
+    agents: dict[str, AgentStatus]
+    clones: dict[str, Rehearsal]
+    sessions: dict[str, Session]
 
-        @property
-        def here(self) -> Rehearsal: ...
-        def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]: ...
+    @property
+    def here(self) -> Rehearsal: ...
+    def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]: ...
 
 
 class InvalidStep(Usage):

@@ -12,43 +12,15 @@ from bb.attention.state.directory import Binding, Directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from typing import Any
 
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.conversations import Conversation
     from bb.attention.state.deliveries import Delivery
+    from bb.attention.state.ports import People, States
     from bb.attention.state.threads import Thread
     from bb.attention.state.tuning import Tuning
-
-    class States(Protocol):
-        """Folded states by fold and key, with search by terms."""
-
-        def state(self, fold: str, key: str) -> Any: ...
-        def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]: ...
-        def states(self, fold: str) -> list[tuple[str, Any]]: ...
-        def entries_by_term(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
-        def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
-        def count(self, fold: str, term: str) -> int: ...
-
-    class People(Protocol):
-        """The agents here, by name."""
-
-        def get(self, name: str, otherwise: Any = None, /) -> AgentStatus | None: ...
-        def items(self) -> Iterable[tuple[str, AgentStatus]]: ...
-        def __contains__(self, name: object, /) -> bool: ...
-        def __getitem__(self, name: str, /) -> AgentStatus: ...
-        def __iter__(self) -> Iterator[str]: ...
-        def __len__(self) -> int: ...
-
-
-class AgentStatus:
-    """What the rules of attention need to know about an agent."""
-
-    def __init__(self, role: str = "", *, is_live: bool = True, is_evicted: bool = False) -> None:
-        self.role = role
-        self.is_live = is_live
-        self.is_evicted = is_evicted
 
 
 class AttentionState:

@@ -44,11 +44,11 @@ from bb.messaging.facts import Acked, Agreed, Read, Sent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.kernel.order import Place, State
 
-    DeliveryFact = Posted | Edited | Deleted | Moved | Sent | Incurred | Read | Acked | Agreed
+DeliveryFact: TypeAlias = "Posted | Edited | Deleted | Moved | Sent | Incurred | Read | Acked | Agreed"
 
 NAME = "c2a.delivery"
 FACTS = (Posted, Edited, Deleted, Moved, Sent, Incurred, Read, Acked, Agreed)

@@ -6,17 +6,14 @@ Without states below, they are a whole ledger for a rehearsal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
 from bb.attention.messages import messages
 from bb.attention.state import activity, claims, conversations, deliveries, threads
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import ModuleType
-    from typing import Any
-
-    from bb.attention.state.book import States
-    from bb.kernel.order import Place
+from bb.attention.state.ports import States
+from bb.kernel.order import Place
 
 FOLDED = (messages, deliveries, claims, threads, conversations, activity)
 

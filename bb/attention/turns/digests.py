@@ -7,26 +7,20 @@ one, it gives the number of messages and authors, the status reports, and the pr
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
-from bb.attention.facts import Digested
+from bb.attention.facts import AttentionFact, Digested
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, require_registered
-from bb.attention.messages.messages import EVERY
+from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.state import activity
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.rendering import UNVERIFIED, header_value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
 from bb.kernel.show import stripped
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST = 2000  # messages in one digest
 MOST_REPORTS, REPORT_LENGTH = 5, 160

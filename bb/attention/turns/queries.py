@@ -6,31 +6,24 @@ answer a stale event only after it has seen the later messages.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
-from bb.attention.facts import Moved
+from bb.attention.facts import AttentionFact, Moved
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
-from bb.attention.judging.standing import standing
-from bb.attention.messages.messages import EVERY
+from bb.attention.judging.standing import Standing, standing
+from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.state import deliveries
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.judging.standing import Standing
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
 AT_ONCE = 100  # messages whose deliveries are read together

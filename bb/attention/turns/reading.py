@@ -6,27 +6,22 @@ messages.
 
 from __future__ import annotations
 
-from bb.attention.facts import Moved
+from typing import Any
+
+from bb.attention.facts import AttentionFact, Moved
 from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
 from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import conversation_sort_key, in_window
+from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import deliveries
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST = 50, 100
 

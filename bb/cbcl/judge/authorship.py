@@ -12,25 +12,19 @@ ledger, as the draft says, because dialects are meant to be passed on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.cbcl.judge import signatures
 from bb.cbcl.judge.signatures import InvalidSignature
-from bb.cbcl.judge.trust import REQUIRED, UntrustedAuthor
+from bb.cbcl.judge.trust import REQUIRED, Trust, UntrustedAuthor
 from bb.cbcl.read import canonical
-from bb.cbcl.read.fuel import CHECKING
-from bb.cbcl.read.message import Signed, layers
+from bb.cbcl.read.fuel import CHECKING, Fuel
+from bb.cbcl.read.message import Message, Signed, layers
 from bb.cbcl.read.tree import Node, agent, list_of, string, symbol
 from bb.cbcl.read.words import SIGNED
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.cbcl.judge.trust import Trust
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message
 
 BOUND = "bb-message"
 VERIFIED, UNSIGNED, UNCHECKED, ELSEWHERE, FORGED = "verified", "unsigned", "unchecked", "other-ledger", "forged"

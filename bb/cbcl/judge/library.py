@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bb.cbcl.read import canonical
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.definition import Definition
-    from bb.kernel.errors import BbError
+from bb.cbcl.read.definition import Definition
+from bb.kernel.errors import BbError
 
 
 class Library(Mapping[str, "Definition"]):

@@ -7,17 +7,15 @@ A signature that no trusted key can check proves no more than a missing one, sin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bb.cbcl.judge.signatures import InvalidKey, InvalidSignature, checked_key, key_of, key_text
 from bb.cbcl.read.reader import DEPTH_MOST, DEPTH_RECOMMENDED, SIZE_MOST, SIZE_RECOMMENDED
 from bb.kernel.errors import NotFound, Refused, Usage
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Check = Callable[[str, bytes, bytes], None]  # signature, octets, key; raises InvalidSignature
+Check = Callable[[str, bytes, bytes], None]  # signature, octets, key; raises InvalidSignature
 
 VERSION = 1
 VALID, UNSIGNED = "valid", "unsigned"  # the signature status of an installed dialect

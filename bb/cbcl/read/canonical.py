@@ -10,15 +10,10 @@ of elements is kept. The tree contains no comments and no layout.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
-from bb.cbcl.read.tree import LIST, STRING, lexeme
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.tree import Node
+from bb.cbcl.read.fuel import Fuel
+from bb.cbcl.read.tree import LIST, STRING, Node, lexeme
 
 HINT = b"[24:text/plain;charset=utf-8]"
 

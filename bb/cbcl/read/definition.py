@@ -8,10 +8,12 @@ decides whether a dialect may be installed, so a definition without an author or
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 
 from bb.cbcl.read import reader
 from bb.cbcl.read.dates import is_date_time
+from bb.cbcl.read.reader import Malformed, Text
 from bb.cbcl.read.templates import COND, branches, is_sequence
 from bb.cbcl.read.tree import (
     AGENT,
@@ -33,12 +35,6 @@ from bb.cbcl.read.tree import (
 from bb.cbcl.read.words import ENVELOPE, SIGNED, WRAPPERS
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
-    from bb.cbcl.read.reader import Malformed, Text
 
 EXTEND = "extend"
 REQUIRED = "req"

@@ -8,14 +8,11 @@ rebuilt from the fields.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.tree import Node
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.definition import Definition
 
 Pairs = tuple[tuple[str, Node], ...]
 

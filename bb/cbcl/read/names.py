@@ -7,15 +7,13 @@ one derived from its content, so every holder of the message computes the same i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bb.cbcl.read import canonical
 from bb.cbcl.read.message import Message, Simple, core_of
 from bb.cbcl.read.tree import Node, agent, keyword, list_of, string, symbol, text_of, whole_number
 from bb.cbcl.read.words import ASK
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "code", "rule", "dialects"
 PREFIX, DIGITS = "m-", 16

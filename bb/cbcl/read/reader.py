@@ -14,6 +14,7 @@ characters; they are decoded as UTF-8 when the reader meets them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from bb.cbcl.read.fuel import Fuel, for_text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, OPERATOR, QUOTED, STRING, SYMBOL, UNSETTLED, Node
@@ -21,10 +22,6 @@ from bb.kernel.errors import Usage
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Why a text is refused.
 ENCODING, LEX, PAREN, STRUCTURE, HEAD = "encoding", "lex", "paren", "structure", "head"

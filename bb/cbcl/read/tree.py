@@ -8,13 +8,10 @@ function walks a tree by recursion, because the sender of a text decides how dee
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.cbcl.read.fuel import Fuel
+from bb.cbcl.read.fuel import Fuel
 
 SYMBOL, QUOTED, KEYWORD, AGENT = "sym", "qsym", "kw", "agent"
 STRING, NUMBER, BOOLEAN, OPERATOR, LIST = "str", "num", "bool", "op", "list"

@@ -6,13 +6,11 @@ message's own text is written with an empty text.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from bb.cbcl.facts import Installed
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 REPLIED, FAILED, CANCELLED, DROPPED = "replied", "failed", "cancelled", "dropped"
 MOST = 10_000  # effects of one message, when read

@@ -5,19 +5,14 @@ The state is immutable; effects produce a new one. So a message that fails half-
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any, TypeVar
 
-from bb.cbcl.speak.effects import Discharged, Expected, Greeted, Met, Obliged, Parted, Settled
+from bb.cbcl.speak.effects import Discharged, Effect, Expected, Greeted, Met, Obliged, Parted, Settled
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-    from typing import Any, TypeVar
-
-    from bb.cbcl.speak.effects import Effect
-
-    Open = TypeVar("Open", Expected, Obliged)
+Open = TypeVar("Open", Expected, Obliged)
 
 
 MAX_OPEN_ANSWERS = 256  # answers that one agent waits for from another

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bb.cli.calls import say
 from bb.kernel.errors import Usage
 from bb.ledger.local import blobs
 from bb.ops.chat import blobs as chat_blobs
 from bb.ops.desk import group_desk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 
 class NeedsOutput(Usage):

@@ -6,19 +6,16 @@ running. Without a daemon no actor runs, so the op is done in this process.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.kernel.errors import BbError, Usage
 from bb.ledger.local import machine_registry as knowns
+from bb.ops.catalogue import Op
 from bb.ops.desk import group_desk, signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import client
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.ops.catalogue import Op
-    from bb.ops.desk.desk import Desk
 
 STREAMS = ("events_stream", "term_attach")
 

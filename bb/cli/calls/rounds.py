@@ -6,13 +6,10 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
+from typing import NoReturn
 
 from bb.ops.overview.changes import GLANCE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import NoReturn
 
 OUTPUT = 1
 

@@ -10,8 +10,11 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import sys
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from bb.cli.calls import carry, say
 from bb.cli.calls.rounds import exit_on_signals
@@ -25,12 +28,6 @@ from bb.ops.desk import desk as desks
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.ops.groups.terminals import MOST_CELLS
 from bb.wire import client
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-    from typing import Any
 
 BLOCK = 1 << 16
 TO_RESIZE = 1.0  # seconds

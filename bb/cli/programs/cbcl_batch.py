@@ -7,17 +7,14 @@ invalid line is answered with a refusal, and the next line is read.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from bb.cli.calls import say
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.ops.cbcl.batch import BatchClient, InvalidRequest
 from bb.wire import envelope
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
 
 COMMAND = "cbcl batch"
 LONGEST = 40 << 20  # octets of a line: room for the longest text in hex

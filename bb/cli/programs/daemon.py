@@ -10,6 +10,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from bb.cli.calls import say
 from bb.cli.programs import daemon_log, extras
@@ -22,11 +24,6 @@ from bb.ledger.local import machine_registry as knowns
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.start import ALONE
 from bb.wire import client
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
 PAUSE = 0.01

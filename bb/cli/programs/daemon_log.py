@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
 from bb.kernel.show import clipped
 from bb.ledger.files import disk
 from bb.ledger.local import descriptor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GLANCE = 0.1  # seconds between two reads
 MOST = 4 << 20  # bytes searched for the last lines

@@ -8,22 +8,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 from bb.cli.calls import say
 from bb.cli.programs import extras
-from bb.cli.programs.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STEPS, WORKTREE
+from bb.cli.programs.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STEPS, WORKTREE, Step
 from bb.kernel import json_text
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git
 from bb.start import ALONE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.cli.programs.demo_steps import Step
 
 
 class DemoWentWrong(Refused):

@@ -11,15 +11,11 @@ import select
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 
+from bb.ops.desk.desk import Desk
 from bb.wire import jsonrpc
 from bb.wire.seat import HarnessSession
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bb.ops.desk.desk import Desk
 
 BLOCK = 1 << 16
 MOST_UNSENT = 8 << 20  # bytes; a harness with more unsent output is disconnected

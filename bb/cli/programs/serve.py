@@ -21,12 +21,9 @@ from bb.kernel.errors import BbError
 from bb.kernel.show import sentence
 from bb.ops.attention import serving
 from bb.ops.desk import desk
+from bb.ops.desk.desk import Desk
 from bb.wire import c2a
 from bb.wire.listening import Listener, TooManyHarnesses
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ops.desk.desk import Desk
 
 GLANCE = 0.15  # seconds between two checks of the ledger
 RARELY = 15.0  # seconds between two ticks without a change

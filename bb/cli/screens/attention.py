@@ -6,15 +6,13 @@ marked lines. Events that need an answer are highlighted; events that need none 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
 from bb.attention.words import ACK_ONLY, CLAIMED, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
 from bb.cli.screens import paint
 from bb.cli.screens.paint import block, coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 AUTHOR, PLACE, WORD = 24, 24, 18  # column widths: author, conversation, keyword
 MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}

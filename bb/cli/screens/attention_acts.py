@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from bb.cli.screens import paint
 from bb.cli.screens.attention import AUTHOR, minutes_text
 from bb.cli.screens.paint import coloured, column, flowing, whole
 from bb.kernel.foreign import Foreign, sentence
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def of(command: str, data: Foreign) -> Iterable[str]:

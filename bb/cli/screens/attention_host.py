@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
 from bb.attention.state.tuning import Tuning
 from bb.attention.words import MUST
 from bb.cli.screens import paint
@@ -10,10 +12,6 @@ from bb.cli.screens.attention_acts import STATES, effects, thread
 from bb.cli.screens.paint import coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 def of(command: str, data: Foreign) -> Iterable[str]:

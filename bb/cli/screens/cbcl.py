@@ -6,6 +6,9 @@ signature. On a terminal, and in all other answers, control characters are escap
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
 from bb.cbcl.judge import verification
 from bb.cbcl.read.definition import LIMITS
 from bb.cbcl.read.tree import Node, lexeme
@@ -13,11 +16,6 @@ from bb.cli.screens import paint
 from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
 from bb.kernel.foreign import Foreign, page, sentence, shell_word
 from bb.kernel.show import Exact
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
 LONGEST_COVERED = 72  # characters of the signed text that are shown; --json has all of it
 NAME = 11  # columns for a label

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 from bb.cli.screens import paint, proofs
 from bb.cli.screens.cbcl import verbatim
 from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 LABEL = 14  # columns for a label
 

@@ -5,15 +5,13 @@ Message data comes from other programs and may have any JSON type. No screen rel
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from bb.cli.screens import paint
 from bb.cli.screens.paint import block, brief, column, flowing, heading, whole
 from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
 from bb.ops.desk import live_daemon
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
 
 LABEL = 12  # columns for a label
 

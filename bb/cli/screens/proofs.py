@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from bb.cli.screens.paint import coloured
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.kernel.foreign import Foreign
+from bb.kernel.foreign import Foreign
 
 WORDS = {
     "verified": ("verified{key}", "green"),

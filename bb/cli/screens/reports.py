@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from typing import Any
 
 import bb
 from bb.cli.screens.paint import counted
@@ -11,15 +13,9 @@ from bb.coordination.guards import ci
 from bb.kernel.errors import Conflict
 from bb.kernel.foreign import Foreign, names, sentence
 from bb.ledger.files import disk
+from bb.ops.catalogue import Op
+from bb.ops.desk.desk import Desk
 from bb.wire import github
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from bb.ops.catalogue import Op
-    from bb.ops.desk.desk import Desk
 
 ABBREVIATED = 10
 MOST_NAMED = 3  # commits listed with a finding

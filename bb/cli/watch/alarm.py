@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from typing import NoReturn
 
 from bb.cli.calls import say
 from bb.cli.calls.rounds import sleep_or_stop
@@ -13,11 +15,6 @@ from bb.kernel.errors import Usage
 from bb.kernel.foreign import Foreign
 from bb.ops.desk import desk as desks
 from bb.ops.overview.alarms import Alarms
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import NoReturn
 
 BELL = "\a"
 OPEN, NEW, SETTLED = "open", "new", "settled"

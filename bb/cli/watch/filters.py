@@ -4,18 +4,15 @@ This module searches the texts of agents as plain strings and then wraps them as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.coordination.agents import liveness
 from bb.kernel.foreign import Foreign
 from bb.kernel.record import Record
+from bb.ops.overview.screen_view import Picture
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.ops.overview.screen_view import Picture
-
-    Thing = dict[str, Any]
+Thing = dict[str, Any]
 
 ORDER = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
 AGENTS = ("agent_id", "from_agent", "to_agent", "owner_agent", "by")

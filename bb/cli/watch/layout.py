@@ -7,25 +7,20 @@ The second line counts all items, also those of parts that do not fit at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
+from typing import Any
 
 from bb.cli.screens import paint
 from bb.cli.watch import rows
-from bb.cli.watch.model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE
+from bb.cli.watch.filters import Shown
+from bb.cli.watch.model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE, Chosen
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.cli.watch.filters import Shown
-    from bb.cli.watch.model import Chosen
-
-    Part = tuple[str, list[Foreign], Callable[[Foreign], str]]  # title, items, and the function that formats an item
+Part = tuple[str, list[Foreign], Callable[[Foreign], str]]  # title, items, and the function that formats an item
 
 NARROWEST, LOWEST = 20, 5  # columns and lines; on a smaller terminal the screen is cut
 WIDE, AIRY = 150, 18  # columns for a layout side by side; lines for blank lines between parts

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
 from bb.cli.calls import say
 from bb.cli.calls.rounds import sleep_or_stop
 from bb.cli.screens import endings, paint
+from bb.cli.watch.filters import Filter
 from bb.kernel import clock
 from bb.kernel.errors import Busy
 from bb.kernel.foreign import Foreign, quotation
+from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import Watched
 from bb.ops.overview.happening import News
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, NoReturn
-
-    from bb.cli.watch.filters import Filter
-    from bb.ops.desk.desk import Desk
 
 
 def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> NoReturn:

@@ -11,17 +11,14 @@ import time
 
 from bb.cli.watch import filters, keys, model
 from bb.cli.watch.layout import Framed, Layout
+from bb.cli.watch.model import Chosen
 from bb.cli.watch.terminal import CONTINUED, RESIZED, STOPPED, Screen
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.foreign import Foreign
+from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import GLANCE, Watched
 from bb.ops.overview.screen_view import ScreenData
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.cli.watch.model import Chosen
-    from bb.ops.desk.desk import Desk
 
 SHARE = 8  # after a picture, wait so many times as long as it took
 LONGEST_REST = 0.7  # seconds; the longest such wait, so that a change is shown within a second

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import time
+from typing import Any, NoReturn
 
 from bb.cli.calls import say
 from bb.cli.calls.rounds import exit_on_signals, sleep_or_stop
@@ -21,15 +22,10 @@ from bb.kernel.record import Record
 from bb.ledger.local.last_alerts import ReportedProblems
 from bb.ops.catalogue import MissingOption
 from bb.ops.desk import desk as desks
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
 from bb.ops.overview.alarms import Alarms
 from bb.ops.params import Number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
-    from bb.ops.desk.desk import Desk
 
 SHELL = "/bin/sh"
 USUAL_TIMEOUT = 30

@@ -9,16 +9,13 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
+from typing import Any
 
 from bb.cli.calls import say
 from bb.kernel import clock, json_text
 from bb.kernel.record import Record
 from bb.kernel.show import clipped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 GRACE = 2.0  # seconds until a command that was told to end is killed
 LONGEST = 500  # characters of a variable; stdin has the full text

@@ -13,13 +13,10 @@ import signal
 import sys
 import termios
 import tty
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, Self
 
 from bb.cli.screens import paint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import NoReturn, Self
 
 INPUT, OUTPUT = 0, 1
 BLOCK = 1 << 12

@@ -12,11 +12,8 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ops.desk import desk as desks
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, Since, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ops.desk.desk import Desk
 
 
 class NoScreen(Usage):

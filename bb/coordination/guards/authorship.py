@@ -6,13 +6,11 @@ BB-Token: 41               the token of the global reservation under which it wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.kernel.show import quotation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 AGENT, TOKEN = "bb-agent", "bb-token"  # trailer names are case-insensitive
 

@@ -19,32 +19,27 @@ Commits and reservations have times from different machines, so findings are onl
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from bb.coordination.agents import pauses
+from bb.coordination.agents.pauses import Pause
 from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
-from bb.coordination.guards.authorship import author
+from bb.coordination.guards.authorship import Author, author
 from bb.coordination.guards.changes import OURS
 from bb.coordination.holdings import scopes
-from bb.coordination.holdings.leases import LeaseIndex
+from bb.coordination.holdings.leases import Lease, LeaseIndex
+from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import is_known, notice, resolution
+from bb.coordination.records.vouching import Verification
 from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.ids import PERSON
+from bb.kernel.order import State
 from bb.kernel.record import Record
 from bb.kernel.show import name, quotation
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from bb.coordination.agents.pauses import Pause
-    from bb.coordination.guards.authorship import Author
-    from bb.coordination.holdings.leases import Lease
-    from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.records.vouching import Verification
-    from bb.kernel.order import State
-
-    Agreement = tuple[str, str, str]  # incoming agent, owner, and the commit or path that the owner accepted
+Agreement = tuple[str, str, str]  # incoming agent, owner, and the commit or path that the owner accepted
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"

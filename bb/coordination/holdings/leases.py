@@ -6,16 +6,13 @@ according to the holder's last known act, plus two minutes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bb.coordination.holdings import holdings, scopes
+from bb.coordination.holdings.holdings import Reservation
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bb.coordination.holdings.holdings import Reservation
-    from bb.coordination.holdings.scopes import Scope
 
 MARGIN = 2 * clock.MINUTE  # tolerated difference between the clocks of two machines
 

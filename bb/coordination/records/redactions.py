@@ -17,10 +17,11 @@ from bb.kernel.order import earliest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from bb.kernel.order import Place, State
 
-    Hidden = Mapping[str, frozenset[str]]  # by event: the agents that redacted it
+Hidden: TypeAlias = "Mapping[str, frozenset[str]]"  # by event: the agents that redacted it
 
 NAME = "redaction"
 FACTS = (Redacted,)

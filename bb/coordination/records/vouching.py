@@ -18,10 +18,11 @@ from bb.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from bb.coordination.records.signers import Policy, Signer
 
-    Flaw = Callable[["Signed"], str | None]
+Flaw: TypeAlias = "Callable[[Signed], str | None]"
 
 VERIFIED, UNVERIFIED, FORGED = "verified", "unverified", "forged"
 ENDLESS = 10**15  # longer than any chain

@@ -6,6 +6,7 @@ A command counts as bb's if it calls `hook` with one of bb's moments, whatever t
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from bb.coordination.wiring.editors import CLAUDE, CODEX, GEMINI, MOMENTS, POST_TOOL, PRE_TOOL, SESSION_START
 from bb.kernel import json_text
@@ -13,10 +14,6 @@ from bb.kernel.json_edit import Member, member, members, put, root, without
 from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
 from bb.kernel.show import quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 FILES = {CLAUDE: ".claude/settings.json", CODEX: ".codex/hooks.json", GEMINI: ".gemini/settings.json"}
 LOCAL_FILES = {CLAUDE: ".claude/settings.local.json"}  # settings that are not shared with other users

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import Conflict
 from bb.kernel.json_edit import member, members, put, root, without
 from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 NAME = "bb"
 CLAUDE, CURSOR, VSCODE, GEMINI, CODEX, OPENCODE = "claude", "cursor", "vscode", "gemini", "codex", "opencode"

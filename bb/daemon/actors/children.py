@@ -6,16 +6,14 @@ If the system does not provide these, no process is signalled.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
 from bb.daemon.terminal.terminal import signal_group
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, TypeGuard
 
 SIGKILL, SIGTERM = 9, 15
 MOST = 4 << 20  # bytes; far more than any real list needs

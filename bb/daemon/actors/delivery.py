@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from bb.kernel.clock import SECOND
 from bb.kernel.foreign import Foreign, letters
 from bb.kernel.record import Record
 from bb.kernel.show import LINE_ENDS, harmless, is_shown, name, quotation, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
 MARK, LETTERS = "[bb]", "bb"
 ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"

@@ -7,25 +7,19 @@ when it starts, or when the group is no longer paused. The session decides how a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from bb.daemon.actors.session import OnTerminal, Session
-from bb.daemon.clients.streams import with_verification_mark
+from bb.daemon.clients.streams import StreamEvent, Streams, with_verification_mark
 from bb.groups.facts import ACTIVE, PAUSED
-from bb.ledger.views.chat import CLAIMED, MAIL, NOTICE, TYPED
+from bb.kernel.event import Event
+from bb.ledger.views.chat import CLAIMED, MAIL, NOTICE, TYPED, ChatIndex, Post
 from bb.messaging.chat import message, notifications, requests
 from bb.ops.desk import group_desk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from bb.daemon.clients.streams import StreamEvent, Streams
-    from bb.kernel.event import Event
-    from bb.ledger.views.chat import ChatIndex, Post
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 
 SETTINGS, STATE = "group.settings_update", "group.set_state"
 MOST_RECALLED = 20  # missed messages that are typed to an actor when it starts

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from bb.daemon.actors import delivery
-from bb.daemon.loop.loop import READ, WRITE
-from bb.daemon.terminal.terminal import GRACE, Terminal
+from bb.daemon.loop.loop import READ, WRITE, Loop, Timer
+from bb.daemon.terminal.terminal import GRACE, Ended, Terminal
+from bb.groups.actors.profiles import Profile
 from bb.kernel import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.daemon.loop.loop import Loop, Timer
-    from bb.daemon.terminal.terminal import Ended
-    from bb.groups.actors.profiles import Profile
 
 ECHO = 3 * clock.SECOND  # output so soon after typed input is an echo and does not count as activity
 POLL = 0.5  # seconds between checks whether a program has ended

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import bb
 from bb.daemon.actors import children, delivery
 from bb.daemon.actors.children import Child, Children
 from bb.daemon.actors.messages import MessageRouter
 from bb.daemon.actors.session import Headless, OnTerminal, Session
+from bb.daemon.clients.connection import Connection
+from bb.daemon.clients.streams import Streams
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
 from bb.daemon.terminal.terminal import GRACE, ActorStartFailed, Ended, Terminal
 from bb.groups import permissions
 from bb.groups.actors.profiles import PTY
 from bb.kernel import clock, json_text, secret_patterns
 from bb.kernel.errors import BbError, Usage
+from bb.kernel.event import Event
 from bb.ledger.files import disk
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
@@ -28,19 +35,8 @@ from bb.messaging.chat.principals import SYSTEM
 from bb.messaging.facts import Said
 from bb.ops import catalogue
 from bb.ops.desk import group_desk, live_daemon
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from bb.daemon.clients.connection import Connection
-    from bb.daemon.clients.streams import Streams
-    from bb.daemon.loop.log import Log
-    from bb.daemon.loop.loop import Loop
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import Actor, GroupDesk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import Actor, GroupDesk
 
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"

@@ -8,17 +8,25 @@ due earlier. It does not poll.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
+from typing import Any
 
+from bb.daemon.actors.session import Session
+from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.recent import Recent
+from bb.daemon.clients.streams import EventCallback, StreamEvent, Streams
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop, Timer
 from bb.groups.actors import automation, notices
 from bb.groups.actors.automation import is_withdrawn
-from bb.groups.actors.notices import ActorView, GroupView
+from bb.groups.actors.notices import ActorView, GroupView, Notice
 from bb.groups.context_forms import ACTIVE as BEGUN
 from bb.groups.context_forms import TASK
 from bb.groups.facts import ACTIVE
 from bb.kernel import clock, ids
 from bb.kernel.clock import SECOND
 from bb.kernel.errors import BbError
+from bb.kernel.event import Event
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.ledger.views.chat import AUTOMATIC
@@ -26,21 +34,8 @@ from bb.messaging.chat import notifications
 from bb.messaging.chat.principals import SYSTEM
 from bb.messaging.facts import Said
 from bb.ops.desk import group_desk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.daemon.actors.session import Session
-    from bb.daemon.actors.supervisor import Supervisor
-    from bb.daemon.clients.streams import EventCallback, StreamEvent, Streams
-    from bb.daemon.loop.log import Log
-    from bb.daemon.loop.loop import Loop, Timer
-    from bb.groups.actors.notices import Notice
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import Actor, GroupDesk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import Actor, GroupDesk
 
 AFTER_A_WHILE = 1.0  # seconds after a message; a check costs as much as a few messages
 RETRY = 10.0

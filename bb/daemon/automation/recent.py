@@ -6,24 +6,20 @@ line. Times are those of this clone's clock. An event of another clone counts fr
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from itertools import islice
+from typing import Any
 
 from bb.daemon.clients.streams import StreamEvent
 from bb.groups.actors import notices
 from bb.kernel import clock
+from bb.kernel.event import Event
 from bb.ledger.records import course
 from bb.ledger.records.course import Course
 from bb.ledger.views.chat import ACK, ATTENTION, NOTICE
 from bb.messaging.chat import acks, message, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.desk.group_desk import GroupDesk
 
 PAST = 2000  # lines
 MOST_OWED = 500  # messages with priority `attention`

@@ -13,16 +13,11 @@ from __future__ import annotations
 import select
 import socket
 import time
+from collections.abc import Callable
 
-from bb.daemon.loop.loop import READ, WRITE
+from bb.daemon.loop.loop import READ, WRITE, Loop
+from bb.kernel.errors import BbError
 from bb.wire import access, cccc, ndjson
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bb.daemon.loop.loop import Loop
-    from bb.kernel.errors import BbError
 
 TO_SHOW = 5.0  # seconds for a client to show the token
 PATIENCE = 15.0  # seconds for a complete request to arrive, and for an answer to be read

@@ -11,6 +11,7 @@ import socket
 import stat
 import sys
 import time
+from collections.abc import Mapping
 
 import bb
 from bb.kernel import clock, json_text
@@ -20,10 +21,6 @@ from bb.ledger.files import disk
 from bb.ledger.files.lock import try_lock
 from bb.ledger.local import descriptor
 from bb.ledger.local.descriptor import LOCK, PID, AlreadyRunning
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

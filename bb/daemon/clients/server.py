@@ -11,34 +11,28 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from bb.daemon.clients.connection import LOCAL, Connection
+from bb.daemon.clients.streams import Streams
 from bb.daemon.clients.threads import ThreadedOps
-from bb.daemon.loop.log import InternalError
-from bb.daemon.loop.loop import READ
+from bb.daemon.loop.log import InternalError, Log
+from bb.daemon.loop.loop import READ, Loop, Timer
 from bb.kernel.errors import BbError, Busy
+from bb.kernel.errors import BbError as Refusal
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local.machine_registry import RegisteredGroup
+from bb.ledger.records.batch import Batch
 from bb.ledger.records.store import Store
 from bb.ledger.views.chat import ChatIndex
 from bb.ops import catalogue
+from bb.ops.catalogue import Op
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.groups import daemon
 from bb.wire import access, cccc
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.daemon.clients.streams import Streams
-    from bb.daemon.loop.log import Log
-    from bb.daemon.loop.loop import Loop, Timer
-    from bb.kernel.errors import BbError as Refusal
-    from bb.ledger.local.machine_registry import RegisteredGroup
-    from bb.ledger.records.batch import Batch
-    from bb.ops.catalogue import Op
 
 AT_ONCE = 64  # requests decided in one turn
 LAST_ANSWERS = 2.0  # seconds for long operations at shutdown

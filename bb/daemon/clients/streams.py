@@ -9,29 +9,24 @@ A line that does not count (docs/signing.md) is not sent. If it counts later, it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
+from bb.daemon.clients.connection import Connection
+from bb.daemon.loop.loop import Loop, Timer
 from bb.kernel.errors import BbError
+from bb.kernel.event import Event
 from bb.ledger.index import counting
 from bb.ledger.journal import line as lines
 from bb.ledger.records import course
-from bb.ledger.records.course import Course
+from bb.ledger.records.course import Course, Passed
 from bb.messaging.chat import acks
 from bb.ops.desk import group_desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.wire import cccc
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from bb.daemon.clients.connection import Connection
-    from bb.daemon.loop.loop import Loop, Timer
-    from bb.kernel.event import Event
-    from bb.ledger.records.course import Passed
-    from bb.ops.desk.group_desk import GroupDesk
-
-    EventCallback = Callable[["StreamEvent"], None]
+EventCallback = Callable[["StreamEvent"], None]
 
 GLANCE = 0.02  # seconds between checks for lines of other processes
 LONGEST_GLANCE = 0.05

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from bb.daemon.clients.connection import Connection
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.local import machine_registry as knowns
 from bb.ops import catalogue
+from bb.ops.catalogue import Op
 from bb.ops.desk.desk import Desk
 from bb.ops.params import invalid
 from bb.wire import cccc, ndjson
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from bb.daemon.clients.connection import Connection
-    from bb.daemon.loop.log import Log
-    from bb.daemon.loop.loop import Loop
-    from bb.ops.catalogue import Op
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MOST = 64  # concurrent requests; most of them wait for a lock or a message
 MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; the rest of the answer is shorter than the margin

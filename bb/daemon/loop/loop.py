@@ -12,13 +12,10 @@ import os
 import selectors
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Ready = Callable[[int], None]  # its argument: READ, WRITE or both
+Ready = Callable[[int], None]  # its argument: READ, WRITE or both
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 MOST_CHARS = 200_000  # IPC §8.10
 HEIGHT = 50  # rows of a screen of unknown height

@@ -14,19 +14,17 @@ or of ignored characters at once:
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
 
-    class Sink(Protocol):
-        """Receives text, control characters and CSI sequences."""
+class Sink(Protocol):
+    """Receives text, control characters and CSI sequences."""
 
-        def text(self, run: str) -> None: ...
+    def text(self, run: str) -> None: ...
 
-        def control(self, character: str) -> None: ...
+    def control(self, character: str) -> None: ...
 
-        def csi(self, final: str, arguments: str) -> None: ...
+    def csi(self, final: str, arguments: str) -> None: ...
 
 
 ARGUMENTS = 64  # characters; a sequence with longer arguments is ignored

@@ -13,6 +13,8 @@ import os
 import re
 import signal
 import time
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from bb.daemon.terminal.transcript import LIMIT, Transcript
 from bb.kernel.errors import BbError, Refused
@@ -20,19 +22,15 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ops.groups.terminals import refuse_size
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol
 
-    class Watcher(Protocol):
-        """A connection that receives the terminal's output."""
+class Watcher(Protocol):
+    """A connection that receives the terminal's output."""
 
-        def send(self, octets: bytes, /) -> int:
-            """Send OCTETS; the number of bytes that wait to be sent."""
+    def send(self, octets: bytes, /) -> int:
+        """Send OCTETS; the number of bytes that wait to be sent."""
 
-        def end(self) -> None:
-            """End the connection: the output has ended, or the watcher is too slow."""
+    def end(self) -> None:
+        """End the connection: the output has ended, or the watcher is too slow."""
 
 
 COLS, ROWS = 120, 40

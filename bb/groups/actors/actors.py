@@ -6,17 +6,15 @@ and if the foreman is disabled, the next enabled actor becomes the foreman.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
 from bb.groups.actors import profiles
 from bb.groups.actors.profiles import InvalidProfile, Profile
 from bb.groups.permissions import FOREMAN, PEER
 from bb.groups.settings import InvalidPatch, entries
 from bb.kernel import ids
 from bb.kernel.errors import Refused, Usage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
 
 GROUP_STATES = ACTIVE, IDLE, PAUSED = ("active", "idle", "paused")
 STATUSES = ("idle", "working", "waiting", "stopped")  # of a headless actor (IPC §8.8)

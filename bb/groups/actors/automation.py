@@ -11,6 +11,8 @@ mail nor as activity; otherwise each would cause the next.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
 from bb.groups.actors.actors import ACTIVE
 from bb.groups.actors.notices import (
     ACTOR_IDLE,
@@ -21,19 +23,14 @@ from bb.groups.actors.notices import (
     STANDUP,
     ActorView,
     GroupView,
+    Notice,
     latest,
     notice,
 )
 from bb.groups.permissions import FOREMAN, USER
+from bb.groups.settings import Value
 from bb.kernel.clock import SECOND
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bb.groups.actors.notices import Notice
-    from bb.groups.settings import Value
 
 
 class Look(Record):

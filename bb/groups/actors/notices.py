@@ -5,13 +5,11 @@ The context of a notice names the actor that it is about. So the ledger alone sh
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 NUDGE, KEEPALIVE, ACTOR_IDLE = "nudge", "keepalive", "actor_idle"
 SILENCE_CHECK, STANDUP, HELP_NUDGE = "silence_check", "standup", "help_nudge"

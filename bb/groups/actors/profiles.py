@@ -6,15 +6,13 @@ recorded.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
 from bb.kernel import ids
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 from bb.kernel.show import has_control
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import Any
 
 PTY, HEADLESS = RUNNERS = ("pty", "headless")
 ENTER, NEWLINE, NONE = SUBMITS = ("enter", "newline", "none")  # the key typed after a message to submit it

@@ -6,17 +6,13 @@ write the presence of any actor; a peer only its own.
 
 from __future__ import annotations
 
-from bb.groups.context.values import actor, collect, line, needed, text, texts
+from typing import Any
+
+from bb.groups.context.request import Request
+from bb.groups.context.tasks import Ruled
+from bb.groups.context.values import Table, actor, collect, line, needed, text, texts
 from bb.groups.context_forms import TASK
 from bb.groups.permissions import FOREMAN, PEER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.request import Request
-    from bb.groups.context.tasks import Ruled
-    from bb.groups.context.values import Table
 
 STATUS = line(500)
 MEMO, MEMOS = text(10_000), texts(100, 1_000)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from bb.groups.context import agents, notes, plans, tasks
 from bb.groups.context.request import ContextSyncError, InvalidOps, Request, VersionConflict
-from bb.groups.context_forms import ARCHIVED, BEGINNING, KINDS, PLAIN
+from bb.groups.context.view import ContextView
+from bb.groups.context_forms import ARCHIVED, BEGINNING, KINDS, PLAIN, Op
 from bb.groups.permissions import FOREMAN, PEER, SYSTEM, USER
 from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.groups.context.view import ContextView
-    from bb.groups.context_forms import Op
 
 MOST_OPS = 500
 MOST_OF_A_KIND = 5_000  # entries of a kind that exist and are not archived

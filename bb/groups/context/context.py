@@ -8,6 +8,9 @@ effect if work on the entry has begun in any clone (`is_there`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.groups.context_forms import (
     ACTIVE,
     AGENT,
@@ -17,21 +20,14 @@ from bb.groups.context_forms import (
     KINDS,
     KINDS_WITH_BIRTH,
     PRESENCE,
+    Op,
     is_ref,
     valid_op,
 )
 from bb.groups.facts import ContextChanged
-from bb.kernel.order import earliest, event, latest, sortable
+from bb.kernel.order import Place, State, earliest, event, latest, sortable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.groups.context_forms import Op
-    from bb.kernel.order import Place, State
-
-    Part = dict[str, Any]  # {"by", "set"}, and "new" or "gone" for a creation or deletion
+Part = dict[str, Any]  # {"by", "set"}, and "new" or "gone" for a creation or deletion
 
 NAME = "context"
 VERSION = "version"  # the entry that every change updates

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from bb.groups.context.values import choice, collect, existing_key, needed, reference, text
+from typing import Any
+
+from bb.groups.context.request import Request
+from bb.groups.context.tasks import Ruled
+from bb.groups.context.values import Table, choice, collect, existing_key, needed, reference, text
 from bb.groups.context_forms import DECISION, HANDOFF, NOTE, PLAIN, REFERENCE, TASK
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.request import Request
-    from bb.groups.context.tasks import Ruled
-    from bb.groups.context.values import Table
 
 NOTE_FIELDS: Table = ((("content",), "content", text(20_000, filled=True)),)
 REFERENCE_FIELDS: Table = (

@@ -6,19 +6,14 @@ status belong to the third: only the foreman and the user may write them.
 
 from __future__ import annotations
 
-from bb.groups.context.tasks import moved, restored
-from bb.groups.context.values import collect, existing_key, flag, line, needed, status, text, texts
+from typing import Any
+
+from bb.groups.context.request import Request
+from bb.groups.context.tasks import Ruled, moved, restored
+from bb.groups.context.values import Table, collect, existing_key, flag, line, needed, status, text, texts
 from bb.groups.context_forms import ACTIVE, DONE, MILESTONE, PLANNED
 from bb.groups.permissions import PEER
 from bb.kernel.show import harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.request import Request
-    from bb.groups.context.tasks import Ruled
-    from bb.groups.context.values import Table
 
 BRIEF_FIELDS: Table = (
     (("objective",), "objective", text(10_000)),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from bb.groups.context.view import ContextView
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Conflict, Refused, Usage
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.groups.context.view import ContextView
 
 HINT = "ask the foreman or the user; a task's assignee and the actor it is handed to may change it too"
 

@@ -6,6 +6,8 @@ entries fill. `left_out` counts the others; `task_list` shows all tasks, in page
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.groups.context.agents import BLANK, HOT, WARM
 from bb.groups.context.task_view import (
     BLOCKED,
@@ -21,6 +23,8 @@ from bb.groups.context.task_view import (
     version,
 )
 from bb.groups.context.task_view import HANDOFF as HANDED
+from bb.groups.context.values import Table
+from bb.groups.context.view import ContextView
 from bb.groups.context_forms import (
     ACTIVE,
     AGENT,
@@ -42,14 +46,7 @@ from bb.groups.context_forms import (
 )
 from bb.kernel import clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.values import Table
-    from bb.groups.context.view import ContextView
-
-    Shown = dict[str, Any]
+Shown = dict[str, Any]
 
 HEARTBEAT_TIMEOUT_SECONDS = 300
 RECENT, ALARMS = 10, 25  # latest decisions and hand-offs; tasks that need attention, for each reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.groups.context.task_view import (
     ATTENTIONS,
     MOST_BYTES,
@@ -13,18 +15,13 @@ from bb.groups.context.task_view import (
     task,
     version,
 )
+from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, PLANNED, STATUSES, TASK
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.show import harmless
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.view import ContextView
-
-    Shown = dict[str, Any]
-    Filters = dict[str, object]
+Shown = dict[str, Any]
+Filters = dict[str, object]
 
 NOBODY = "__unassigned__"  # as the filter for the assignee: tasks without an assignee
 MOST_IDS, PAGE, LONGEST_PAGE = 100, 30, 100

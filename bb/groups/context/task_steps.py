@@ -5,15 +5,12 @@ The status of each item is a separate register, so two clones can finish differe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from bb.groups.context.request import Request
 from bb.groups.context.values import choice, choice_in, elements, member, needed, shown
 from bb.groups.context_forms import MARKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from bb.groups.context.request import Request
 
 MOST_ITEMS, ITEM_LENGTH, ITEM_ID_LENGTH = 100, 500, 64
 

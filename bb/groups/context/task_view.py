@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from bb.groups.context.context import MARK
 from bb.groups.context.tasks import children
+from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, DONE, FREE, MILESTONE, PENDING, PLANNED, STANDARD, STATUSES, TASK
 from bb.kernel import json_text
 from bb.kernel.order import event
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from bb.groups.context.view import ContextView
-
-    Shown = dict[str, Any]
+Shown = dict[str, Any]
 
 BLOCKED, WAITING_USER, HANDOFF, UNASSIGNED = ATTENTIONS = ("blocked", "waiting_user", "handoff", "unassigned")
 MOST_BYTES = 3_000_000  # of one answer; clients give up on answers above 4,000,000 bytes

@@ -12,8 +12,13 @@ never begun.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from bb.groups.context.request import Request
 from bb.groups.context.task_steps import checklist, marked, steps
 from bb.groups.context.values import (
+    Table,
     actor_or_none,
     blockers,
     choice,
@@ -25,20 +30,11 @@ from bb.groups.context.values import (
     status,
     text,
 )
-from bb.groups.context_forms import ARCHIVED, FREE, MILESTONE, PLANNED, STANDARD, TASK, TASK_TYPES, WAITING
+from bb.groups.context.view import ContextView
+from bb.groups.context_forms import ARCHIVED, FREE, MILESTONE, PLANNED, STANDARD, TASK, TASK_TYPES, WAITING, Op
 from bb.groups.permissions import FOREMAN, PEER, USER
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.groups.context.request import Request
-    from bb.groups.context.values import Table
-    from bb.groups.context.view import ContextView
-    from bb.groups.context_forms import Op
-
-    Ruled = tuple[Op, str]  # the op in its recorded form, and a description
+Ruled = tuple[Op, str]  # the op in its recorded form, and a description
 
 TITLE = (("title", "name"), "title", line(500, filled=True))
 FIELDS: Table = (

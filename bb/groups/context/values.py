@@ -7,17 +7,14 @@ has the possible names of a field, the register for its value, and its parser.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from bb.groups.context.request import Request
 from bb.groups.context_forms import ACTOR_LENGTH, COUNTED, PENDING, PLANNED, STATUSES, TASK, is_actor
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.groups.context.request import Request
-
-    Parser = Callable[[Request, str], Any]
-    Table = tuple[tuple[tuple[str, ...], str, Parser], ...]
+Parser = Callable[[Request, str], Any]
+Table = tuple[tuple[tuple[str, ...], str, Parser], ...]
 
 MOST_BLOCKERS, BLOCKER_LENGTH = 100, 500
 SHOWN = 60  # the number of characters of an invalid value that a refusal shows

@@ -6,19 +6,14 @@ A later one is shown with a suffix, such as `T001-k7q2`. The suffix depends only
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
 from bb.groups.context.context import VERSION, changes_of, exists, step
-from bb.groups.context_forms import HIGHEST, KINDS_WITH_BIRTH, is_ref, number_of, short_id
+from bb.groups.context_forms import HIGHEST, KINDS_WITH_BIRTH, Op, is_ref, number_of, short_id
 from bb.kernel import ids
 from bb.kernel.digest import digest
-from bb.kernel.order import event
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any, Self
-
-    from bb.groups.context_forms import Op
-    from bb.kernel.order import Place, State
+from bb.kernel.order import Place, State, event
 
 SUFFIXES = (4, 8, 24)  # lengths of suffixes; the longer ones are for collisions
 NOWHERE: Place = [0, "", 0]

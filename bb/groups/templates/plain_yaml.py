@@ -7,11 +7,9 @@ YAML 1.2. Written texts are quoted where readers of YAML 1.1 would otherwise rea
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
-    import yaml
+import yaml
 
 DEPTH, NODES = 16, 10_000
 ENDLESS = 1 << 30  # a line is never folded

@@ -5,15 +5,12 @@ Everything is replaced except the group's title, topic and history. An actor tha
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bb.groups.settings import Value
 from bb.groups.templates.templates import PROMPTS, Template, TemplateActor
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from bb.groups.settings import Value
 
 BUILT_IN, OWN = "builtin", "home"  # the source of a prompt
 

@@ -7,22 +7,18 @@ missing in the template is removed from the group. The environment of an actor i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bb.groups import settings
 from bb.groups.actors import profiles
 from bb.groups.actors.actors import ID_LENGTH, is_actor_id
 from bb.groups.actors.profiles import InvalidProfile, Profile
-from bb.groups.settings import InvalidPatch
+from bb.groups.settings import InvalidPatch, Value
 from bb.groups.templates import plain_yaml
 from bb.kernel import clock
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from bb.groups.settings import Value
 
 KIND, VERSION = "cccc.group_template", 1
 PROMPTS = ("preamble", "help", "standup")

@@ -10,20 +10,15 @@ from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.index.index import Index
-from bb.ledger.index.reader import BULK
+from bb.ledger.index.reader import BULK, Progress
 from bb.ledger.journal import kinds
 from bb.ledger.journal.cursors import Damage
+from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
-from bb.ledger.records.store import events_with_unreadable
+from bb.ledger.published.tip import Tip
+from bb.ledger.records.store import Store, events_with_unreadable
 from bb.ledger.travel import compacting, intake
 from bb.ledger.travel.branch import History
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.index.reader import Progress
-    from bb.ledger.journal.journal import Journal
-    from bb.ledger.published.tip import Tip
-    from bb.ledger.records.store import Store
 
 
 class Chain(Record):

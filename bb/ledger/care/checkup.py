@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Callable, Iterator, Mapping
 
 import bb
 from bb.coordination.agents import callers, liveness, roster
@@ -15,18 +16,13 @@ from bb.ledger.care import audit, repair, restore
 from bb.ledger.files import disk
 from bb.ledger.git import git, ownership, sharing
 from bb.ledger.git import place as places
+from bb.ledger.index.reader import Progress
 from bb.ledger.journal import clone, writers
+from bb.ledger.journal.cursors import Damage
 from bb.ledger.local import descriptor, machine_registry, presence
 from bb.ledger.published.charter import NotOurLedger
 from bb.ledger.records import policy, set_aside, standing
 from bb.ledger.records.store import Store
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from bb.ledger.index.reader import Progress
-    from bb.ledger.journal.cursors import Damage
 
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)

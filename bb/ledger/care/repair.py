@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import stat
+from collections.abc import Iterator
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
@@ -20,21 +21,13 @@ from bb.ledger.files import disk
 from bb.ledger.journal import clone, origin, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.clone import Clone
+from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
-from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, read_at
+from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, Segment, read_at
 from bb.ledger.local import last_alerts, pinned_threshold, presence
 from bb.ledger.records import come_to_count
-from bb.ledger.records.store import ORIGIN, readable
+from bb.ledger.records.store import ORIGIN, Draft, Store, readable
 from bb.ledger.signing import keys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ledger.journal.cursors import Damage
-    from bb.ledger.journal.segments import Segment
-    from bb.ledger.records.store import Draft, Store
-
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'

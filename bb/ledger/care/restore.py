@@ -11,18 +11,15 @@ import os
 from bb.ledger.files import disk
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
+from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Link
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LARGEST, blob
+from bb.ledger.published.tip import Tip
 from bb.ledger.records import redaction
+from bb.ledger.records.store import Store
 from bb.ledger.travel import archive
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.journal.cursors import Damage
-    from bb.ledger.published.tip import Tip
-    from bb.ledger.records.store import Store
 
 
 def restore(store: Store, damage: Damage) -> bool:

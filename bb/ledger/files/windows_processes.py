@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import IO
 
 from bb.ledger.files.child import GRACE, Child, TooMuch
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import IO
 
 
 class SubprocessChild(Child):

@@ -8,14 +8,10 @@ installed: a value is a path, `*`, or a path that ends in `/*`; an empty value c
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 
 from bb.ledger.git import program
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from bb.ledger.git.place import Place
+from bb.ledger.git.place import Place
 
 TRUSTED_SCOPES = ("system", "global", "command")
 IMPLICIT = ("/.git/worktrees/", "/.git/modules/")

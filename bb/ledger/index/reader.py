@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.coordination.records.redactions import Hidden
     from bb.coordination.records.vouching import Reach
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.segments import Block, Segment
     from bb.ledger.signing.verdicts import Signatures, SigningLaw
 
-    Progress = Callable[..., None]  # done, total, and the step's name unless it is reading, which counts bytes
+Progress: TypeAlias = "Callable[..., None]"  # done, total, and the step's name unless it is reading, which counts bytes
 
 BULK = 1 << 20  # bytes from which on the fast decoder is worth its import
 MARKS = kinds.MARKS

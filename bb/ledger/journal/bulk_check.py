@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from operator import lt
+from typing import Any
 
 import orjson
 
@@ -15,10 +16,6 @@ from bb.kernel import json_text
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
 THREE_DIGITS = [b"%03d" % n for n in range(1000)]

@@ -24,12 +24,12 @@ from bb.messaging.facts import CATEGORIES, CBCL, Acked, Agreed, Read, Sent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.coordination.facts import GuardFact, NoticeFact
     from bb.messaging.facts import MailFact
 
-    FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted | Installed | Removed
+FormedFact: TypeAlias = "MailFact | NoticeFact | GuardFact | ContextChanged | Posted | Installed | Removed"
 
 # signals of a reaction for bb, and the emoji that other clients show
 SEEN, AGREE = "seen", "agree"

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.attention.facts import AttentionFact
     from bb.cbcl.facts import Heard, Installed, Removed
@@ -39,25 +39,14 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact, Said
 
     Fits = Callable[[object], bool]
-    Fact = (
-        AgentFact
-        | PauseFact
-        | ThresholdFact
-        | HoldingFact
-        | NoticeFact
-        | GuardFact
-        | MailFact
-        | GroupFact
-        | ContextChanged
-        | Redacted
-        | Said
-        | AttentionFact
-        | Heard
-        | Installed
-        | Removed
-    )
     # fact, its members, a check for each, the default for each, and how many are required
     Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]
+
+Fact: TypeAlias = (
+    "AgentFact | PauseFact | ThresholdFact | HoldingFact | NoticeFact | GuardFact | "
+    "MailFact | GroupFact | ContextChanged | Redacted | Said | AttentionFact | Heard | "
+    "Installed | Removed"
+)
 
 # Module -> its facts: name, kind, and the members of `data` that contain the fact's fields, in order. `by` is the
 # envelope's author. Facts are listed by name, so that a module is loaded only when one of its facts is read.

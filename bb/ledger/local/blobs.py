@@ -7,17 +7,14 @@ not published.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from bb.kernel import secret_patterns
 from bb.kernel.errors import NotFound, Refused
 from bb.ledger.files import disk
 from bb.messaging.chat import blobs
 from bb.messaging.chat.references import InvalidAttachments
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 LARGEST = 64 << 20
 PORTION = 1 << 20

@@ -7,16 +7,13 @@ descriptor that belongs to another user is refused, because requests would go to
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import Busy, Forbidden
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.files.lock import try_lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 DESCRIPTOR, SOCKET = "ccccd.addr.json", "ccccd.sock"
 LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"

@@ -7,17 +7,14 @@ simultaneous runs from reporting a problem twice.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Self
 
 from bb.kernel import json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import LedgerBusy, Lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
 
 NAME, LOCK = "notify.json", "notify.lock"
 MOST_COMMANDS = 32  # the latest commands are kept, so that experiments with the command do not fill the file

@@ -7,15 +7,12 @@ a file is missing or blank, the built-in prompt applies.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Self
 
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
 from bb.ledger.local import machine_registry as knowns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
 
 FOLDER, SUFFIX, STAGED = "prompts", ".md", ".next"
 MOST = 1 << 18  # bytes of one prompt; the rest is not read

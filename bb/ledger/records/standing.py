@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from bb.coordination.records import vouching
+from bb.coordination.records.vouching import Verification
 from bb.kernel import ids
+from bb.ledger.index.index import Index
+from bb.ledger.records.policy import SignerPolicy
+from bb.ledger.records.store import Store
 from bb.ledger.signing import verdicts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from bb.coordination.records.vouching import Verification
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.policy import SignerPolicy
-    from bb.ledger.records.store import Store
 
 NOT_YET = "signed with the next publication"
 MOST_WRITERS = 200  # in an answer; writers with problems come first

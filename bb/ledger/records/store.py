@@ -27,7 +27,7 @@ from bb.ledger.records.batch import Batch, RecordInBatch, SingleRecord
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.ledger.git.place import Place
     from bb.ledger.index.reader import Progress
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from bb.ledger.signing.verdicts import SigningLaw
 
     # author, kind, data, idempotency key, and the key of the group's directory
-    Draft = tuple[str, str, dict[str, Any], str | None, str]
+
+Draft: TypeAlias = "tuple[str, str, dict[str, Any], str | None, str]"
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 MOST_SIGNED = 5  # attempts to sign while other processes keep recording

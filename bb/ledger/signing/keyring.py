@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bb.cbcl.judge import signatures
 from bb.cbcl.judge import trust as judge_trust
@@ -18,11 +20,6 @@ from bb.kernel.show import quoted
 from bb.ledger.files import disk
 from bb.ledger.files.lock import LedgerBusy, Lock
 from bb.ledger.git import place as places
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 APP, KEYS, SUFFIX, TRUST, LOCK = "bb", "keys", ".key", "trust.json", "trust.lock"
 SEED_OCTETS = 32

@@ -17,12 +17,12 @@ from bb.ledger.signing import ssh_signatures
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.coordination.records.signers import Policy
 
-    Ask = Callable[..., list[Any]]
-    Counting = Callable[[str, int, int, str], bool]
+Ask: TypeAlias = "Callable[..., list[Any]]"
+Counting: TypeAlias = "Callable[[str, int, int, str], bool]"
 
 RULES = "2"  # to be changed whenever the same file gets another meaning
 FITS = ""  # the index's entry for a signature that was checked and is valid

@@ -6,22 +6,17 @@ made it, or it shows events that were withdrawn since.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from bb.ledger.git import git
 from bb.ledger.published import layout
 from bb.ledger.published.pins import SnapshotVerdict
-from bb.ledger.published.tip import Compacted
+from bb.ledger.published.tip import Compacted, Tip
+from bb.ledger.records.store import Store
+from bb.ledger.signing.keys import Key
 from bb.ledger.travel import archive, publish, snapshot
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ledger.published.tip import Tip
-    from bb.ledger.records.store import Store
-    from bb.ledger.signing.keys import Key
-    from bb.ledger.travel.archive import Archived
+from bb.ledger.travel.archive import Archived
 
 MOST_ARCHIVED = 20_000  # files in one commit; the next one archives the rest
 

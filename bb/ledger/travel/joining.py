@@ -10,10 +10,7 @@ import os
 from bb.ledger.files import disk
 from bb.ledger.journal.journal import Journal
 from bb.ledger.local import blobs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.records.store import Store
+from bb.ledger.records.store import Store
 
 
 def merge_into(source: Store, target: Store) -> int:

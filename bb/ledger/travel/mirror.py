@@ -10,6 +10,7 @@ lines are skipped.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from bb.kernel import ids
 from bb.kernel.record import Record
@@ -18,13 +19,8 @@ from bb.ledger.published import bounds
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import redaction
+from bb.ledger.records.store import Store
 from bb.ledger.travel import intake
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ledger.records.store import Store
 
 NAME = ".bb/ledger"
 FOLDER = os.path.join(*NAME.split("/"))

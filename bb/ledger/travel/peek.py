@@ -15,6 +15,7 @@ A line that does not follow from the one before it is a refusal, because part of
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bb.coordination.holdings.admission import Admitted
@@ -24,24 +25,19 @@ from bb.kernel.record import Record
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git
+from bb.ledger.git.place import Place
 from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
+from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
+from bb.ledger.published.tip import Commit
 from bb.ledger.records import redaction
+from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import archive, branch, rotation, snapshot
 from bb.ledger.travel.remote import RemoteNotFound
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bb.ledger.git.place import Place
-    from bb.ledger.journal.line import Link
-    from bb.ledger.published.tip import Commit
-    from bb.ledger.signing.verdicts import SigningLaw
-    from bb.ledger.travel.snapshot import Snapshot
+from bb.ledger.travel.snapshot import Snapshot
 
 PATIENCE = 60.0
 MOST_BYTES = 1 << 30

@@ -8,24 +8,20 @@ agent that ended it, and the reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bb.coordination.holdings import holdings
+from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.ledger.git import git
 from bb.ledger.published import layout, settled
-from bb.ledger.published.charter import CHARTER, LedgerRewritten, NotALedger, Previous, charter_of
+from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, Previous, charter_of
+from bb.ledger.published.tip import Commit, Tip
+from bb.ledger.records.store import Store
+from bb.ledger.signing.keys import Key
 from bb.ledger.travel import intake, publish
 from bb.ledger.travel.branch import History
 from bb.ledger.travel.publish import Epoch, Unpublished
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bb.coordination.holdings.admission import Admitted
-    from bb.ledger.published.charter import Charter
-    from bb.ledger.published.tip import Commit, Tip
-    from bb.ledger.records.store import Store
-    from bb.ledger.signing.keys import Key
 
 LEAP = 1 << 32  # generations
 

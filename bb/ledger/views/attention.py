@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bb.attention.state.book import AgentStatus, AttentionState
+from bb.attention.state.agent_status import AgentStatus
+from bb.attention.state.book import AttentionState
 from bb.coordination.agents import liveness, roster
 from bb.kernel.errors import BbError
 from bb.ledger.index import counting

@@ -6,36 +6,31 @@ parse its text, the text has the hash on its line, and the definition is sound.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
 from bb.cbcl import dialects
+from bb.cbcl.dialects import InstalledDialect
 from bb.cbcl.judge import signatures, trust, verification
 from bb.cbcl.judge.expansion import UnknownDialect
 from bb.cbcl.judge.installation import DialectConflict
 from bb.cbcl.judge.library import Library
 from bb.cbcl.judge.trust import UNSIGNED, VALID
 from bb.cbcl.read import canonical, grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Expected, Obliged
 from bb.cbcl.speak.state import AgentState, Answers
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
+from bb.ledger.index.index import Index
+from bb.ledger.records.store import Store
+from bb.ledger.signing.keyring import Keyring
 from bb.ledger.views import verified_dialects
 from bb.ledger.views.attention import event_data
 from bb.ledger.views.verified_dialects import Verdict, VerdictCache
 from bb.messaging.cbcl import conversation_state, registers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from bb.cbcl.dialects import InstalledDialect
-    from bb.cbcl.read.definition import Definition
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.store import Store
-    from bb.ledger.signing.keyring import Keyring
 
 UNCHECKED, INVALID = "unchecked", "invalid"  # further states of a signature, besides UNSIGNED and VALID
 

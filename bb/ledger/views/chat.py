@@ -11,29 +11,23 @@ this part of the index is built again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any
+
 from bb.coordination.records import redactions
+from bb.coordination.records.redactions import Hidden
 from bb.groups.actors import notices
 from bb.kernel import ids, json_text
-from bb.kernel.event import PUT_ASIDE
+from bb.kernel.event import PUT_ASIDE, Event
 from bb.kernel.record import Record
+from bb.ledger.index.index import Index
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
-from bb.ledger.records.course import START, Course, CoursePosition, Lines, unmerged_lines
-from bb.ledger.records.store import readable
+from bb.ledger.journal.cursors import Marker
+from bb.ledger.records.course import START, Course, CoursePosition, Lines, Passed, unmerged_lines
+from bb.ledger.records.store import Store, readable
 from bb.messaging.chat import deliveries, recipients
 from bb.messaging.chat.principals import SYSTEM
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from bb.coordination.records.redactions import Hidden
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ledger.journal.cursors import Marker
-    from bb.ledger.records.course import Passed
-    from bb.ledger.records.store import Store
 
 # flags of a message, in one number
 NOTICE, MAIL, ATTENTION, REQUEST = 1, 2, 4, 8

@@ -17,11 +17,8 @@ from bb.kernel.record import Record
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git, program
+from bb.ledger.git.place import Place
 from bb.ledger.published import differences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.git.place import Place
 
 MOST_COMMITS, MOST_CHANGES = 10_000, 500_000
 NO_REPLACE_OBJECTS = "--no-replace-objects"

@@ -7,6 +7,9 @@ used only for keys that were trusted then and are not any more.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import Ledger
 from bb.cbcl.judge.trust import Trust
@@ -14,19 +17,13 @@ from bb.cbcl.read import fuel, grammar
 from bb.cbcl.read.message import Lang, core_of
 from bb.cbcl.read.reader import MAXIMUM_BOUNDS, SIZE_RECOMMENDED
 from bb.kernel.errors import BbError
+from bb.ledger.index.index import Index
 from bb.ledger.journal import clone
+from bb.ledger.records.store import Store
 from bb.ledger.signing.keyring import Keyring
 from bb.messaging import messages
 from bb.messaging.cbcl import conversation_state, registers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.store import Store
-    from bb.messaging.facts import Sent
+from bb.messaging.facts import Sent
 
 MARK = "signed"  # a message without this word has no signature
 

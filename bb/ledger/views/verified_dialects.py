@@ -9,6 +9,7 @@ invalid file is ignored.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import bb
 from bb.cbcl.judge import verification
@@ -17,10 +18,6 @@ from bb.kernel.digest import whole_digest
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 FOLDER, SUFFIX = "verdicts", ".json"
 MOST_KEPT, LEFT = 256, 192  # above 256 verdicts, the oldest are removed until 192 are left

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
 from bb.coordination.wiring import editor_hooks
+from bb.coordination.wiring.editor_hooks import Wiring
 from bb.kernel.errors import Refused
 from bb.kernel.json_text import NotJson
 from bb.ledger.files import work_tree_files
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    from bb.coordination.wiring.editor_hooks import Wiring
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 LARGEST = 1 << 22
 EMPTY = "{}\n"

@@ -13,12 +13,9 @@ from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import git
+from bb.ledger.git.place import Place
 from bb.ledger.wiring import hook_script
 from bb.ledger.wiring.hook_script import HOOKS, KEPT, MADE_FOLDER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.git.place import Place
 
 OURS, CHANGED, FOREIGN, NONE = "ours", "changed", "foreign", "none"
 PRIVATE = ("local", "worktree")  # scopes of settings that apply to this repository only

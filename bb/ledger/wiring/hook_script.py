@@ -6,12 +6,10 @@ is no longer installed, it stops agents but not the person.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bb.kernel.digest import digest
 from bb.kernel.show import quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 KEPT = ".before-bb"  # the suffix of an earlier hook
 MARK = "# bb hook 1 "

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import (
     Believed,
     Discharged,
+    Effect,
     Entered,
     Expected,
     Greeted,
@@ -25,15 +29,8 @@ from bb.messaging.cbcl.registers import (
     OBLIGED,
     PEER,
     TAKEN,
+    Part,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.cbcl.speak.effects import Effect
-    from bb.messaging.cbcl.registers import Part
 
 
 def parts(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:

@@ -6,26 +6,21 @@ ask, also by a call of a dialect                                            DECI
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bb.cbcl.judge.authorship import signature_in
 from bb.cbcl.read import names
 from bb.cbcl.read.fuel import ResourceLimit
 from bb.cbcl.read.headlines import headline
-from bb.cbcl.read.message import Lang, Simple, core_of
+from bb.cbcl.read.message import Lang, Message, Simple, core_of
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.read.words import ASK, CANCEL, ERROR, OK, REPLY
 from bb.cbcl.speak import effects
-from bb.cbcl.speak.effects import Expected
+from bb.cbcl.speak.effects import Effect, Expected
 from bb.kernel.digest import digest
 from bb.kernel.validity import is_bead, is_thread
 from bb.messaging.facts import Sent
 from bb.messaging.mail import mail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.speak.effects import Effect
 
 ANSWERS = (REPLY, ERROR, OK)  # performatives that acknowledge the message they answer
 TO_SOMETHING = (*ANSWERS, CANCEL)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
-    Part = tuple[str, str, Any]  # the register, FIRST or LAST, and the value
+Part: TypeAlias = "tuple[str, str, Any]"  # the register, FIRST or LAST, and the value
 
 MESSAGE, EXPECTED, OBLIGED, PEER, TAKEN = "message", "expected", "obliged", "peer", "taken"
 BELIEF, ENTRY, CONVERSATION = "belief", "entry", "conversation"

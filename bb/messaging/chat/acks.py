@@ -9,17 +9,15 @@ actor, event, kind of event, recipient.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.messaging.chat import notifications, recipients
 from bb.messaging.chat.message import MESSAGE, is_attention
 from bb.messaging.chat.principals import USER
 from bb.messaging.chat.recipients import FOREMAN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 
 class UnknownActor(NotFound):

@@ -6,9 +6,7 @@ file, no control character, not too long.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 FOLDER = "state/blobs/"
 HASH_LENGTH, NAME_LENGTH, ENDING_LENGTH = 64, 120, 16

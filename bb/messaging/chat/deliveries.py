@@ -9,18 +9,15 @@ The event kind is that of later CCCC clients. Only the daemon records it, and it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Usage
+from bb.kernel.event import Event
 from bb.messaging.chat.acks import EventNotForActor, InvalidEventKind, is_for
 from bb.messaging.chat.message import MESSAGE
 from bb.messaging.chat.principals import USER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.kernel.event import Event
 
 KIND = "runtime.delivery"
 ACCEPTED, FAILED = "accepted", "failed"

@@ -6,16 +6,13 @@ truncated; the length of a message is limited by the length of a ledger line. Un
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.kernel.errors import Usage
 from bb.messaging.chat import fields, recipients, references
 from bb.messaging.chat.principals import SERVICE, SYSTEM, USER, principal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.messaging.chat.recipients import Member
+from bb.messaging.chat.recipients import Member
 
 MESSAGE, ACK, READ = "chat.message", "chat.ack", "chat.read"
 FORMATS = ("plain", "markdown")

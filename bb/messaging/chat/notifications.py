@@ -5,17 +5,13 @@ The kind of a notification is any word. A notification has one recipient, or wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.kernel.errors import Usage
 from bb.messaging.chat import fields, recipients
 from bb.messaging.chat.principals import SYSTEM, USER, principal
-from bb.messaging.chat.recipients import ALL, InvalidRecipient
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.messaging.chat.recipients import Member
+from bb.messaging.chat.recipients import ALL, InvalidRecipient, Member
 
 NOTIFY, ACK = "system.notify", "system.notify_ack"
 INFO = "info"

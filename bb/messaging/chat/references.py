@@ -7,17 +7,13 @@ kinds.
 
 from __future__ import annotations
 
-from bb.kernel.errors import Usage
+from collections.abc import Callable
+from typing import Any
+
+from bb.kernel.errors import BbError, Usage
 from bb.messaging.chat import blobs, fields
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.kernel.errors import BbError
-
-    Check = Callable[[Any, str, type[BbError]], Any]
+Check = Callable[[Any, str, type[BbError]], Any]
 
 ATTACHMENT_KINDS = ("text", "image", "file")
 LINK, PRESENTATION, TASK = "url", "presentation_ref", "task_ref"

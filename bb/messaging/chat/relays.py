@@ -6,16 +6,13 @@ source group keeps a copy, addressed to the person, that needs no acknowledgemen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.kernel.errors import Refused, Usage
 from bb.messaging.chat import fields, message
 from bb.messaging.chat.principals import USER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.messaging.chat.recipients import Member
+from bb.messaging.chat.recipients import Member
 
 TRUNCATED = "[Truncated] "
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Refused
 from bb.messaging.chat.acks import EventNotFound, InvalidEventKind
 from bb.messaging.chat.message import MAIL, MESSAGE, REQUEST_REPLY, mode_of
 from bb.messaging.chat.principals import USER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 CANCELLED_KIND, MAIL_READ = "chat.reply_request.cancelled", "mail.read"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.attention.acts import answers, explanation
 from bb.attention.acts import audit as acts_audit
 from bb.attention.acts.answers import OUTCOMES
@@ -14,13 +16,8 @@ from bb.kernel.errors import Usage
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, ThreadName, window_of
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedText, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class NeedsEvent(Usage):

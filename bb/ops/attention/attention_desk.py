@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from bb.attention.facts import AttentionFact
 from bb.attention.refusals import NUMBERS, refusal_fact
+from bb.attention.state.book import AttentionState
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.kernel.secret_patterns import SecretFound
+from bb.ledger.index.index import Index
+from bb.ledger.records.store import Store
 from bb.ledger.views import attention
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Text
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import AttentionState
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
-
-    Decide = Callable[[AttentionState, int], tuple[list[AttentionFact], dict[str, Any]]]
+Decide = Callable[[AttentionState, int], tuple[list[AttentionFact], dict[str, Any]]]
 
 
 NAMED = "choose another name, id or key: C2A replaces a secret in a text by its type, but it cannot change a name"

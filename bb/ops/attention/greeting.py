@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import bb
 from bb.attention.harness import capabilities, session
@@ -11,20 +13,14 @@ from bb.attention.judging.cases import require_registered
 from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
 from bb.attention.refusals import PermissionDenied
 from bb.attention.state import tuning
+from bb.attention.state.book import AttentionState
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
 from bb.kernel import ids
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting, is_known
 from bb.ops.desk import signs_of_life
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.state.book import AttentionState
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 PROTOCOL = "2026-06-02"
 

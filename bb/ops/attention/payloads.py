@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.attention.surfaces import SURFACES, signatures
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.ops.desk import sources
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 LARGEST = 25 << 20  # GitHub's limit for payloads
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.attention.words import MODES, POLICIES
 from bb.kernel import clock
 from bb.ops.attention.attention_desk import C2aDesk, CallingAgent
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import GroupId, Number, Since, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 MOST_ROWS = 200
 

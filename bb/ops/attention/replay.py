@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.show import harmless
 from bb.ops.catalogue import op
 from bb.ops.desk import sources
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Json, Name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 LARGEST = 16 << 20
 

@@ -6,13 +6,16 @@ Each method returns after recording, so the harness never receives anything unre
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from bb.attention.acts import answers, tools
 from bb.attention.acts.audit import check_progress
 from bb.attention.acts.timers import tick
-from bb.attention.facts import Moved, Progressed
+from bb.attention.acts.tools import Tool
+from bb.attention.facts import AttentionFact, Moved, Progressed
 from bb.attention.harness import session, updates
-from bb.attention.harness.session import Harness, ResyncRequired
+from bb.attention.harness.session import Harness, Plan, ResyncRequired
 from bb.attention.incoming import handed_over
 from bb.attention.incoming.receiving import receive
 from bb.attention.judging.cases import find_message
@@ -21,6 +24,7 @@ from bb.attention.messages.envelopes import LONGEST_TEXT, Members, invalid
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
 from bb.attention.state import deliveries
+from bb.attention.state.book import AttentionState
 from bb.attention.turns.offers import retry_at
 from bb.kernel import clock
 from bb.kernel.errors import Busy
@@ -29,19 +33,9 @@ from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.surfaces import BRIDGE
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.acts.tools import Tool
-    from bb.attention.facts import AttentionFact
-    from bb.attention.harness.session import Plan
-    from bb.attention.state.book import AttentionState
-    from bb.ops.desk.desk import Desk
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
 PERMANENT = (-32602, -32601)  # with these errors the harness refuses the message for good

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any, TypeVar
 
 from bb.attention.acts import configuration, outbox
+from bb.attention.facts import AttentionFact
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes, messages
-from bb.attention.messages.message import in_sequence_order
+from bb.attention.messages.message import Message, in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import threads, tuning
 from bb.attention.state.book import Gathered
@@ -16,24 +19,16 @@ from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.gc_pause import GcPause
+from bb.ledger.index.index import Index
 from bb.ledger.records.store import must_be_recordable
 from bb.ledger.views import attention
 from bb.messaging.chat.principals import SERVICE
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, GroupId, Json, Name, Number, Text, invalid
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeVar
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.message import Message
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 AT_ONCE = 4000  # lines that are recorded together
 LONGEST_LINE = 1 << 20

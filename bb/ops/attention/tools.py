@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.acts import tools
+from bb.attention.acts.tools import Tool
+from bb.attention.facts import AttentionFact
 from bb.attention.harness import delivery
 from bb.attention.judging.cases import find_message
+from bb.attention.state.book import AttentionState
 from bb.attention.turns import queries
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
+from bb.ops.attention.attention_desk import C2aDesk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.acts.tools import Tool
-    from bb.attention.facts import AttentionFact
-    from bb.attention.state.book import AttentionState
-    from bb.ops.attention.attention_desk import C2aDesk
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
+Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST_ANSWER = 250_000  # bytes of a tool's answer; a response line can contain the answer twice
 

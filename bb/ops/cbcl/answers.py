@@ -5,32 +5,26 @@ The functions take octets, definitions and limits, and return plain values. They
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from bb.cbcl.judge import authorship, comparison, expansion, signatures
-from bb.cbcl.judge.expansion import MAXIMUM_ROOM
+from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Limits
 from bb.cbcl.judge.installation import Rules, require_sound
+from bb.cbcl.judge.library import Overlay
 from bb.cbcl.judge.trust import Policy
 from bb.cbcl.judge.verification import verify, violation_json
 from bb.cbcl.read import canonical, exchange, grammar, layout, names, reader
 from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.grammar import Grammar
-from bb.cbcl.read.message import Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
+from bb.cbcl.read.message import Call, Envelope, Lang, Message, Signed, Teach, Wrapper, core_of, layers
 from bb.cbcl.read.places import Places
 from bb.cbcl.read.reader import BOUNDS, MAXIMUM_BOUNDS, Bounds, Text
-from bb.cbcl.read.tree import agent, as_json, extent, head, list_of, string, symbol, text_of
+from bb.cbcl.read.tree import Node, agent, as_json, extent, head, list_of, string, symbol, text_of
 from bb.cbcl.read.words import DEFINE, SIGNED
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from bb.cbcl.judge.expansion import Limits
-    from bb.cbcl.judge.library import Overlay
-    from bb.cbcl.read.fuel import Fuel
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.read.tree import Node
 
 
 class NotSigned(Usage):

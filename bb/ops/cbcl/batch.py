@@ -9,10 +9,14 @@ read: the request contains everything.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from bb.cbcl.judge import signatures, trust
 from bb.cbcl.judge.expansion import MAXIMUM_ROOM, Limits
 from bb.cbcl.judge.library import Overlay
 from bb.cbcl.read import canonical, exchange, grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import for_text
 from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, MAXIMUM_BOUNDS, SIZE_MOST, Bounds
 from bb.cbcl.read.tree import text_of
@@ -20,14 +24,7 @@ from bb.kernel.errors import BbError, Usage
 from bb.ledger.journal.clone import is_repo_id
 from bb.ops.cbcl import answers
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-
-    Request = Mapping[str, Any]
+Request = Mapping[str, Any]
 
 MOST_DIALECTS = 1000
 MOST_KEPT = 64  # cached lists of dialects; most requests repeat the same list

@@ -7,6 +7,7 @@ counts as the user's own decision. A dialect taught by a message is judged when 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.cbcl import dialects as fold
 from bb.cbcl.dialects import InstalledDialect
@@ -15,12 +16,15 @@ from bb.cbcl.judge import installation, signatures
 from bb.cbcl.judge.expansion import UnknownDialect
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read import canonical, exchange, layout
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import Bounds
 from bb.cbcl.read.tree import OPERATOR, SPEAKS, Node, list_of, string, symbol, text_of
 from bb.cbcl.read.tree import agent as named_agent
 from bb.kernel import ids
 from bb.kernel.errors import Refused
+from bb.kernel.event import Event
 from bb.kernel.show import harmless
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.signing.keyring import Keyring
 from bb.ledger.views import cbcl as ledger
@@ -28,16 +32,8 @@ from bb.ops.catalogue import op
 from bb.ops.cbcl import inputs, talk
 from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import signs_of_life, sources
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Name, UncheckedText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
 
 
 class DialectInUse(Refused):

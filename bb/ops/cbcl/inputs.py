@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from bb.cbcl.judge import trust
 from bb.cbcl.judge.expansion import Limits
 from bb.cbcl.judge.library import Overlay
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.show import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers
 from bb.ops.desk import sources
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.sources import Source
 from bb.ops.params import Name, Number, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from bb.cbcl.read.definition import Definition
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.sources import Source
 
 
 class File(Name):

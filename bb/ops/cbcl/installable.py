@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.cbcl.judge import examples as beside
 from bb.cbcl.judge import signatures, trust, verification
 from bb.cbcl.judge.installation import DialectRejected
 from bb.cbcl.read import canonical
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import for_text
 from bb.cbcl.read.places import Places
+from bb.cbcl.read.reader import Bounds
 from bb.kernel.show import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers, inputs
+from bb.ops.cbcl.inputs import DialectFile
 from bb.ops.desk import sources
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.reader import Bounds
-    from bb.ops.cbcl.inputs import DialectFile
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.sources import Source
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.sources import Source
 
 ENDING = ".cbcl"
 

@@ -7,25 +7,20 @@ people can compare its short fingerprint, for example over the telephone.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.cbcl.judge import signatures
 from bb.cbcl.judge import trust as judge_trust
 from bb.cbcl.judge.authorship import Ledger
-from bb.cbcl.judge.trust import UntrustedAuthor
+from bb.cbcl.judge.trust import Trust, UntrustedAuthor
 from bb.kernel.errors import Refused, Usage
 from bb.ledger.journal.clone import is_repo_id
 from bb.ledger.signing.keyring import KEYS, SUFFIX, Keyring
 from bb.ops.catalogue import op
 from bb.ops.cbcl import answers
 from bb.ops.cbcl.inputs import File, InlineText, MaxDepth, MaxSize, bounds_of, read_input
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Number, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.cbcl.judge.trust import Trust
-    from bb.ops.desk.desk import Desk
 
 ON, OFF = "on", "off"
 

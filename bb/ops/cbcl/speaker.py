@@ -6,6 +6,9 @@ transaction: its effects on the hearer, the dialects it brings and the answers a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from bb.attention.facts import Moved
 from bb.attention.state import deliveries
 from bb.cbcl.facts import Heard, Installed
@@ -13,40 +16,31 @@ from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import signed_message
 from bb.cbcl.judge.installation import Rules
 from bb.cbcl.read import grammar, names
+from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.message import Simple, core_of
+from bb.cbcl.read.message import Message, Simple, core_of
 from bb.cbcl.read.reader import MAXIMUM_BOUNDS, Malformed
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.read.words import OK
 from bb.cbcl.speak import effects, processing, speaking
-from bb.cbcl.speak.effects import Discharged
+from bb.cbcl.speak.effects import Discharged, Effect
+from bb.cbcl.speak.processing import Outcome
+from bb.cbcl.speak.speaking import Speech
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
+from bb.ledger.index.index import Index
 from bb.ledger.signing.keyring import Keyring
 from bb.ledger.views import cbcl as ledger
 from bb.ledger.views import proofs
 from bb.messaging import messages
 from bb.messaging.cbcl import conversation_state, registers
 from bb.messaging.cbcl import letters as cbcl_letters
-from bb.messaging.facts import Acked, Read
+from bb.messaging.facts import Acked, Read, Sent
 from bb.messaging.mail import mail, mailbox
 from bb.ops.cbcl import views
 from bb.ops.desk import signs_of_life
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from bb.cbcl.read.definition import Definition
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.processing import Outcome
-    from bb.cbcl.speak.speaking import Speech
-    from bb.ledger.index.index import Index
-    from bb.messaging.facts import Sent
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 WHO = "`bb agent list` shows the registered agents; @user is the person"
 REPEATED = "it is in the message that was heard"  # the reason for recording a suspected secret again

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 from bb.cbcl.judge.expansion import UnknownDialect
 from bb.cbcl.read.fuel import ResourceLimit
+from bb.ledger.index.index import Index
 from bb.ledger.views import cbcl as ledger
 from bb.ledger.views.proofs import Proofs
 from bb.messaging.cbcl import conversation_state, registers
@@ -14,16 +17,9 @@ from bb.ops.catalogue import op
 from bb.ops.cbcl import views
 from bb.ops.cbcl.speaker import Talk
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.mail.mail import text_of as given_text
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
 
 
 class Said(UncheckedText):

@@ -6,6 +6,8 @@ limits of the user's policy.
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.cbcl.read import canonical, grammar
 from bb.cbcl.read.fuel import for_text
 from bb.cbcl.speak import replay as speak_replay
@@ -29,14 +31,9 @@ from bb.ops.cbcl.inputs import (
 )
 from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import sources
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.sources import Source
 from bb.ops.params import Json, Name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.sources import Source
 
 LARGEST_SCRIPT = 16 << 20
 

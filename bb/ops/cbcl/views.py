@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from bb.cbcl.facts import Installed
 from bb.cbcl.read import grammar, names
-from bb.cbcl.read.message import Simple, core_of
+from bb.cbcl.read.message import Message, Simple, core_of
 from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.read.tree import text_of
 from bb.cbcl.read.words import CANCEL, ERROR, REPLY
 from bb.cbcl.speak import effects as written
+from bb.cbcl.speak.effects import Effect
+from bb.cbcl.speak.processing import Outcome
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
+from bb.kernel.event import Event
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.messaging import messages
 from bb.messaging.cbcl import conversation_state, registers
 from bb.messaging.facts import Sent
 from bb.ops.desk import signs_of_life
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from bb.cbcl.read.message import Message
-    from bb.cbcl.speak.effects import Effect
-    from bb.cbcl.speak.processing import Outcome
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 LONGEST = 10  # digits of a number of seconds
 UNSHOWN = ("event", "text", "signed")  # members of an effect that repeat the message

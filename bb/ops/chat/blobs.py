@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.show import harmless
@@ -11,13 +12,8 @@ from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, sources
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 # Bytes in one answer. Base64 adds a third; clients refuse larger answers (IPC §4.3).
 PORTION = 2_900_000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.attention.messages import system_messages
 from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
+from bb.kernel.event import Event
 from bb.ledger.index import counting
 from bb.ledger.local import blobs as stored_blobs
 from bb.messaging.chat import acks, recipients, relays
@@ -15,15 +18,9 @@ from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import AllowSecretReason, By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one message; CCCS §6.1 recommends half of that
 RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group

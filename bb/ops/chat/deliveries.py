@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.ledger.views.chat import TYPED
 from bb.messaging.chat import deliveries
 from bb.messaging.chat.acks import EventNotFound
@@ -10,13 +12,8 @@ from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, event_of
 from bb.ops.desk import group_desk, live_daemon
+from bb.ops.desk.desk import Desk
 from bb.ops.params import By, GroupId, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class Target(JsonText):

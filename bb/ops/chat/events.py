@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError
+from bb.kernel.event import Event
+from bb.kernel.ids import Order
 from bb.kernel.record import Record
+from bb.ledger.records.course import Passed
+from bb.ledger.records.store import Store
 from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import GroupId, Name, Number, Since, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.kernel.ids import Order
-    from bb.ledger.records.course import Passed
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 POLL_SECONDS = 0.03  # with --follow, an event is shown within 0.1 seconds of being recorded
 USUAL = 50  # events shown if the request has neither a start nor a limit

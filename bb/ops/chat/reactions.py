@@ -5,9 +5,12 @@ An actor acknowledges and reacts only for itself. Neither wakes another actor.
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.attention.messages import system_messages
 from bb.attention.words import SIGNALS
 from bb.kernel.errors import Usage
+from bb.kernel.event import Event
 from bb.ledger.views.chat import ACK
 from bb.messaging.chat import acks, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
@@ -15,16 +18,10 @@ from bb.messaging.facts import Acked, Said
 from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, MissingEventId, Text, event_of, message
 from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.groups.actors import MissingActorId
 from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 
 class Kind(JsonText):

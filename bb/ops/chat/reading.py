@@ -5,30 +5,25 @@ A read position is a sequence number, never a time. Listing messages changes not
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from bb.kernel import ids, json_text
 from bb.kernel.errors import Usage
+from bb.kernel.event import Event
 from bb.ledger.index import counting
-from bb.ledger.views.chat import CANCELLED, MAIL, NOTICE, REQUEST
+from bb.ledger.views.chat import CANCELLED, MAIL, NOTICE, REQUEST, Post, ReadPosition
 from bb.messaging.chat import acks, requests
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.chat.chat import EventId, MissingEventId
 from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.groups.actors import MissingActorId
 from bb.ops.params import ActorId, By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ledger.views.chat import Post, ReadPosition
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 USUAL, ALL = 50, 0
 MOST = 1000

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.acts import answers, sending
 from bb.attention.acts.drafts import parse_draft
 from bb.kernel import clock
 from bb.ops.attention.attention_desk import C2aDesk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 
 def send(desk: Desk, agent: str | None, given: Mapping[str, Any], group_id: Any = None) -> dict[str, Any]:

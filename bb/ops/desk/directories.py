@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.coordination.agents import roster
 from bb.groups.facts import Changed, ScopeAttached
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.record import Record
 from bb.ledger.git import place
+from bb.ledger.git.place import Place
 from bb.ledger.local import bare_repositories
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local.machine_registry import RegisteredGroup
+from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
 from bb.ops.desk import group_desk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.git.place import Place
-    from bb.ledger.local.machine_registry import RegisteredGroup
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 
 
 class MissingPath(Usage):

@@ -6,42 +6,37 @@ A request on the socket must name the group. On the command line, the group of t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from bb.coordination.agents import roster
+from bb.coordination.agents.roster import Agent
 from bb.groups import group, permissions, settings
 from bb.groups.actors import actors, profiles
+from bb.groups.actors.profiles import Profile
 from bb.groups.context import context
+from bb.groups.context.view import ContextView
+from bb.groups.group import Group
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.event import Event
 from bb.kernel.record import Record
 from bb.ledger.git.place import NotARepository
 from bb.ledger.index import counting
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
+from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import GroupNotFound, RegisteredGroup
 from bb.ledger.records import course
-from bb.ledger.records.store import NotInitialized, refuse_secrets_in
+from bb.ledger.records.store import NotInitialized, Store, refuse_secrets_in
 from bb.ledger.views.chat import ChatIndex
 from bb.messaging.chat import principals, recipients
 from bb.messaging.chat.recipients import Member
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
-
-    from bb.coordination.agents.roster import Agent
-    from bb.groups.actors.profiles import Profile
-    from bb.groups.context.view import ContextView
-    from bb.groups.group import Group
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ledger.journal.kinds import Fact
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 MOST_OPEN = 60  # groups whose index is kept open

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from bb.ledger.local import presence
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.desk.group_desk import GroupDesk
 
 
 def is_running(group: GroupDesk, actor_id: str) -> bool:

@@ -18,7 +18,7 @@ from bb.ops.desk.desk import NoAgent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.coordination.agents.roster import Agent
     from bb.kernel.event import Event
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-    Decide = Callable[[Index, Holdings], Sequence[Fact]]
+Decide: TypeAlias = "Callable[[Index, Holdings], Sequence[Fact]]"
 
 
 ROLL_UP = 5 * clock.MINUTE

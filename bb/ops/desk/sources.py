@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from typing import IO
 
-from bb.kernel.errors import NotFound, Usage
+from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import IO
-
-    from bb.kernel.errors import BbError
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 STDIN = "-"
 PORTION = 1 << 20

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from typing import Any
 
 from bb.coordination.facts import Expired, Registered, Released, Retired, Started, Stopped, Updated
 from bb.coordination.holdings import reservations
 from bb.groups.actors import actors, profiles
+from bb.groups.actors.profiles import Profile
 from bb.kernel import ids
 from bb.kernel.errors import Usage
+from bb.ledger.index.index import Index
+from bb.ledger.journal.kinds import Fact
 from bb.messaging.facts import Said
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon, run_states
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.params import ActorId, By, GroupId, Json, JsonText, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.groups.actors.profiles import Profile
-    from bb.ledger.index.index import Index
-    from bb.ledger.journal.kinds import Fact
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import Actor, GroupDesk
 
 ROLE = "actor"  # the role of an agent that was added as an actor
 

@@ -3,25 +3,22 @@ changes; this module records them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.groups import context_forms
 from bb.groups.context import batch, context, summary, task_view
 from bb.groups.context import task_list as context_task_list
+from bb.groups.context.batch import Outcome
 from bb.groups.context.view import ContextView
 from bb.groups.facts import ContextChanged
 from bb.kernel import clock
 from bb.kernel.errors import Usage
+from bb.ledger.index.index import Index
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.context.batch import Outcome
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 
 class InvalidDetail(Usage):

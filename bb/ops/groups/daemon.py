@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.groups import permissions, settings
 from bb.kernel import clock
 from bb.kernel.errors import Usage
@@ -9,14 +11,9 @@ from bb.ledger.records import course
 from bb.messaging.chat import acks, fields
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
+from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 STREAMED = ("chat.message", "chat.ack", "system.notify", "system.notify_ack")
 MOST_KINDS = 100

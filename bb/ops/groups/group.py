@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.facts import Started, Stopped
 from bb.groups import settings
 from bb.groups.actors import actors
@@ -15,21 +17,16 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
+from bb.groups.group import Group
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon, run_states
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.groups.group import Group
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
 AT_A_TERMINAL = "cli"  # CCCC clients pass this as `by` when they attach a directory; it means the person

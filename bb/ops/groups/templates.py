@@ -6,33 +6,29 @@ the new ones are on the disk before the record and are put in place after it. Re
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import bb
 from bb.coordination.facts import Registered, Updated
 from bb.groups import settings
 from bb.groups.facts import Changed, SettingsChanged
 from bb.groups.templates import replacement, templates
-from bb.groups.templates.templates import PROMPTS, SIZE, InvalidTemplate, Template, template_actor
+from bb.groups.templates.replacement import Plan
+from bb.groups.templates.templates import PROMPTS, SIZE, InvalidTemplate, Template, TemplateActor, template_actor
 from bb.kernel.errors import Usage
+from bb.ledger.index.index import Index
+from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.ledger.records.store import refuse_secrets_in
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, run_states, sources
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups import actors
 from bb.ops.groups.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
 from bb.ops.params import By, GroupId, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from bb.groups.templates.replacement import Plan
-    from bb.groups.templates.templates import TemplateActor
-    from bb.ledger.index.index import Index
-    from bb.ledger.journal.kinds import Fact
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import Actor, GroupDesk
 
 
 class MissingTemplate(Usage):

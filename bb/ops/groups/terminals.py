@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.groups.actors import actors
 from bb.groups.actors.profiles import PTY
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused, Usage
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups.actors import MissingActorId
 from bb.ops.params import ActorId, By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import Actor, GroupDesk
 
 USUAL_TAIL, LONGEST_TAIL = 8000, 200_000
 MOST_CELLS = {"cols": 1000, "rows": 500}

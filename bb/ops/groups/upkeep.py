@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.kernel import clock, json_text
 from bb.ledger.files import disk
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
-    from bb.ops.desk.group_desk import GroupDesk
 
 LEAST_BYTES = 50_000_000
 

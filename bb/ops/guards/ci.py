@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.coordination.agents import pauses
 from bb.coordination.facts import CI
 from bb.coordination.guards import ci, ignore_files
 from bb.coordination.holdings import leases, scopes
+from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.scopes import ScopeOutside
 from bb.coordination.protocol import notices
 from bb.coordination.records import signers
@@ -13,24 +17,17 @@ from bb.coordination.records.signers import Policy
 from bb.kernel import clock, ids
 from bb.kernel.show import harmless
 from bb.ledger.git import work_tree
+from bb.ledger.index.index import Index
 from bb.ledger.records import policy
 from bb.ledger.signing import verdicts
+from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import peek
 from bb.ledger.views import commits
+from bb.ledger.views.commits import Change
 from bb.ledger.views.holdings import Holdings, scope_of
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, Name, Scope, Text, UncheckedText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.coordination.holdings.held import Held
-    from bb.ledger.index.index import Index
-    from bb.ledger.signing.verdicts import SigningLaw
-    from bb.ledger.views.commits import Change
-    from bb.ops.desk.desk import Desk
 
 SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"

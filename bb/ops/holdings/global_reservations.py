@@ -11,33 +11,28 @@ and the remote cannot be reached, the reservation is pending: it is not granted,
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Grant
-from bb.coordination.holdings.reservations import InvalidArgs, ReservationConflict
+from bb.coordination.holdings.holdings import Reservation
+from bb.coordination.holdings.reservations import InvalidArgs, ReservationConflict, Wanted
 from bb.kernel import ids, show
 from bb.kernel.errors import BbError, Busy
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published import pins
 from bb.ledger.travel import remote
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.turns import FIRST_PAUSE, SyncLock, random_pause
+from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
 from bb.ops.ledger.sync import NotPublished
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.coordination.holdings.holdings import Reservation
-    from bb.coordination.holdings.reservations import Wanted
-    from bb.ledger.index.index import Index
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
 
 PATIENCE = 30.0  # seconds for all attempts together
 

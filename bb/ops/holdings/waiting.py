@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from bb.coordination.holdings import queue as holdings_queue
+from bb.coordination.holdings.held import Overlap
 from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
-from bb.coordination.holdings.reservations import ReservationConflict, ReservationStaleFound
-from bb.kernel.errors import Busy
+from bb.coordination.holdings.reservations import ReservationConflict, ReservationStaleFound, Wanted
+from bb.kernel.errors import BbError, Busy
 from bb.kernel.show import name
 from bb.ledger.git import work_tree
 from bb.ledger.local import queue
 from bb.ledger.records.changes import LedgerWatch
+from bb.ledger.views.holdings import Holdings
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from bb.coordination.holdings.held import Overlap
-    from bb.coordination.holdings.reservations import Wanted
-    from bb.kernel.errors import BbError
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
-
-    Attempt = Callable[[int | None], dict[str, Any]]  # takes the request's place in the queue
+Attempt = Callable[[int | None], dict[str, Any]]  # takes the request's place in the queue
 
 # Refusals after which waiting goes on. A busy ledger is one of them.
 IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, Busy)

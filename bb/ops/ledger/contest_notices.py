@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from bb.coordination.facts import CONTESTED, Incurred
 from bb.coordination.holdings import scopes
+from bb.coordination.holdings.held import Held
 from bb.coordination.protocol import notices
 from bb.kernel import ids
+from bb.ledger.index.index import Index
 from bb.ledger.journal import writers
+from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import presence
+from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bb.coordination.holdings.held import Held
-    from bb.ledger.index.index import Index
-    from bb.ledger.journal.kinds import Fact
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bb.kernel import clock, json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
+from bb.kernel.event import Event
 from bb.ledger.care import audit
 from bb.ledger.files import disk
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
 from bb.ledger.records import walk as walks
+from bb.ledger.records.store import Store
 from bb.ops.catalogue import OLDER, TruncatedRows, op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Name, Number, Since, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
 
 
 class EventId(Text):

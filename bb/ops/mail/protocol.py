@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.protocol import events
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.holdings import incursions
 from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Text, UncheckedText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class EventNotThere(NotFound):

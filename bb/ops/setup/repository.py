@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.coordination.agents import thresholds
 from bb.coordination.facts import Pinned
 from bb.kernel import ids
@@ -9,24 +12,17 @@ from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.event import GENESIS
 from bb.ledger.git import git
 from bb.ledger.git import place as places
-from bb.ledger.git.place import NoWorkTree
+from bb.ledger.git.place import NoWorkTree, Place
+from bb.ledger.index.index import Index
 from bb.ledger.journal import clone
 from bb.ledger.published import pins
 from bb.ledger.records import walk
+from bb.ledger.wiring.skill import Piece
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import UncheckedText, invalid
 from bb.ops.setup import skill as skills
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.ledger.git.place import Place
-    from bb.ledger.index.index import Index
-    from bb.ledger.wiring.skill import Piece
-    from bb.ops.desk.desk import Desk
 
 
 class HistoryPresent(Refused):

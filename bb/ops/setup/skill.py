@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import skill
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.wiring.skill import Piece
-    from bb.ops.desk.desk import Desk
-
+from bb.ledger.wiring.skill import Piece
+from bb.ops.desk.desk import Desk
 
 OFFER = "Install instructions for agents: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
 
