@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-
 from bb.cli.screens.paint import counted
 from bb.kernel.foreign import Foreign, names, page, quotation, sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 MOST_NAMED, MOST_SHOWN = 5, 30
 # kind of event -> its name in the singular and in the plural

@@ -9,12 +9,14 @@ The recommendation is deterministic: the same situation always gets the same rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from bb.kernel import show
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 UNCOMMITTED_SCOPE, IN_PROGRESS_OWNERSHIP = "uncommitted_scope", "in_progress_ownership"
 NO_EVIDENCE, NAME_TAKEN, NO_IDENTITY, NAME_FREE = "no_evidence", "name_taken", "no_identity_requested", "name_free"

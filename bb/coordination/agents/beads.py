@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from bb.kernel.record import Record
 from bb.kernel.validity import is_bead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 IN_PROGRESS = frozenset(["in_progress", "hooked"])
 TITLE_LENGTH = 500

@@ -18,12 +18,14 @@ files is refused only for files of other holders. If no other agent is in the cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from bb.coordination.guards import shell
 from bb.coordination.guards.arguments import Arguments
 from bb.kernel import show
 from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 STASH, PUSH, DISCARD, CLEAN = "stash", "push", "discard", "clean"
 AUTOSTASH, GATHER, WORKTREE, BRANCH = "autostash", "gather", "worktree", "branch"

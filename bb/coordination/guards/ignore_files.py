@@ -13,11 +13,13 @@ Like git, this compares octets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bb.kernel.record import Record
 
-Step = bytes | frozenset[int] | str  # literal octets, one octet of a set, or NAME, FOLDERS or ANYTHING
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Step = bytes | frozenset[int] | str  # literal octets, one octet of a set, or NAME, FOLDERS or ANYTHING
 
 NAME, FOLDERS, ANYTHING = "*", "**/", "**"
 SPECIAL = b"*?[\\"

@@ -7,10 +7,12 @@ agents that use the person's commands by mistake.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from bb.coordination.guards import shell
 from bb.kernel import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"))
 PIN = "--stale-minutes"  # of `bb init`

@@ -9,9 +9,11 @@ A redirection into a file is reported as a program named `>` with that file as a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LONGEST = 1 << 17  # characters; longer command lines are ignored
 DEEPEST = 8  # levels of shells within shells

@@ -14,11 +14,13 @@ Devices and files in `.git` are ignored too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-
 from bb.coordination.guards import hazards, shell
 from bb.coordination.guards.arguments import Arguments
 from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 OPEN = frozenset("$*?[{")  # characters that the shell expands
 DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # noqa: S108  (on Linux, /dev/shm has ordinary files)

@@ -6,15 +6,20 @@ the freeze is lifted. A freeze needs no heartbeat, cannot be taken over, and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from bb.coordination.facts import Expired, HoldingFact, Released, Reserved
+from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import scopes
-from bb.coordination.holdings.held import Held, Overlap
-from bb.coordination.holdings.holdings import FOREVER, Reservation
-from bb.coordination.holdings.scopes import Scope
+from bb.coordination.holdings.holdings import FOREVER
 from bb.kernel import ids, show
 from bb.kernel.errors import NotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bb.coordination.facts import HoldingFact
+    from bb.coordination.holdings.held import Held, Overlap
+    from bb.coordination.holdings.holdings import Reservation
+    from bb.coordination.holdings.scopes import Scope
 
 BEAD = "freeze"  # the bead of a freeze
 

@@ -7,28 +7,22 @@ commit of it, until the incursion is resolved as reverted: the next change of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from bb.coordination.facts import (
-    REFUSED,
-    REVERTED,
-    TAKEN_OVER,
-    TOUCHED,
-    HoldingFact,
-    Incurred,
-    NoticeFact,
-    Released,
-    Resolved,
-)
+from bb.coordination.facts import REFUSED, REVERTED, TAKEN_OVER, TOUCHED, Incurred, Released, Resolved
 from bb.coordination.holdings import reservations, scopes
-from bb.coordination.holdings.held import Held, Overlap
 from bb.coordination.holdings.reservations import Wanted
 from bb.coordination.protocol import notices
-from bb.coordination.protocol.notices import Incident
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Refused, Usage
 from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bb.coordination.facts import HoldingFact, NoticeFact
+    from bb.coordination.holdings.held import Held, Overlap
+    from bb.coordination.protocol.notices import Incident
 
 MOST_PATHS = 20  # listed by name; the number of all paths is recorded too
 NOTE_LENGTH = 500

@@ -6,14 +6,18 @@ reserve the scope in between, and nothing is recorded in the recipient's name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from bb.coordination.facts import HoldingFact, Released, Transferred
+from bb.coordination.facts import Released, Transferred
 from bb.coordination.holdings import reservations, scopes
-from bb.coordination.holdings.held import Held, Overlap
-from bb.coordination.holdings.scopes import Scope
 from bb.kernel import show
 from bb.kernel.errors import Conflict, Forbidden, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bb.coordination.facts import HoldingFact
+    from bb.coordination.holdings.held import Held, Overlap
+    from bb.coordination.holdings.scopes import Scope
 
 
 class TransferForbidden(Forbidden):

@@ -7,9 +7,11 @@ YAML 1.2. Written texts are quoted where readers of YAML 1.1 would otherwise rea
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-import yaml
+    import yaml
 
 DEPTH, NODES = 16, 10_000
 ENDLESS = 1 << 30  # a line is never folded

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from bb.ledger.files import disk
-from bb.ledger.git.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.ledger.git.place import Place
 
 REF = b"ref: refs/heads/"
 

@@ -8,13 +8,17 @@ in such a folder matching permissions. If the setting changes later, `bb doctor 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
 from bb.ledger.git import git, ownership, program
-from bb.ledger.git.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.ledger.git.place import Place
 
 NOBODY, GROUP, EVERYBODY_READS = 0, 0o660, 0o664
 NAMES = {

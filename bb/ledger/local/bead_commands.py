@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PATIENCE = 5.0  # seconds; a slower tracker counts as unavailable
 LARGEST = 64 << 20  # bytes of an answer

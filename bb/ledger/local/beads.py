@@ -8,8 +8,6 @@ If it cannot be read, beads are unknown. Unknown is not the same as free.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import IO, Any
 
 from bb.coordination.agents.beads import Bead, bead, is_something_else
 from bb.kernel import clock, json_text
@@ -17,8 +15,14 @@ from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import ownership
-from bb.ledger.git.place import Place
 from bb.ledger.local import bead_commands
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import IO, Any
+
+    from bb.ledger.git.place import Place
 
 FOLDER, REDIRECT = ".beads", "redirect"
 FILES = ("issues.jsonl", "beads.jsonl")  # current and older installations

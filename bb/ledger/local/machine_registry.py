@@ -8,8 +8,6 @@ bare repository in the daemon's home directory.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.digest import digest
@@ -18,6 +16,11 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.files.lock import Lock
 from bb.ledger.git.place import STORE, Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 GROUPS, FILE, LEDGER, LOCK = "groups", "group.json", "ledger.git", "groups.lock"
 IN_GROUP_ID = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

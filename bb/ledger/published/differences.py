@@ -7,16 +7,19 @@ can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-
 from bb.ledger.git import git
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import NotALedger
-from bb.ledger.published.layout import Change
 
-Pair = tuple[bytes, bytes]  # a folder before and after
-Ask = Callable[[list[str], bytes], bytes]
-Entry = tuple[bytes, bytes]  # git's description of a change, and its file name
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from bb.ledger.published.layout import Change
+
+    Pair = tuple[bytes, bytes]  # a folder before and after
+    Ask = Callable[[list[str], bytes], bytes]
+    Entry = tuple[bytes, bytes]  # git's description of a change, and its file name
 
 AT_ONCE = 2048  # commits
 DEEPEST = 200  # nested folders in any repository

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from bb.coordination.facts import Reserved
-from bb.coordination.holdings.admission import Admitted, Grant
+from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids, json_text
 from bb.ledger.journal import kinds
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import SETTLED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bb.coordination.holdings.admission import Grant
 
 LARGEST = 1 << 26
 

@@ -15,20 +15,25 @@ from __future__ import annotations
 import bisect
 import os
 from collections import deque
-from collections.abc import Iterator
-from typing import Self
 
-from bb.kernel.event import Event
-from bb.kernel.ids import Order
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.index import counting
-from bb.ledger.index.counting import Counting
-from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import SUFFIX, Journal
-from bb.ledger.journal.segments import NO_FOLLOW, Segment, read_at
-from bb.ledger.records.store import Store
+from bb.ledger.journal.segments import NO_FOLLOW, read_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
+    from bb.ledger.index.counting import Counting
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.segments import Segment
+    from bb.ledger.records.store import Store
 
 MARK = b'"kind":"x.bb.merged"'
 NO_NEWS = (b"x.bb.merged", b"x.bb.seen")

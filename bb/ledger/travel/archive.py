@@ -7,8 +7,6 @@ Nothing is lost: earlier commits still have the files, and a manifest lists them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from bb.kernel import json_text
 from bb.kernel.digest import whole_digest
 from bb.kernel.record import Record
@@ -17,9 +15,14 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.line import BadLine
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import LedgerRewritten, NotALedger
-from bb.ledger.published.layout import Change
 from bb.ledger.published.tip import Compacted
 from bb.ledger.travel import snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bb.ledger.published.layout import Change
 
 FOLDER = "archive/"
 DIGITS = 6

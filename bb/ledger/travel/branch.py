@@ -8,8 +8,6 @@ rewritten branch is detected. Only a new epoch has no parent; it contains every 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids
 from bb.ledger.git import git, program
@@ -20,6 +18,10 @@ from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, 
 from bb.ledger.published.tip import Commit, Compacted, Head, Tip
 from bb.ledger.travel import archive
 from bb.ledger.travel.archive import Compaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class History:

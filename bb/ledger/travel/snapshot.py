@@ -10,9 +10,6 @@ lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
 from bb.coordination.holdings import holdings
 from bb.kernel import ids, json_text
 from bb.kernel.digest import HEX_LENGTH, digest
@@ -20,15 +17,23 @@ from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.index import index as indexes
 from bb.ledger.index.index import Index
-from bb.ledger.index.reader import Progress
 from bb.ledger.journal import folds
-from bb.ledger.journal.journal import Journal, LedgerDamaged, Position
+from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.journal.line import Link
-from bb.ledger.journal.segments import Block, Segment
+from bb.ledger.journal.segments import Block
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import is_number
-from bb.ledger.records.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from bb.ledger.index.reader import Progress
+    from bb.ledger.journal.journal import Position
+    from bb.ledger.journal.segments import Segment
+    from bb.ledger.records.store import Store
 
 FORMAT = 1
 KEPT = 2  # at a time, so that a reader that has just listed the branch still finds the snapshot it saw

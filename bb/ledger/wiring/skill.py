@@ -6,13 +6,16 @@ The whole plan is made, and refused if necessary, before the first file is writt
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from importlib.resources.abc import Traversable
 
 from bb.coordination.wiring import marked_section
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 from bb.ledger.files import disk, work_tree_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
 
 NAME = "beadboard-driver"
 INSTRUCTIONS_FILE = "AGENTS.md"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from bb.coordination.facts import Released, Renewed
-from bb.coordination.holdings.held import Held
-from bb.coordination.holdings.holdings import Reservation
 from bb.kernel import ids
 from bb.messaging.facts import Sent
 from bb.messaging.mail.mail import INFO, SUBJECT_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.coordination.holdings.held import Held
+    from bb.coordination.holdings.holdings import Reservation
 
 PAUSED = (
     "Change nothing until you are unpaused. You may read and answer mail, hand over work, and release reservations."

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from bb.coordination.agents import pauses, roster
-from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Paused, Unpaused
 from bb.kernel import ids
-from bb.ledger.index.index import Index
-from bb.ledger.journal.kinds import Fact
-from bb.ledger.views.holdings import Holdings
-from bb.messaging.facts import Sent
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, AsPerson, Key, Why, invalid
 
-Letter = Callable[[str, str], Sent]  # to an agent, about a bead
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.agents.roster import Agent
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.kinds import Fact
+    from bb.ledger.views.holdings import Holdings
+    from bb.messaging.facts import Sent
+    from bb.ops.desk.desk import Desk
+
+    Letter = Callable[[str, str], Sent]  # to an agent, about a bead
 
 
 class PausedAgent(AgentOrPerson):

@@ -7,24 +7,29 @@ command passes: command lines cannot be checked completely anyway.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
 
 from bb.coordination.agents import liveness, roster
 from bb.coordination.guards import changes, hazards, person_commands
-from bb.coordination.guards.hazards import Change, Circumstances, Hazard
+from bb.coordination.guards.hazards import Change, Circumstances
 from bb.coordination.holdings import scopes
-from bb.coordination.holdings.scopes import Scope
-from bb.coordination.wiring.editors import HookPayload
 from bb.kernel.errors import BbError
 from bb.ledger.git import linked_work_trees, place
 from bb.ledger.git import work_tree as git_work_tree
 from bb.ledger.local import editor_sessions, presence
-from bb.ledger.views.holdings import Holdings
 from bb.ops import catalogue
-from bb.ops.desk.desk import Desk
 from bb.ops.guards import path_verdicts
 from bb.ops.guards.editor_requests import agent_of, allow, holder, refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination.guards.hazards import Hazard
+    from bb.coordination.holdings.scopes import Scope
+    from bb.coordination.wiring.editors import HookPayload
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
 
 MOST_CHANGES = 1000  # most changed files whose holders are looked up
 TOP = (":/", ":(top)")

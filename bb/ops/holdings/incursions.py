@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED, HoldingFact, NoticeFact, Resolved
+from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED, Resolved
 from bb.coordination.holdings import incursions
-from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.incursions import NotAnIncursion
-from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol import events as protocol_events
 from bb.coordination.protocol import notices
-from bb.coordination.protocol.notices import Incident
 from bb.kernel import ids
-from bb.kernel.event import Event
 from bb.ledger.git import work_tree
-from bb.ledger.index.index import Index
-from bb.ledger.journal.kinds import Fact
-from bb.ledger.views.holdings import Holdings
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
-from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Number, Text, UncheckedText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination.facts import HoldingFact, NoticeFact
+    from bb.coordination.holdings.held import Held
+    from bb.coordination.holdings.scopes import Scope
+    from bb.coordination.protocol.notices import Incident
+    from bb.kernel.event import Event
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.kinds import Fact
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
 
 SETTLED = (ACCEPTED, REVERTED, TRANSFERRED)
 STATES = (notices.OPEN, *SETTLED, notices.CLOSED)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from bb.coordination.agents import beads as rules
 from bb.coordination.agents import pauses, roster, work_state
 from bb.coordination.agents.beads import Bead
 from bb.coordination.holdings import freezing, holdings
-from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.scopes import EXACT
 from bb.coordination.protocol import events, notices
 from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.ledger.git import work_tree
-from bb.ledger.index.index import Index
 from bb.ledger.local import beads
-from bb.ledger.local.beads import KnownBeads
 from bb.ledger.views import mail as mails
-from bb.ledger.views.holdings import Holdings
 from bb.ledger.views.protocol_events import Events
 from bb.messaging import messages as messaging_messages
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import op
-from bb.ops.desk.desk import Desk
 from bb.ops.overview.overview import shown_agents
 from bb.ops.params import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.coordination.holdings.held import Held
+    from bb.ledger.index.index import Index
+    from bb.ledger.local.beads import KnownBeads
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
 
 NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
