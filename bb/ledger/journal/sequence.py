@@ -7,7 +7,6 @@ valid when the index is rebuilt.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 
 from bb.kernel import ids
@@ -33,6 +32,8 @@ class SequenceNumbers:
         self._batches: dict[int, list[Order]] = {}
 
     def of(self, event: Event) -> int | None:
+        import bisect  # noqa: PLC0415  (commands that only write or check reservations ask for no number)
+
         writer, n = ids.split_event_id(event.id)
         if writer == self._own_writer:
             last = bisect.bisect_right(self._markers, n, key=lambda marker: marker.n) - 1
