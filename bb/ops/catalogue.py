@@ -317,17 +317,19 @@ def op(
     reads: bool = False,
     output: str = "",
     screen: str = "",
+    more: tuple[Parameter, ...] = (),
     **flags: str,
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME. FLAGS are the help texts of its boolean parameters.
 
-    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. The other
+    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. MORE are
+    parameters that the function takes as `**fields`; they stand after its last required parameter. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
-        parameters = _parameters(function, flags)
+        parameters = _with_more(_parameters(function, flags), more)
         _declared[name] = Op(
             name,
             function,
@@ -447,6 +449,11 @@ def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple
         )
         for name in names
     )
+
+
+def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    last = max((place for place, each in enumerate(parameters, start=1) if each.is_required), default=0)
+    return (*parameters[:last], *more, *parameters[last:]) if more else parameters
 
 
 def _parameter(

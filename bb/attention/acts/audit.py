@@ -16,10 +16,11 @@ from bb.attention.judging.cases import find_message, may_see
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import PermissionDenied, no_event
+from bb.attention.refusals import no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.state.book import AttentionState
 from bb.attention.words import MUST, signal_in
+from bb.groups.permissions import PermissionDenied
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 

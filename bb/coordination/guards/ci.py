@@ -12,7 +12,8 @@ An error becomes a warning if the owner has agreed: the INCURSION was resolved a
 holds the path now.
 
 A commit's author is the agent in its last `BB-Agent:` trailer. Without a trailer the author is a person. Errors of
-people are only warnings, unless the check is strict.
+people are only warnings, unless the check is strict. The trailer `BB-Token: 41` has the token of the global reservation
+under which the commit was made.
 
 Commits and reservations have times from different machines, so findings are only as accurate as their clocks.
 """
@@ -25,16 +26,14 @@ from typing import Any
 from bb.coordination.agents import pauses
 from bb.coordination.agents.pauses import Pause
 from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
-from bb.coordination.guards.authorship import Author, author
 from bb.coordination.guards.changes import OURS
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.leases import Lease, LeaseIndex
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import is_known, notice, resolution
 from bb.coordination.records.vouching import Verification
-from bb.kernel import clock
+from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict
-from bb.kernel.ids import PERSON
 from bb.kernel.order import State
 from bb.kernel.record import Record
 from bb.kernel.show import name, quotation
@@ -58,6 +57,7 @@ RULES = {
     UNVERIFIED_LINES: "Lines of the ledger are not signed with a listed key.",
 }
 ERROR, WARNING = "error", "warning"
+AGENT, TOKEN = "bb-agent", "bb-token"  # trailer names are case-insensitive
 MOST_WRITERS = 3  # writers named in a finding
 
 
@@ -104,6 +104,29 @@ class Commit(Record):
     committed_at: int
     trailers: tuple[tuple[str, str], ...]
     paths: tuple[str, ...]
+
+
+class Author(Record):
+    """The author of a commit. AGENT is None if a person made it. DOUBTS lists problems with its trailers."""
+
+    agent: str | None
+    token: int | None
+    doubts: tuple[str, ...]
+
+
+def author(trailers: Sequence[tuple[str, str]], otherwise: str | None) -> Author:
+    """The author according to the trailers. The last valid BB-Agent trailer counts; OTHERWISE is the default."""
+    named = [value for name, value in trailers if name.lower() == AGENT]
+    sound = [value for value in named if ids.is_principal(value)]
+    doubts = [f"{quotation(value, 60)} is not a valid agent id" for value in named if value not in sound]
+    if len(set(sound)) > 1:
+        doubts.append(f"it names {len(set(sound))} agents; the last one, {sound[-1]}, counts as its author")
+    tokens = [value for name, value in trailers if name.lower() == TOKEN]
+    fits = [int(value) for value in tokens if value.isascii() and value.isdigit() and len(value) < 16]
+    if len(fits) != len(tokens):
+        doubts.append("its BB-Token is not a number")
+    who = sound[-1] if sound else otherwise
+    return Author(None if who == ids.PERSON else who, min(fits, default=None), tuple(doubts))
 
 
 class Finding(Record):
@@ -282,7 +305,7 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
     by = touch.by
     for lease in touch.others:
         token, owner = lease.token, lease.reservation.agent
-        has_agreed = any((by.agent or PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
+        has_agreed = any((by.agent or ids.PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
         is_frozen = lease.reservation.is_freeze
         is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
         severity = WARNING if is_shared or has_agreed else touch.severity

@@ -77,8 +77,7 @@ class Scope(Record):
 
 def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: bool = False) -> Scope:
     """The scope that the user has WRITTEN, relative to CWD. With IS_PATH, wildcards are literal characters."""
-    if not written.strip():
-        raise InvalidScope("a scope must not be blank")
+    _refuse_blank(written)
     text = _slashed(globs.composed(_sound(written)), platform)
     if not is_path:
         _refuse_what_others_expand(text)
@@ -86,7 +85,14 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
         raise ScopeOutside(f"{_shown(written)} is outside the repository at {root!r}")
-    return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
+    found = _canonical([name if is_literal else globs.part(name) for name, is_literal in inside])
+    _refuse_blank(found)  # the text of `[ ]` is ` `, which a user could not pass again
+    return Scope(found)
+
+
+def _refuse_blank(text: str) -> None:
+    if not text.strip():
+        raise InvalidScope("a scope must not be blank")
 
 
 def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:

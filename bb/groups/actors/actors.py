@@ -11,12 +11,12 @@ from typing import Any
 
 from bb.groups.actors import profiles
 from bb.groups.actors.profiles import InvalidProfile, Profile
+from bb.groups.facts import STATES
 from bb.groups.permissions import FOREMAN, PEER
 from bb.groups.settings import InvalidPatch, entries
 from bb.kernel import ids
 from bb.kernel.errors import Refused, Usage
 
-GROUP_STATES = ACTIVE, IDLE, PAUSED = ("active", "idle", "paused")
 STATUSES = ("idle", "working", "waiting", "stopped")  # of a headless actor (IPC §8.8)
 GROUP_TITLE = "working-group"  # the default title of a group
 
@@ -148,7 +148,7 @@ def group_state(value: Any) -> str:
     """VALUE as the state of a group."""
     if value in (None, ""):
         raise MissingState
-    if value not in GROUP_STATES:
+    if value not in STATES:
         raise GroupSetStateFailed
     return str(value)
 

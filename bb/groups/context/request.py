@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.groups.context.view import ContextView
+from bb.groups.context_forms import Op
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Conflict, Refused, Usage
 from bb.kernel.record import Record
@@ -50,6 +51,10 @@ class Request(Record):
         """The first of NAMES that the request has, preferring one with a value over null; empty if it has none."""
         present = [name for name in names if name in self.fields]
         return next((name for name in present if self.fields[name] is not None), present[0] if present else "")
+
+    def change(self, key: str, changes: dict[str, Any]) -> Op:
+        """The recorded form of this op, which changes the entry KEY."""
+        return {"op": self.op, **self.view.ref(key), "set": changes}
 
     def refused(self, why: str, field: str = "") -> ContextSyncError:
         return ContextSyncError(f"{self.op}: {why}", **self._details(field))

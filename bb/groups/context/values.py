@@ -12,6 +12,7 @@ from typing import Any
 
 from bb.groups.context.request import Request
 from bb.groups.context_forms import ACTOR_LENGTH, COUNTED, PENDING, PLANNED, STATUSES, TASK, is_actor
+from bb.kernel.validity import is_unicode
 
 Parser = Callable[[Request, str], Any]
 Table = tuple[tuple[tuple[str, ...], str, Parser], ...]
@@ -171,7 +172,7 @@ def _text(request: Request, field: str, value: object, most: int, *, filled: boo
         raise request.refused("the value must not be blank", field)
     if len(value) > most:
         raise request.refused(f"the text has {len(value):,} characters; at most {most:,} are allowed", field)
-    if not _is_unicode(value):
+    if not is_unicode(value):
         raise request.refused("the text contains half a surrogate pair, which is not a character", field)
     return value
 
@@ -181,14 +182,6 @@ def _choice(request: Request, field: str, value: object, choices: tuple[str, ...
     if word in choices:
         return word
     raise request.refused(f"the value must be {' | '.join(choices)}, not {shown(value)}", field)
-
-
-def _is_unicode(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def shown(value: object) -> str:

@@ -9,6 +9,7 @@ from bb.groups import settings
 from bb.groups.actors import actors
 from bb.groups.actors.profiles import HEADLESS
 from bb.groups.facts import (
+    STATES,
     Changed,
     GroupStarted,
     GroupStopped,
@@ -93,7 +94,7 @@ class ScopeKey(JsonText):
 class State(JsonText):
     """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
-    offered = actors.GROUP_STATES
+    offered = STATES
 
 
 class Patch(Json):
