@@ -6,7 +6,7 @@ from typing import Any
 
 from bb.attention.acts.escalation import escalate
 from bb.attention.acts.sending import settle_escalations
-from bb.attention.facts import AttentionFact, Claiming, Deleted, Moved, Posting
+from bb.attention.facts import Answer, AttentionFact, Claiming, Deleted, Moved, Posting
 from bb.attention.incoming import reactions
 from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
@@ -35,8 +35,6 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.kernel.show import harmless, stripped
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_NOTE = 140
 LONGEST_PUT_OFF = 365 * clock.DAY

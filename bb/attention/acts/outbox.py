@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.attention.acts import notices
 from bb.attention.acts.sending import answers
-from bb.attention.facts import AttentionFact, Moved, Posting
+from bb.attention.facts import Answer, AttentionFact, Moved, Posting
 from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import OUTBOX, MessageHead
@@ -19,8 +19,6 @@ from bb.attention.state import deliveries
 from bb.attention.state.book import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 class PostedAlready(Conflict):

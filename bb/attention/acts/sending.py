@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Claiming, Moved, Posted
+from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.decide import decide
@@ -62,8 +62,6 @@ from bb.kernel.digest import digest
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
 MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see

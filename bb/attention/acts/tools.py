@@ -10,7 +10,7 @@ from typing import Any
 
 from bb.attention.acts import answers, sending
 from bb.attention.acts.drafts import missing_member, parse_draft
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Answer
 from bb.attention.judging import claiming
 from bb.attention.messages.envelopes import Members, invalid
 from bb.attention.state.book import AttentionState
@@ -21,7 +21,6 @@ from bb.attention.words import MODES, POLICIES, SIGNALS
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 Call = Callable[[AttentionState, str, Members, int], Answer]
 
 LONGEST = 10_000

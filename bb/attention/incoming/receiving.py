@@ -10,7 +10,18 @@ from itertools import islice
 from typing import Any
 
 from bb.attention.decision import Decision
-from bb.attention.facts import Arranged, AttentionFact, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.facts import (
+    Answer,
+    Arranged,
+    AttentionFact,
+    Claiming,
+    Deleted,
+    Edited,
+    Moved,
+    Posted,
+    Posting,
+    Typing,
+)
 from bb.attention.incoming import reactions
 from bb.attention.incoming.follow_ups import continued_aim, continued_message
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
@@ -38,9 +49,6 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
-
 
 URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent
 GITHUB = "github"

@@ -12,15 +12,14 @@ from bb.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any
 
-    from bb.attention.facts import AttentionFact
+    from bb.attention.facts import Answer, AttentionFact
     from bb.attention.judging.cases import Case
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.book import AttentionState
     from bb.attention.state.claims import Claim
 
-Answer: TypeAlias = "tuple[list[AttentionFact], dict[str, Any]]"
 
 THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR

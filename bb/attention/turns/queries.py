@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Moved
+from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
 from bb.attention.judging.standing import Standing, standing
 from bb.attention.messages.messages import EVERY, MessageHead
@@ -22,8 +22,6 @@ from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
 AT_ONCE = 100  # messages whose deliveries are read together

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Moved
+from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
@@ -20,8 +20,6 @@ from bb.attention.turns import knocks
 from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST = 50, 100
 

@@ -13,7 +13,7 @@ from bb.attention.acts import answers, tools
 from bb.attention.acts.audit import check_progress
 from bb.attention.acts.timers import tick
 from bb.attention.acts.tools import Tool
-from bb.attention.facts import AttentionFact, Moved, Progressed
+from bb.attention.facts import Answer, AttentionFact, Moved, Progressed
 from bb.attention.harness import session, updates
 from bb.attention.harness.session import Harness, Plan, ResyncRequired
 from bb.attention.incoming import handed_over
@@ -34,8 +34,6 @@ from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.surfaces import BRIDGE
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
 PERMANENT = (-32602, -32601)  # with these errors the harness refuses the message for good
