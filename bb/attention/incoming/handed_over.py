@@ -51,7 +51,7 @@ def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now:
 
 
 def _read(given: Any, now: int) -> Handing:
-    found, members = envelopes.parse_delivery(given, now), envelopes.Members(given)
+    found, members = envelopes.parse_delivery(given, now), envelopes.EnvelopeMembers(given)
     version = members.number("contentVersion")
     if version is None:
         version = 0 if found.knock is not None else 1  # a knock has no content yet
