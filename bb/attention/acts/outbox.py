@@ -15,7 +15,7 @@ from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT, UNKNOWN
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import NoSuchEvent
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
@@ -87,6 +87,6 @@ def _unsent(book: AttentionState, known: MessageHead, why: str, now: int) -> lis
         *notices.notice_once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
     ]
     if known.in_reply_to and not any(each != known.event for each in answers(book, known.in_reply_to, known.agent)):
-        step = Moved(SYSTEM, known.in_reply_to, known.agent, deliveries.UNSENT, {"reason": why})
+        step = Moved(SYSTEM, known.in_reply_to, known.agent, transitions.UNSENT, {"reason": why})
         facts.append(step)
     return facts

@@ -35,7 +35,7 @@ from bb.attention.refusals import (
     Superseded,
     UnknownAgent,
 )
-from bb.attention.state import claims, deliveries
+from bb.attention.state import claims, transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
@@ -391,7 +391,7 @@ def settle_escalations(book: AttentionState, known: MessageHead, agent: str, by:
         for who in other.meant if other else ():
             found = book.delivery(event, who)
             if found and found.is_open and (event != origin or who != agent):
-                facts.append(Moved("system", event, who, deliveries.SETTLED, {"by": by}))
+                facts.append(Moved("system", event, who, transitions.SETTLED, {"by": by}))
     return facts
 
 

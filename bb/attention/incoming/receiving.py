@@ -31,7 +31,7 @@ from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead
 from bb.attention.messages.outbox_states import SENT
-from bb.attention.state import claims, deliveries, tuning
+from bb.attention.state import claims, transitions, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
 from bb.attention.state.book import AttentionState
@@ -297,12 +297,12 @@ def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFa
     for agent in known.meant:
         found = book.delivery(known.event, agent)
         if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
-            facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+            facts.append(Moved("system", known.event, agent, transitions.DELETED, {"by": "deleted"}))
             if not found.has_spoken:
                 pieces = [
                     piece for piece in found.merged_from if (other := book.message(piece)) and not other.is_deleted
                 ]
-                facts += [Moved("system", piece, agent, deliveries.RESTORED) for piece in pieces]
+                facts += [Moved("system", piece, agent, transitions.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
     if claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).owner:
         facts.append(Claiming("system", subject, claims.DONE))

@@ -28,6 +28,11 @@ REASONS = {
 }
 
 
+def _step(path: str, name: str | int) -> str:
+    """The path of a field, whose name may be a path itself, such as `data.project_status`; or of an element."""
+    return f"{path}[{name}]" if isinstance(name, int) else f"{path}.{name}"
+
+
 class InvalidOps(Usage):
     """`ops` must be a list of objects, each with the name of an operation in `op`."""
 
@@ -64,7 +69,7 @@ class Request(Record):
     @property
     def members(self) -> Members:
         """The reader of the fields."""
-        form = Form(lambda reason, path: ContextSyncError(f"{self.op}: {reason}", **self._at(path)), REASONS)
+        form = Form(lambda reason, path: ContextSyncError(f"{self.op}: {reason}", **self._at(path)), REASONS, _step)
         return Members(self.fields, form, self._path)
 
     def has(self, *names: str) -> str:

@@ -23,7 +23,7 @@ from bb.attention.messages import envelopes
 from bb.attention.messages.envelopes import LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.turns.offers import retry_at
 from bb.kernel import clock
@@ -40,9 +40,9 @@ PERMANENT = (-32602, -32601)  # with these errors the harness refuses the messag
 TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
 LONGEST_WAIT = 5 * clock.MINUTE
 STEPS = {
-    "started": deliveries.STARTED,
-    "ended": deliveries.ENDED,
-    "failed": deliveries.TURN_FAILED,
+    "started": transitions.STARTED,
+    "ended": transitions.ENDED,
+    "failed": transitions.TURN_FAILED,
 }
 
 
@@ -136,7 +136,7 @@ class Hosting:
         delivery = book.delivery(event, self.agent)
         if delivery is None or delivery.attempt == 0 or delivery.turn == to:
             return []
-        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
+        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, transitions.ACCEPTED)]
         about = {"outbound": True} if has_spoken else None
         return [*taken, Moved(self.agent, event, self.agent, to, about)]
 
