@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.facts import AttentionFact, Claiming, Moved
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.claims import EVENT
 from bb.cbcl.facts import Heard, Installed, Removed
 from bb.coordination.agents import liveness, pauses
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 KINDS = kinds.KINDS
 UNVERIFIED = "unverified"
 CLAIMS = {"claim": "claimed", "release": "released", "transfer": "transferred", "take_over": "took over"}
-OUTCOMES = {deliveries.PUT_OFF: "deferred", deliveries.RESOLVED: "resolved"}
+OUTCOMES = {transitions.PUT_OFF: "deferred", transitions.RESOLVED: "resolved"}
 VERBS = {HANDOFF: "handed over to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
