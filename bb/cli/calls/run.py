@@ -75,7 +75,7 @@ def _as_typed(hint: str | None, op: Op) -> str | None:
     """A hint of the form "pass ...", with command-line names in place of request members."""
     if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
         return hint
-    names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
+    names = {each.name: each.metavar if each.is_argument else each.option for each in op.parameters}
     return " ".join(
         names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
     )

@@ -23,22 +23,6 @@ class EventNotThere(NotFound):
     hint = "`bb protocol list` shows the ids"
 
 
-class Summary(UncheckedText):
-    """A summary of the work done and its current state; `-` reads it from stdin."""
-
-
-class NextAction(UncheckedText):
-    """The next step for the recipient."""
-
-
-class Blocker(UncheckedText):
-    """The problem that blocks you; `-` reads it from stdin."""
-
-
-class RequestedAction(UncheckedText):
-    """The help that you request."""
-
-
 class Urgency(Text):
     """The urgency: low, medium or high."""
 
@@ -50,16 +34,6 @@ class Type(Text):
 
     metavar = "TYPE"
     choices = events.EVENT_TYPES
-
-
-class About(Text):
-    """Only events about this bead."""
-
-    metavar = "BEAD"
-
-
-class Concerning(AgentOrPerson):
-    """Only events from or to this agent."""
 
 
 class State(Text):
@@ -74,19 +48,12 @@ class Limit(Number):
     most = 500
 
 
-class EventId(Text):
-    """The protocol event's id."""
-
-    metavar = "ID"
-
-
 @op(
     "protocol.handoff",
     screen="overview",
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
-    no_ack="The recipient need not acknowledge it.",
 )
 def handoff(
     desk: Desk,
@@ -95,8 +62,8 @@ def handoff(
     to: To,
     bead: Bead,
     subject: Subject,
-    summary: Summary,
-    next_action: NextAction,
+    summary: UncheckedText,
+    next_action: UncheckedText,
     scope: Scope | None = None,
     thread: Thread | None = None,
     no_ack: bool = False,
@@ -106,6 +73,11 @@ def handoff(
     """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
     Your reservations are not transferred. Release them, so that the recipient can reserve the same scopes.
+
+    Parameters:
+        summary: A summary of the work done and its current state; `-` reads it from stdin.
+        next_action: The next step for the recipient.
+        no_ack: The recipient need not acknowledge it.
     """
     text = mail.text_of(desk, summary)
     payload = {"subject": subject.strip(), "summary": text, "next_action": next_action, "requires_ack": not no_ack}
@@ -127,15 +99,20 @@ def blocked(
     to: To,
     bead: Bead,
     subject: Subject,
-    blocker: Blocker,
-    requested_action: RequestedAction,
+    blocker: UncheckedText,
+    requested_action: UncheckedText,
     urgency: Urgency,
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
+    """Report that you are blocked, why, and what help you request. `--to user` asks the person.
+
+    Parameters:
+        blocker: The problem that blocks you; `-` reads it from stdin.
+        requested_action: The help that you request.
+    """
     text = mail.text_of(desk, blocker)
     payload = {
         "subject": subject.strip(),
@@ -158,14 +135,18 @@ def list_events(
     desk: Desk,
     *,
     type_: Type | None = None,
-    bead: About | None = None,
-    agent: Concerning | None = None,
+    bead: Text | None = None,
+    agent: AgentOrPerson | None = None,
     state: State | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
     """List protocol events (HANDOFF, BLOCKED, INCURSION, RESUME), newest first.
 
     An event with several recipients is listed once per recipient, with the state of that copy.
+
+    Parameters:
+        bead (BEAD): Only events about this bead.
+        agent: Only events from or to this agent.
     """
     known = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -179,8 +160,12 @@ def list_events(
 
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
-def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """Show one protocol event in the Operative Protocol v1 envelope, with its current state."""
+def show(desk: Desk, event: Text) -> dict[str, Any]:
+    """Show one protocol event in the Operative Protocol v1 envelope, with its current state.
+
+    Parameters:
+        event (ID): The protocol event's id.
+    """
     copies = incursions.events(desk).by_id(event)
     if not copies:
         raise EventNotThere(f"there is no protocol event {event[:80]}")
