@@ -428,7 +428,7 @@ def outbox_(
     """List the messages that a bridge has to post. `ack ID` confirms that a message was posted or failed for good.
 
     Parameters:
-        action: Text.
+        action: `ack` confirms the message with this ID. Default: list the messages.
         id (ID): The message's id in the outbox.
         platform_id (ID): The message's id on the platform.
         failed (REASON): The platform has refused the message for good, for this reason.

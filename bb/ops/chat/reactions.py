@@ -164,7 +164,7 @@ def react(
     An emoji wakes no actor. A signal also changes the state of the message for the agent, as C2A defines it.
 
     Parameters:
-        emoji: Text on the command line, any JSON value in a request; the op validates it.
+        emoji: The emoji, or a printable word of at most 32 characters.
         eta: The expected time of completion, in words; with --signal.
         until (TIME): The time at which to be reminded of the message; with --signal queued or blocked.
         note: A short remark; with --signal.
