@@ -206,9 +206,7 @@ class Op(Record):
 
     def run(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Run the op. With an idempotency key, a digest of the request is recorded with the events."""
-        desk.only_reads = self.reads
-        if "key" in arguments:
-            desk.request = self._request(desk, arguments)
+        desk.begin(only_reads=self.reads, request=self._request(desk, arguments) if "key" in arguments else "")
         try:
             return self.call(desk, **arguments)
         except BbError as refusal:
@@ -345,7 +343,7 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
 
 
 class UnknownAnnotation(TypeError):
-    """An op has an annotation that is not in the grammar of `kind_of`."""
+    """An op has an annotation that is not in the grammar of `_kind_of`."""
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:

@@ -34,8 +34,8 @@ def perform(
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.desk_here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
-        at.only_reads = op.reads
+        tell = _tell if progress.is_watched() else None
+        at: Desk = desk.desk_here(progress.shown(), ask, tell, _stdin(), only_reads=op.reads)
         try:
             if files:
                 arguments["attachments"] = _blobs().attachments_with_files(at, arguments, files)
