@@ -29,7 +29,7 @@ from bb.cli import local
 from bb.cli.calls import offers, run, say
 from bb.kernel.errors import Usage
 from bb.kernel.json_text import InvalidText
-from bb.ops import catalogue
+from bb.ops import catalogue, command_groups
 from bb.ops.params import Flag
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def answer(words: list[str]) -> int:
 def _answers_editor(command: str) -> bool:
     """Whether an editor's hook calls this command. Its usage errors need an exit status that does not mean "stop"."""
     group = command.partition(" ")[0]
-    ops = catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
+    ops = catalogue.ops_in_group(group) if group in command_groups.GROUPS else []
     return any(op.output == catalogue.EDITOR for op in ops if op.words == command)
 
 
@@ -169,12 +169,12 @@ def _help_last(words: list[str]) -> list[str]:
 
 def _is_group(words: str) -> bool:
     """Whether WORDS name a group or a nested group of commands."""
-    is_known = words in catalogue.GROUPS and words not in catalogue.HIDDEN
-    return is_known or words in catalogue.SUBGROUPS or words in local.GROUPS
+    is_known = words in command_groups.GROUPS and words not in command_groups.HIDDEN
+    return is_known or words in command_groups.SUBGROUPS or words in local.GROUPS
 
 
 def _about(group: str) -> str:
-    return local.GROUPS.get(group) or catalogue.SUBGROUPS.get(group) or catalogue.GROUPS[group][1]
+    return local.GROUPS.get(group) or command_groups.SUBGROUPS.get(group) or command_groups.GROUPS[group][1]
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -205,7 +205,7 @@ class _Root(TyperGroup):
             *(op.name for op in catalogue.ops_in_group("")),
             *local.in_group(""),
             *local.GROUPS,
-            *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
+            *(name for name in command_groups.GROUPS if name and name not in command_groups.HIDDEN),
         ]
         return list(dict.fromkeys(found))  # a name may be both a group and a command
 
@@ -251,7 +251,7 @@ class _Group(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         words = f"{self._words} {cmd_name}"
-        if words in catalogue.SUBGROUPS:
+        if words in command_groups.SUBGROUPS:
             return _Group(words)
         if words in local.COMMANDS:
             return local.command(words, _json_option(words), _examples)
@@ -260,7 +260,7 @@ class _Group(TyperGroup):
     def _ops(self) -> list[Op]:
         """The ops of the group, and of the one that it is in."""
         group = self._words.partition(" ")[0]
-        return catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
+        return catalogue.ops_in_group(group) if group in command_groups.GROUPS else []
 
 
 class _Command(TyperCommand):
@@ -316,9 +316,9 @@ def _param(parameter: Parameter) -> Any:
             type=str,
             required=False,
             nargs=-1 if parameter.is_repeated else 1,
-            metavar=f"{kind.metavar}..." if parameter.is_repeated else kind.metavar,
+            metavar=f"{parameter.metavar}..." if parameter.is_repeated else parameter.metavar,
             help=about,
-            autocompletion=offers.completion(kind),
+            autocompletion=offers.completion(kind, parameter.metavar),
         )
     if kind is Flag:
         return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
@@ -327,10 +327,10 @@ def _param(parameter: Parameter) -> Any:
     return TyperOption(
         param_decls=[parameter.option, parameter.name],
         type=str,
-        metavar=kind.metavar,
+        metavar=parameter.metavar,
         multiple=parameter.is_repeated,
         help=" ".join([about, *notes]),
-        autocompletion=offers.completion(kind),
+        autocompletion=offers.completion(kind, parameter.metavar),
     )
 
 
@@ -370,7 +370,7 @@ def _suggestion(error: ClickException, command: str) -> str:
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
     elsewhere = [f"bb {op.words}" for op in catalogue.all_ops() if word in (op.words, op.words.split()[-1])]
-    elsewhere += [f"bb {group}" for group in catalogue.SUBGROUPS if word == group.split()[-1]]
+    elsewhere += [f"bb {group}" for group in command_groups.SUBGROUPS if word == group.split()[-1]]
     close = elsewhere or difflib.get_close_matches(word, known)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 

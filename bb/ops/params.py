@@ -301,4 +301,5 @@ class Why(AllowSecretReason):
         return super().checked(text, name)
 
 
+KINDS = (Text, Number, Flag, Json)
 Kind: TypeAlias = "type[Text | Number | Flag | Json]"

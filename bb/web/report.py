@@ -22,8 +22,7 @@ CONVERSATIONS = 100  # the newest ones are included
 
 def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
     """Write the report of the repository at CWD to PATH. An existing file is replaced atomically."""
-    desk = Desk(cwd, env)
-    desk.only_reads = True
+    desk = Desk(cwd, env, only_reads=True)
     try:
         octets = render_report(desk).encode("utf-8", "backslashreplace")
     finally:

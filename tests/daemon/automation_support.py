@@ -114,9 +114,8 @@ class World:
         self.set(**settings)
 
     def _open(self) -> None:
-        self.desk = Stage(str(self.folder), {"CCCC_HOME": str(self.folder / "home")})
+        self.desk = Stage(str(self.folder), {"CCCC_HOME": str(self.folder / "home")}, is_served=True)
         self.desk.time = self.time
-        self.desk.is_served = True
         self.log = Log(str(self.folder / "log"))
         time: Any = self.time
         self.streams = Streams(time)

@@ -30,8 +30,7 @@ def home(tmp_path: Path) -> str:
 @pytest.fixture
 def desk(tmp_path: Path, home: str) -> Iterator[Desk]:
     """A desk as a daemon has one."""
-    made = Desk(str(tmp_path), {"CCCC_HOME": home, "BB_NOW": NOON, "HOME": str(tmp_path)})
-    made.is_served = True
+    made = Desk(str(tmp_path), {"CCCC_HOME": home, "BB_NOW": NOON, "HOME": str(tmp_path)}, is_served=True)
     yield made
     made.close()
 

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     Completion = Callable[[Context, list[str], str], list[str]]
 
 
-def completion(kind: Kind) -> Completion:
-    """The completion function for values of KIND."""
+def completion(kind: Kind, metavar: str = "") -> Completion:
+    """The completion function for values of KIND. METAVAR says what they name, if it differs from that of the kind."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
         try:
-            return [value for value in _known(kind) if value.startswith(incomplete) and _is_word(value)]
+            return [
+                value
+                for value in _known(kind, metavar or kind.metavar)
+                if value.startswith(incomplete) and _is_word(value)
+            ]
         except (BbError, OSError):
             return []
 
@@ -39,9 +43,9 @@ def _is_word(value: str) -> bool:
     return bool(value) and not value.strip(WORD)
 
 
-def _known(kind: Kind) -> Iterable[str]:
-    if kind.metavar in BY_METAVAR:
-        return BY_METAVAR[kind.metavar]()
+def _known(kind: Kind, metavar: str) -> Iterable[str]:
+    if metavar in BY_METAVAR:
+        return BY_METAVAR[metavar]()
     if kind.is_agent:
         return [*kind.offered, *(_actors() if issubclass(kind, params.JsonText) else _agents())]
     return kind.offered or kind.choices

@@ -34,8 +34,8 @@ def perform(
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.desk_here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
-        at.only_reads = op.reads
+        tell = _tell if progress.is_watched() else None
+        at: Desk = desk.desk_here(progress.shown(), ask, tell, _stdin(), only_reads=op.reads)
         try:
             if files:
                 arguments["attachments"] = _blobs().attachments_with_files(at, arguments, files)
@@ -75,7 +75,7 @@ def _as_typed(hint: str | None, op: Op) -> str | None:
     """A hint of the form "pass ...", with command-line names in place of request members."""
     if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
         return hint
-    names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
+    names = {each.name: each.metavar if each.is_argument else each.option for each in op.parameters}
     return " ".join(
         names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
     )

@@ -44,8 +44,7 @@ def watch(
         say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr)
         sys.stderr.flush()
     _read_once()
-    at = desks.desk_here()
-    at.only_reads = True
+    at = desks.desk_here(only_reads=True)
     try:
         start = clock.before(Since.from_text(since, "since"), at.now()) if since is not None else None
         if agent is not None and agent != ids.PERSON:
@@ -68,8 +67,7 @@ def _on_screen(at: Desk, agent: str | None, bead: str | None, since: int | None,
 
 def _read_once() -> None:
     """Bring the index up to date before the screen opens, because only then can a progress line be shown."""
-    at = desks.desk_here(progress.shown())
-    at.only_reads = True
+    at = desks.desk_here(progress.shown(), only_reads=True)
     try:
         at.store.require_ledger()
         at.store.caught_up()

@@ -38,7 +38,6 @@ class Liveness(Text):
         "bb agent register --name amber-otter --role builder",
         "bb agent register --name amber-otter --role reviewer --force-update --json",
     ),
-    force_update="Update the identity if it exists already.",
 )
 def register(
     desk: Desk,
@@ -56,6 +55,9 @@ def register(
     is already registered is refused. --force-update changes the role and display name of your own active identity. To
     continue as an agent that has become silent, adopt it: `bb init --adopt`. If the repository has no ledger, it is
     created first.
+
+    Parameters:
+        force_update: Update the identity if it exists already.
     """
     now, _, session = desk.now(), desk.stale_after, _session(desk, name)
     if not desk.store.exists:

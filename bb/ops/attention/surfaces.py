@@ -58,113 +58,11 @@ class Format(Text):
     choices = (NATIVE, ENVELOPE, *SURFACES)
 
 
-class Lines(Json):
-    """The lines as a list of objects; read from stdin unless given."""
-
-
-class SecretEnv(Text):
-    """The environment variable with the platform's signing secret. With it, unsigned payloads are refused."""
-
-    metavar = "NAME"
-
-
-class HeadersFile(Name):
-    """The file with the headers of a saved payload, as a JSON object."""
-
-    metavar = "FILE"
-
-
-class Handle(Text):
-    """A name on a platform, such as slack:U123 or github:amber-bot. May be repeated."""
-
-    metavar = "PLATFORM:ID"
-
-
-class RoleName(Text):
-    """A role or group, such as @backend, or slack:@S123. May be repeated."""
-
-    metavar = "ROLE"
-
-
-class StreamName(Text):
-    """A work stream that the agent owns. May be repeated."""
-
-    metavar = "STREAM"
-
-
-class ThreadOwned(Text):
-    """A thread that the agent owns, as CONVERSATION/THREAD. May be repeated."""
-
-    metavar = "THREAD"
-
-
-class Private(Text):
-    """The id of a private conversation with the agent. May be repeated."""
-
-    metavar = "CONVERSATION"
-
-
-class ConversationId(Text):
-    """The id of the conversation."""
-
-    metavar = "CONVERSATION"
-
-
 class KindOf(Text):
     """The kind of conversation: dm, channel, thread, system or tool."""
 
     metavar = "KIND"
     choices = CONVERSATIONS
-
-
-class Member(AgentId):
-    """A member: an agent that may see the conversation if it is private. May be repeated."""
-
-
-class Lead(AgentId):
-    """The agent that leads the conversation. An unanswered message is escalated to the lead first."""
-
-
-class Owner(AgentId):
-    """The agent that owns the work discussed there."""
-
-
-class Settings(Json):
-    """The new settings, as a JSON object; null resets a setting to its default."""
-
-
-class Glyphs(Json):
-    """The glyphs of this workspace: a JSON object from the name of a signal to its glyph."""
-
-
-class MessageId(Text):
-    """The message's id in the outbox."""
-
-    metavar = "ID"
-
-
-class PlatformId(Text):
-    """The message's id on the platform."""
-
-    metavar = "ID"
-
-
-class Failure(Text):
-    """The platform has refused the message for good, for this reason."""
-
-    metavar = "REASON"
-
-
-class StreamOf(Text):
-    """The work stream of the conversation."""
-
-    metavar = "STREAM"
-
-
-class PlatformOf(Text):
-    """The platform of the conversation."""
-
-    metavar = "PLATFORM"
 
 
 class Rows(Number):
@@ -182,15 +80,21 @@ def ingest(
     desk: Desk,
     *,
     format: Format = Format(NATIVE),  # noqa: A002, B008
-    lines: Lines | None = None,
-    headers: HeadersFile | None = None,
-    secret_env: SecretEnv | None = None,
+    lines: Json | None = None,
+    headers: Name | None = None,
+    secret_env: Text | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
     then the command fails and lists the invalid ones.
+
+    Parameters:
+        lines: The lines as a list of objects; read from stdin unless given.
+        headers (FILE): The file with the headers of a saved payload, as a JSON object.
+        secret_env (NAME): The environment variable with the platform's signing secret. With it, unsigned payloads are
+            refused.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
@@ -369,21 +273,29 @@ def _parameters(given: Any) -> Any:
         "bb chat bind amber-otter --handle slack:U123 --role @backend",
         "bb chat bind amber-otter --stream acme/kettle --conversation slack-D9",
     ),
-    remove="Remove these names; without any, remove all names.",
 )
 def bind(
     desk: Desk,
     agent: AgentId | None = None,
     *,
-    handle: list[Handle] | None = None,
-    role: list[RoleName] | None = None,
-    stream: list[StreamName] | None = None,
-    thread: list[ThreadOwned] | None = None,
-    conversation: list[Private] | None = None,
+    handle: list[Text] | None = None,
+    role: list[Text] | None = None,
+    stream: list[Text] | None = None,
+    thread: list[Text] | None = None,
+    conversation: list[Text] | None = None,
     remove: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Set an agent's names on platforms, and what it owns. Without options, show them."""
+    """Set an agent's names on platforms, and what it owns. Without options, show them.
+
+    Parameters:
+        handle (PLATFORM:ID): A name on a platform, such as slack:U123 or github:amber-bot. May be repeated.
+        role (ROLE): A role or group, such as @backend, or slack:@S123. May be repeated.
+        stream (STREAM): A work stream that the agent owns. May be repeated.
+        thread (THREAD): A thread that the agent owns, as CONVERSATION/THREAD. May be repeated.
+        conversation (CONVERSATION): The id of a private conversation with the agent. May be repeated.
+        remove: Remove these names; without any, remove all names.
+    """
     at = C2aDesk(desk, agent, group_id)
     names = {
         "handles": handle,
@@ -403,26 +315,35 @@ def bind(
     "chat.arrange",
     screen="attention_host",
     examples=("bb chat arrange slack-C123 --private --member amber-otter --lead amber-otter",),
-    private="Only members may see the conversation.",
-    public="All agents may see the conversation.",
-    external="A bridge posts the agents' messages there. They wait in the outbox.",
 )
 def arrange(
     desk: Desk,
-    conversation: ConversationId,
+    conversation: Text,
     *,
     kind: KindOf | None = None,
     private: bool = False,
     public: bool = False,
-    member: list[Member] | None = None,
-    lead: Lead | None = None,
-    owner: Owner | None = None,
-    stream: StreamOf | None = None,
-    platform: PlatformOf | None = None,
+    member: list[AgentId] | None = None,
+    lead: AgentId | None = None,
+    owner: AgentId | None = None,
+    stream: Text | None = None,
+    platform: Text | None = None,
     external: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Configure a conversation: its visibility, members, lead and platform. Without options, show its configuration."""
+    """Configure a conversation: its visibility, members, lead and platform. Without options, show its configuration.
+
+    Parameters:
+        conversation (CONVERSATION): The id of the conversation.
+        private: Only members may see the conversation.
+        public: All agents may see the conversation.
+        member: A member: an agent that may see the conversation if it is private. May be repeated.
+        lead: The agent that leads the conversation. An unanswered message is escalated to the lead first.
+        owner: The agent that owns the work discussed there.
+        stream (STREAM): The work stream of the conversation.
+        platform (PLATFORM): The platform of the conversation.
+        external: A bridge posts the agents' messages there. They wait in the outbox.
+    """
     if private and public:
         raise Usage("both --private and --public are given", hint="remove one of the two")
     at = C2aDesk(desk, desk.principal(), group_id)
@@ -448,8 +369,12 @@ def arrange(
     screen="attention_host",
     examples=("bb chat policy", """bb chat policy --set '{"compose_ms": 2000}'"""),
 )
-def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """Show or change the host's policy: the default matrix, the rules of this workspace, all times and limits."""
+def policy(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
+    """Show or change the host's policy: the default matrix, the rules of this workspace, all times and limits.
+
+    Parameters:
+        set: The new settings, as a JSON object; null resets a setting to its default.
+    """
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is None:
         return configuration.policy(at.book())
@@ -463,8 +388,12 @@ def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None 
     screen="attention_host",
     examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""),
 )
-def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """Show the nine signals with their effect and glyph, or change the glyphs of this workspace."""
+def signals(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
+    """Show the nine signals with their effect and glyph, or change the glyphs of this workspace.
+
+    Parameters:
+        set: The glyphs of this workspace: a JSON object from the name of a signal to its glyph.
+    """
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is not None:
         by = desk.principal()
@@ -483,22 +412,30 @@ def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None =
     output="feed",
     examples=("bb chat outbox", "bb chat outbox --follow", "bb chat outbox ack ID --platform-id 1748.2"),
     streams=True,
-    follow="Keep showing new messages, one JSON object per line, until interrupted.",
-    unknown="With `ack ID`: it is unknown whether the message was posted, so check the platform before posting again.",
 )
 def outbox_(
     desk: Desk,
     action: Text | None = None,
-    id: MessageId | None = None,  # noqa: A002
+    id: Text | None = None,  # noqa: A002
     *,
-    platform_id: PlatformId | None = None,
-    failed: Failure | None = None,
+    platform_id: Text | None = None,
+    failed: Text | None = None,
     unknown: bool = False,
     follow: bool = False,
     limit: Rows = Rows(100),  # noqa: B008
     group_id: GroupId | None = None,
 ) -> Any:
-    """List the messages that a bridge has to post. `ack ID` confirms that a message was posted or failed for good."""
+    """List the messages that a bridge has to post. `ack ID` confirms that a message was posted or failed for good.
+
+    Parameters:
+        action: `ack` confirms the message with this ID. Default: list the messages.
+        id (ID): The message's id in the outbox.
+        platform_id (ID): The message's id on the platform.
+        failed (REASON): The platform has refused the message for good, for this reason.
+        unknown: With `ack ID`: it is unknown whether the message was posted, so check the platform before posting
+            again.
+        follow: Keep showing new messages, one JSON object per line, until interrupted.
+    """
     at = C2aDesk(desk, desk.principal(), group_id)
     if action is None:
         for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):

@@ -83,12 +83,6 @@ class Mode(JsonText):
     offered = chat_message.MODES
 
 
-class Path(JsonText):
-    """A path in the directory that the message is about."""
-
-    metavar = "PATH"
-
-
 class ClientId(JsonText):
     """An id chosen by the sender. A repetition within ten minutes sends nothing and answers with the first message."""
 
@@ -115,36 +109,6 @@ class ClientTime(JsonText):
     metavar = "TIME"
 
 
-class Thread(JsonText):
-    """A thread name, recorded with the message. CCCS reserves it; it has no effect yet."""
-
-
-class Quote(JsonText):
-    """A quotation of the message that this message is about."""
-
-
-class SourceGroup(JsonText):
-    """For a relayed message: the group it comes from; with --src-event-id."""
-
-    metavar = "GROUP"
-
-
-class SourceEvent(JsonText):
-    """For a relayed message: its id in the source group; with --src-group-id."""
-
-    metavar = "EVENT"
-
-
-class Destination(JsonText):
-    """The group the message was forwarded to; this group keeps a copy."""
-
-    metavar = "GROUP"
-
-
-class DestinationTo(Json):
-    """The list of recipients in the destination group."""
-
-
 class Insight(JsonText):
     """A remark for the person, in addition to the text. For later CCCC clients."""
 
@@ -153,29 +117,11 @@ class Suggestion(JsonText):
     """A suggested answer for the person. For later CCCC clients."""
 
 
-class Conversation(JsonText):
-    """C2A: the id of the conversation to send to."""
-
-    metavar = "CONVERSATION"
-
-
 class Addressee(JsonText):
     """C2A: the only recipient, an agent or a handle such as slack:U123."""
 
     metavar = "ID"
     is_agent = True
-
-
-class InReplyTo(JsonText):
-    """C2A: the event that the message answers."""
-
-    metavar = "EVENT"
-
-
-class SendKey(JsonText):
-    """C2A: an idempotency key chosen by the sender. A repetition with the same key sends nothing."""
-
-    metavar = "KEY"
 
 
 class Visibility(JsonText):
@@ -209,24 +155,6 @@ class Mention(JsonText):
     is_agent = True
 
 
-class DeadlineMs(Json):
-    """C2A: the number of milliseconds within which an answer is needed."""
-
-    metavar = "MS"
-
-
-class Confirm(JsonText):
-    """C2A: the token of the person's confirmation that the message may be shown."""
-
-    metavar = "TOKEN"
-
-
-class OtherGroup(JsonText):
-    """The destination group."""
-
-    metavar = "GROUP"
-
-
 @op(
     "send",
     screen="chat",
@@ -236,8 +164,6 @@ class OtherGroup(JsonText):
         "bb chat send 'Stop!' --priority attention",
         "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
     ),
-    reply_required="Each recipient must answer.",
-    followup="C2A: add to an answer that you have already given.",
 )
 def send(
     desk: Desk,
@@ -247,7 +173,7 @@ def send(
     priority: Priority | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
-    path: Path | None = None,
+    path: JsonText | None = None,
     attachments: Attachments | None = None,
     refs: Refs | None = None,
     format: Format | None = None,  # noqa: A002  (the specification's name)
@@ -255,32 +181,49 @@ def send(
     reply_required: bool = False,
     client_id: ClientId | None = None,
     client_ts: ClientTime | None = None,
-    thread: Thread | None = None,
-    quote_text: Quote | None = None,
-    src_group_id: SourceGroup | None = None,
-    src_event_id: SourceEvent | None = None,
-    dst_group_id: Destination | None = None,
-    dst_to: DestinationTo | None = None,
+    thread: JsonText | None = None,
+    quote_text: JsonText | None = None,
+    src_group_id: JsonText | None = None,
+    src_event_id: JsonText | None = None,
+    dst_group_id: JsonText | None = None,
+    dst_to: Json | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
-    in_reply_to: InReplyTo | None = None,
-    conversation: Conversation | None = None,
+    in_reply_to: JsonText | None = None,
+    conversation: JsonText | None = None,
     recipient: Addressee | None = None,
     visibility: Visibility | None = None,
     directedness: Directed | None = None,
-    idempotency_key: SendKey | None = None,
+    idempotency_key: JsonText | None = None,
     mention: list[Mention] | None = None,
     intent: Intent | None = None,
     urgency: Urgency | None = None,
-    deadline_ms: DeadlineMs | None = None,
+    deadline_ms: Json | None = None,
     followup: bool = False,
-    confirm: Confirm | None = None,
+    confirm: JsonText | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
 
     Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
     --idempotency-key are required: they have no defaults.
+
+    Parameters:
+        path (PATH): A path in the directory that the message is about.
+        reply_required: Each recipient must answer.
+        thread: A thread name, recorded with the message. CCCS reserves it; it has no effect yet.
+        quote_text: A quotation of the message that this message is about.
+        src_group_id (GROUP): For a relayed message: the group it comes from; with --src-event-id.
+        src_event_id (EVENT): For a relayed message: its id in the source group; with --src-group-id.
+        dst_group_id (GROUP): The group the message was forwarded to; this group keeps a copy.
+        dst_to: The list of recipients in the destination group.
+        in_reply_to (EVENT): C2A: the event that the message answers.
+        conversation (CONVERSATION): C2A: the id of the conversation to send to.
+        idempotency_key (KEY): C2A: an idempotency key chosen by the sender. A repetition with the same key sends
+            nothing.
+        deadline_ms (MS): C2A: the number of milliseconds within which an answer is needed.
+        followup: C2A: add to an answer that you have already given.
+        confirm (TOKEN): C2A: the token of the person's confirmation that the message may be shown.
     """
     of_c2a = {
         "inReplyTo": in_reply_to,
@@ -323,13 +266,7 @@ def send(
     return {"event": _sent(group, by, to, path, fields, allow_secret)}
 
 
-@op(
-    "reply",
-    screen="chat",
-    words="chat reply",
-    examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",),
-    reply_required="Each recipient must answer.",
-)
+@op("reply", screen="chat", words="chat reply", examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",))
 def reply(
     desk: Desk,
     reply_to: EventId | None = None,
@@ -350,7 +287,11 @@ def reply(
     suggested_user_message: Suggestion | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Reply to a message. The reply goes to the message's author unless --to is given."""
+    """Reply to a message. The reply goes to the message's author unless --to is given.
+
+    Parameters:
+        reply_required: Each recipient must answer.
+    """
     group = group_desk.open_group(desk, group_id)
     original = message(group, reply_to, MissingReplyTo)
     if to is None:
@@ -429,13 +370,12 @@ def _key(client_id: str | None) -> str | None:
     screen="chat",
     words="chat cross",
     examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
-    reply_required="Each recipient must answer.",
 )
 def send_cross_group(
     desk: Desk,
     text: Text | None = None,
     *,
-    dst_group_id: OtherGroup | None = None,
+    dst_group_id: JsonText | None = None,
     to: list[Recipient] | None = None,
     priority: Priority | None = None,
     group_id: GroupId | None = None,
@@ -448,7 +388,12 @@ def send_cross_group(
     insight: Insight | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a message to another group. It names its source group and event there; this group keeps a copy."""
+    """Send a message to another group. It names its source group and event there; this group keeps a copy.
+
+    Parameters:
+        dst_group_id (GROUP): The destination group.
+        reply_required: Each recipient must answer.
+    """
     group = group_desk.open_group(desk, group_id)
     other = group_desk.open_group(desk, relays.crossing(group.id, dst_group_id, attachments))
     who, there = group.by(by), other.members()

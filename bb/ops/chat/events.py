@@ -24,26 +24,10 @@ USUAL = 50  # events shown if the request has neither a start nor a limit
 DATA = b',"data":'
 
 
-class SinceEvent(Text):
-    """Only events after this one."""
-
-    metavar = "EVENT"
-
-
 class SinceSeq(Number):
     """Only events after this sequence number (`seq`)."""
 
     least, most = 0, 10**15 - 1
-
-
-class SinceTime(Since):
-    """Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
-
-
-class Kind(Name):
-    """Only events of this kind, such as chat.message. May be repeated."""
-
-    metavar = "KIND"
 
 
 class Limit(Number):
@@ -72,15 +56,14 @@ class Wanted(Record):
     screen="chat",
     streams=True,
     examples=("bb events", "bb events --follow --kind chat.message", "bb events --since-seq 120 --limit 100 --json"),
-    follow="Keep showing events as they are recorded, until interrupted.",
 )
 def events(
     desk: Desk,
     *,
-    since_event_id: SinceEvent | None = None,
+    since_event_id: Text | None = None,
     since_seq: SinceSeq | None = None,
-    since_ts: SinceTime | None = None,
-    kind: list[Kind] | None = None,
+    since_ts: Since | None = None,
+    kind: list[Name] | None = None,
     limit: Limit | None = None,
     follow: bool = False,
     group_id: GroupId | None = None,
@@ -93,6 +76,12 @@ def events(
 
     An event from another clone gets its sequence number when this clone next records an event. Until then it has none
     and is shown last. --follow assigns these numbers itself.
+
+    Parameters:
+        since_event_id (EVENT): Only events after this one.
+        since_ts: Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d.
+        kind (KIND): Only events of this kind, such as chat.message. May be repeated.
+        follow: Keep showing events as they are recorded, until interrupted.
     """
     from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
     from bb.ops.desk import group_desk  # noqa: PLC0415

@@ -58,16 +58,6 @@ class HistoryMode(JsonText):
     offered = tuple(MODES)
 
 
-class Query(JsonText):
-    """Only messages that contain this text."""
-
-
-class Before(JsonText):
-    """Only messages before this one."""
-
-    metavar = "EVENT"
-
-
 @op(
     "inbox_list",
     reads=True,
@@ -206,13 +196,18 @@ def message_history(
     *,
     actor_id: ActorId | None = None,
     mode: HistoryMode | None = None,
-    query: Query | None = None,
-    before_event_id: Before | None = None,
+    query: JsonText | None = None,
+    before_event_id: JsonText | None = None,
     limit: Limit | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Show the messages to and from an actor, newest first, read and unread, without marking them as read."""
+    """Show the messages to and from an actor, newest first, read and unread, without marking them as read.
+
+    Parameters:
+        query: Only messages that contain this text.
+        before_event_id (EVENT): Only messages before this one.
+    """
     group, actor = _of(desk, group_id, actor_id, by)
     if str(mode or "all") not in MODES:
         raise InvalidHistoryMode(path="$.mode")

@@ -32,10 +32,6 @@ class MissingActorId(Usage):
     hint = "pass actor_id; `bb actor list` shows the ids"
 
 
-class Title(JsonText):
-    """The name shown to people; the id unless given."""
-
-
 class Runtime(JsonText):
     """The agent program."""
 
@@ -48,30 +44,10 @@ class Runner(JsonText):
     offered = profiles.RUNNERS
 
 
-class Command(JsonText):
-    """The command that starts the actor, as one text or word by word; the runtime's own unless given."""
-
-    metavar = "COMMAND"
-
-
-class Environment(Json):
-    """Environment variables for the program, as a JSON object. They are stored on this machine only."""
-
-
-class DefaultScope(JsonText):
-    """The key of the directory it works in; the group's active directory unless given."""
-
-    metavar = "KEY"
-
-
 class Submit(JsonText):
     """The key that bb types after a message: enter, newline or none."""
 
     offered = profiles.SUBMITS
-
-
-class Patch(Json):
-    """The changes, as a JSON object."""
 
 
 @op(
@@ -81,12 +57,15 @@ class Patch(Json):
     asks_daemon=True,
     words="actor list",
     examples=("bb actor list", "bb actor list --include-unread --json"),
-    include_unread="Include the number of unread messages of each actor.",
 )
 def list_actors(
     desk: Desk, *, group_id: GroupId | None = None, include_unread: bool = False, by: By | None = None
 ) -> dict[str, Any]:
-    """List the actors of a group, in the order of joining. The first enabled actor is the foreman."""
+    """List the actors of a group, in the order of joining. The first enabled actor is the foreman.
+
+    Parameters:
+        include_unread: Include the number of unread messages of each actor.
+    """
     group = group_desk.open_group(desk, group_id)
     group.check("actor.list", group.by(by))
     return {"actors": [_shown(group, actor, include_unread=include_unread) for actor in group.actors()]}
@@ -106,16 +85,24 @@ def add(
     actor_id: ActorId | None = None,
     *,
     group_id: GroupId | None = None,
-    title: Title | None = None,
+    title: JsonText | None = None,
     runtime: Runtime | None = None,
     runner: Runner | None = None,
-    command: list[Command] | None = None,
-    env: Environment | None = None,
-    default_scope_key: DefaultScope | None = None,
+    command: list[JsonText] | None = None,
+    env: Json | None = None,
+    default_scope_key: JsonText | None = None,
     submit: Submit | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Add an actor to a group. A foreman can only add actors that are configured exactly like itself."""
+    """Add an actor to a group. A foreman can only add actors that are configured exactly like itself.
+
+    Parameters:
+        title: The name shown to people; the id unless given.
+        command (COMMAND): The command that starts the actor, as one text or word by word; the runtime's own unless
+            given.
+        env: Environment variables for the program, as a JSON object. They are stored on this machine only.
+        default_scope_key (KEY): The key of the directory it works in; the group's active directory unless given.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     present = group.actors()
@@ -172,10 +159,14 @@ def update(
     actor_id: ActorId | None = None,
     *,
     group_id: GroupId | None = None,
-    patch: Patch | None = None,
+    patch: Json | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Change an actor's title, or how it runs. Disabling an actor stops it."""
+    """Change an actor's title, or how it runs. Disabling an actor stops it.
+
+    Parameters:
+        patch: The changes, as a JSON object.
+    """
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.update")
     changes = actors.patched_actor(patch, actor.profile)
     if (env := changes.pop("env", None)) is not None:

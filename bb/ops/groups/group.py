@@ -85,12 +85,6 @@ class Path(JsonText):
     metavar = "PATH"
 
 
-class ScopeKey(JsonText):
-    """The key of the directory."""
-
-    metavar = "KEY"
-
-
 class State(JsonText):
     """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
@@ -277,9 +271,13 @@ def use(
     examples=("bb group detach-scope --scope-key s_3f2a91c07be4",),
 )
 def detach_scope(
-    desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
+    desk: Desk, *, group_id: GroupId | None = None, scope_key: JsonText | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Detach a directory from a group. The ledgers of the directory and of the group stay where they are."""
+    """Detach a directory from a group. The ledgers of the directory and of the group stay where they are.
+
+    Parameters:
+        scope_key (KEY): The key of the directory.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.detach_scope", who)

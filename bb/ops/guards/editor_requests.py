@@ -73,7 +73,7 @@ def read_payload(desk: Desk, moment: str, host: str | None, payload: str | None)
     except json_text.NotJson as error:
         raise NotUnderstood(f"it is not valid JSON: {error}") from None
     _go_to_editor(desk, heard)
-    desk.hook_session = heard.session
+    desk.note_session(heard.session)
     return heard
 
 

@@ -22,12 +22,6 @@ from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Name, Number, Since, Text
 
 
-class EventId(Text):
-    """The event's id, as shown by `bb ledger log`."""
-
-    metavar = "EVENT"
-
-
 class Kind(Name):
     """Only events of this kind, such as actor.add; can be given several times."""
 
@@ -53,12 +47,6 @@ class RawTakesNoFilter(Usage):
 
     code = "RAW_TAKES_NO_FILTER"
     hint = "leave out --raw to export selected events"
-
-
-class Output(Name):
-    """Write to this file instead of standard output."""
-
-    metavar = "FILE"
 
 
 @op("ledger.status", reads=True, examples=("bb ledger status",))
@@ -97,7 +85,6 @@ def status(desk: Desk) -> dict[str, Any]:
     reads=True,
     examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
     streams=True,
-    follow="Continue with new events until interrupted.",
 )
 def log(
     desk: Desk,
@@ -113,6 +100,9 @@ def log(
 
     --follow continues with the events that any process appends, until interrupted. With --json, it prints one event per
     line instead of one document.
+
+    Parameters:
+        follow: Continue with new events until interrupted.
     """
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
@@ -142,8 +132,12 @@ def _shown(event: Event) -> dict[str, Any]:
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))
-def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """Show one event and its place in its writer's chain."""
+def show(desk: Desk, event: Text) -> dict[str, Any]:
+    """Show one event and its place in its writer's chain.
+
+    Parameters:
+        event (EVENT): The event's id, as shown by `bb ledger log`.
+    """
     store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
@@ -156,7 +150,6 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     "ledger.verify",
     reads=True,
     examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
-    published="Also verify the published branch: every commit as a new clone reads it, archived files, the snapshot.",
 )
 def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """Read every line again, and check the chains, the order, the digests and the index.
@@ -165,6 +158,9 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
 
     Fails with LEDGER_DAMAGED if a line is damaged; the message names the first one and the next step. --published does
     not contact a remote: it checks what this clone has fetched or published.
+
+    Parameters:
+        published: Also verify the published branch: every commit as a new clone reads it, archived files, the snapshot.
     """
     store = desk.ledger
     report = audit.audit(store, desk.progress)
@@ -218,12 +214,11 @@ def ledger_digest(desk: Desk) -> dict[str, Any]:
     output="documents",
     examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
     streams=True,
-    raw="Export the stored lines, byte for byte, instead of events.",
 )
 def export(
     desk: Desk,
     *,
-    output: Output | None = None,
+    output: Name | None = None,
     raw: bool = False,
     kind: list[Kind] | None = None,
     agent: Who | None = None,
@@ -237,6 +232,10 @@ def export(
 
     --raw exports the stored lines instead, byte for byte, writer by writer, so that other programs can check their
     chains. It cannot be used with filters.
+
+    Parameters:
+        output (FILE): Write to this file instead of standard output.
+        raw: Export the stored lines, byte for byte, instead of events.
     """
     if raw and any((kind, agent, since, until)):
         raise RawTakesNoFilter

@@ -24,12 +24,6 @@ class State(UncheckedText):
     offered = (mailbox.UNREAD, mailbox.READ, mailbox.ACKED)
 
 
-class About(UncheckedText):
-    """Only messages about this bead."""
-
-    metavar = "BEAD"
-
-
 MOST = 500
 
 
@@ -51,12 +45,15 @@ def inbox(
     *,
     agent: AgentOrPerson | None = None,
     state: State | None = None,
-    bead: About | None = None,
+    bead: UncheckedText | None = None,
     limit: Limit = Limit("50"),  # noqa: B008  (a text)
 ) -> list[dict[str, Any]]:
     """List the messages to an agent, newest first. This does not mark them as read.
 
     `--agent user` shows the person's inbox.
+
+    Parameters:
+        bead (BEAD): Only messages about this bead.
     """
     who, index = inbox_owner(desk, agent)
     if state is not None and state not in State.offered:

@@ -109,10 +109,6 @@ def send(
     )
 
 
-class Timeout(Seconds):
-    """Seconds to wait, up to a day."""
-
-
 MOST = 50  # messages in one answer of `wait`; `inbox` lists the rest
 
 
@@ -144,19 +140,22 @@ def ack(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -
     "agent.wait",
     screen="overview",
     examples=("bb agent wait --agent cobalt-harbor --timeout 600 --json", "bb agent wait --new && bb agent inbox"),
-    new="Wait for messages that arrive from now on; ignore those already unread.",
 )
 def wait(
     desk: Desk,
     *,
     agent: AgentOrPerson | None = None,
-    timeout: Timeout = Timeout(300),  # noqa: B008
+    timeout: Seconds = Seconds(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
     """Wait until a message for you arrives, and show it. Waiting uses almost no CPU time.
 
     Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
     NOTHING_CAME (exit status 6). Waiting counts as a sign of life.
+
+    Parameters:
+        timeout: Seconds to wait, up to a day.
+        new: Wait for messages that arrive from now on; ignore those already unread.
     """
     who, index = inbox.inbox_owner(desk, agent, acts=True)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()

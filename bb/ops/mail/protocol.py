@@ -29,21 +29,17 @@ def _options(event_type: str) -> tuple[Parameter, ...]:
 
 
 def _option(field: events.Field) -> Parameter:
-    if field.kind == events.FLAG:
-        kind: Any = Flag
-    else:
-        choices = tuple(map(str, field.kind)) if isinstance(field.kind, tuple) else ()
-        above = Text if choices else UncheckedText  # the rules of events check what has no choices
-        kind = type(field.name, (above,), {"__doc__": field.help, "choices": choices})
+    choices = tuple(map(str, field.kind)) if isinstance(field.kind, tuple) else ()
+    kind: Any = Flag if field.kind == events.FLAG else UncheckedText  # the rules of events check what has no choices
     return Parameter(
         name=field.name,
         keyword=field.name,
-        kind=kind,
+        kind=type(field.name, (Text,), {"choices": choices}) if choices else kind,
         is_argument=False,
         is_required=field.is_required,
         is_repeated=False,
         default=None,
-        about=field.help,
+        docstring=f"The fields of an event.\n\nParameters:\n    {field.name}: {field.help}",
     )
 
 
@@ -52,16 +48,6 @@ class Type(Text):
 
     metavar = "TYPE"
     choices = events.EVENT_TYPES
-
-
-class About(Text):
-    """Only events about this bead."""
-
-    metavar = "BEAD"
-
-
-class Concerning(AgentOrPerson):
-    """Only events from or to this agent."""
 
 
 class State(Text):
@@ -76,19 +62,12 @@ class Limit(Number):
     most = 500
 
 
-class EventId(Text):
-    """The protocol event's id."""
-
-    metavar = "ID"
-
-
 @op(
     "protocol.handoff",
     screen="overview",
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
-    no_ack="The recipient need not acknowledge it.",
     more=_options(events.HANDOFF),
 )
 def handoff(
@@ -108,6 +87,9 @@ def handoff(
     """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
     Your reservations are not transferred. Release them, so that the recipient can reserve the same scopes.
+
+    Parameters:
+        no_ack: The recipient need not acknowledge it.
     """
     given = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
     return _send(desk, from_, to, bead, events.HANDOFF, given, scope, thread, key, allow_secret)
@@ -149,14 +131,18 @@ def list_events(
     desk: Desk,
     *,
     type_: Type | None = None,
-    bead: About | None = None,
-    agent: Concerning | None = None,
+    bead: Text | None = None,
+    agent: AgentOrPerson | None = None,
     state: State | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
     """List protocol events (HANDOFF, BLOCKED, INCURSION, RESUME), newest first.
 
     An event with several recipients is listed once per recipient, with the state of that copy.
+
+    Parameters:
+        bead (BEAD): Only events about this bead.
+        agent: Only events from or to this agent.
     """
     known = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -170,8 +156,12 @@ def list_events(
 
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
-def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """Show one protocol event in the Operative Protocol v1 envelope, with its current state."""
+def show(desk: Desk, event: Text) -> dict[str, Any]:
+    """Show one protocol event in the Operative Protocol v1 envelope, with its current state.
+
+    Parameters:
+        event (ID): The protocol event's id.
+    """
     copies = incursions.events(desk).by_id(event)
     if not copies:
         raise EventNotThere(f"there is no protocol event {event[:80]}")

@@ -36,12 +36,6 @@ class ProblemsOpen(Refused):
     hint = "each problem names the next step"
 
 
-class About(Text):
-    """Only entries about this bead."""
-
-    metavar = "BEAD"
-
-
 LATELY = 30
 
 
@@ -124,13 +118,16 @@ def timeline(
     desk: Desk,
     *,
     agent: AgentOrPerson | None = None,
-    bead: About | None = None,
+    bead: Text | None = None,
     since: Since | None = None,
     limit: Limit | None = None,
 ) -> list[dict[str, Any]]:
     """List recent events, one sentence each, oldest first: the last 30, or all events since --since.
 
     If --limit leaves out events, the answer says so.
+
+    Parameters:
+        bead (BEAD): Only entries about this bead.
     """
     now = desk.now()
     desk.store.require_ledger()

@@ -50,29 +50,20 @@ class State(Text):
     choices = work_state.STATES
 
 
-class Owner(Text):
-    """Only sessions of this agent."""
-
-    metavar = "ID"
-
-
-class BeadId(Text):
-    """The bead's id."""
-
-    metavar = "BEAD"
-
-
 @op(
     "sessions.list",
     reads=True,
     screen="overview",
     examples=("bb sessions list", "bb sessions list --state needs_input --json"),
 )
-def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
+def list_sessions(desk: Desk, *, state: State | None = None, owner: Text | None = None) -> dict[str, Any]:
     """List the beads by epic with their state, owner and messages; also agents, their liveness and open incursions.
 
     Titles and statuses are read from the bead tracker's files. Without a tracker, the beads are those that reservations
     and messages name.
+
+    Parameters:
+        owner (ID): Only sessions of this agent.
     """
     view = _View(desk)
     tasks = [view.task(name) for name in view.names()]
@@ -87,8 +78,12 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None
 
 
 @op("sessions.show", reads=True, screen="overview", examples=("bb sessions show bb-12",))
-def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
-    """Show one bead: its state, and all messages, protocol events and reservations about it, oldest first."""
+def show(desk: Desk, bead: Text) -> dict[str, Any]:
+    """Show one bead: its state, and all messages, protocol events and reservations about it, oldest first.
+
+    Parameters:
+        bead (BEAD): The bead's id.
+    """
     view = _View(desk)
     if bead not in view.names():
         raise SessionNotFound(f"there is no session for bead {bead[:60]}", bead_id=bead[:60])

@@ -60,35 +60,11 @@ class Adopt(UncheckedText):
     is_agent = True
 
 
-class Register(UncheckedText):
-    """Start as a new agent with this unused name."""
-
-    metavar = "NAME"
-
-
-class Claimed(UncheckedText):
-    """With --adopt: the agent's scope. Default: its current or last reservations."""
-
-    metavar = "SCOPE"
-
-
-class ItsBead(UncheckedText):
-    """With --adopt: the bead of the work."""
-
-    metavar = "BEAD"
-
-
 class StaleMinutes(UncheckedText):
     """Pin the minutes of silence after which an agent is stale, in every clone; `default` unpins them."""
 
     metavar = "MINUTES"
     takes_numbers = True
-
-
-class ItsRole(UncheckedText):
-    """With --register: the agent's role. Default: `agent`."""
-
-    metavar = "ROLE"
 
 
 @op(
@@ -102,12 +78,6 @@ class ItsRole(UncheckedText):
         "bb init --dry-run",
         "bb init --undo",
     ),
-    skill="Also install instructions for agents in AGENTS.md, .agents/skills and .claude/skills.",
-    non_interactive="Never ask; fail if the right identity is not certain.",
-    home="Create the ledger in bb's home directory, for use outside repositories.",
-    dry_run="Show what would be done, without doing it.",
-    undo="Remove what `bb init` created; with --skill, only the skill.",
-    delete_history="With --undo: also delete all recorded events, for good.",
 )
 def init(
     desk: Desk,
@@ -117,11 +87,11 @@ def init(
     dry_run: bool = False,
     undo: bool = False,
     delete_history: bool = False,
-    register: Register | None = None,
+    register: UncheckedText | None = None,
     adopt: Adopt | None = None,
-    role: ItsRole | None = None,
-    scope: list[Claimed] | None = None,
-    bead: ItsBead | None = None,
+    role: UncheckedText | None = None,
+    scope: list[UncheckedText] | None = None,
+    bead: UncheckedText | None = None,
     non_interactive: bool = False,
     stale_minutes: StaleMinutes | None = None,
 ) -> dict[str, Any]:
@@ -141,6 +111,18 @@ def init(
 
     --undo removes what init created and was not changed since. If the ledger has later events, it is refused without
     --delete-history. --home creates a ledger in bb's home directory, for use outside repositories.
+
+    Parameters:
+        skill: Also install instructions for agents in AGENTS.md, .agents/skills and .claude/skills.
+        home: Create the ledger in bb's home directory, for use outside repositories.
+        dry_run: Show what would be done, without doing it.
+        undo: Remove what `bb init` created; with --skill, only the skill.
+        delete_history: With --undo: also delete all recorded events, for good.
+        register (NAME): Start as a new agent with this unused name.
+        role (ROLE): With --register: the agent's role. Default: `agent`.
+        scope (SCOPE): With --adopt: the agent's scope. Default: its current or last reservations.
+        bead (BEAD): With --adopt: the bead of the work.
+        non_interactive: Never ask; fail if the right identity is not certain.
     """
     if delete_history and not undo:
         raise NothingToUndo
@@ -245,17 +227,15 @@ def _refuse_useless_options(idle: Mapping[str, bool], *, is_alone: bool) -> None
         raise NoSession(f"{option} needs {'--register' if option == '--role' else '--adopt'}")
 
 
-@op(
-    "doctor",
-    reads=True,
-    examples=("bb doctor", "bb doctor --fix --json"),
-    fix="Repair what can be repaired without losing a complete line.",
-)
+@op("doctor", reads=True, examples=("bb doctor", "bb doctor --fix --json"))
 def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     """Check bb's installation and the ledger, and name the command that repairs each problem.
 
     Checks Python, git, the environment variables, which program the shell runs as `bb`, and the ledger: its format,
     journals, index, leftover files and clock. --fix repairs what can be repaired without losing anything.
+
+    Parameters:
+        fix: Repair what can be repaired without losing a complete line.
     """
     from bb.ledger.care import checkup  # noqa: PLC0415  (not needed for the help text)
 
