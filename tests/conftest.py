@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from tests import examples, grids, slow
 from tests.attention import minimal
-from tests.forks import quick
+from tests.near import near
 from tests.support import Scratch
 
 examples.register()
@@ -111,4 +111,4 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository with one commit and no ledger yet."""
-    return quick(tmp_path / "repo")
+    return near(tmp_path / "repo")
