@@ -1,8 +1,8 @@
 """How many examples Hypothesis tries: one factor for all tests.
 
 A test says how many examples it is worth, `@examples(60)`. The profile in use scales that number: `quick` tries a
-tenth, `calm` (the ordinary run) half, `long` three times as many. Pytest's `--quick` and `--long` choose the profile; so
-does Hypothesis's own option, `--hypothesis-profile`.
+tenth, `calm` (the ordinary run) half, `long` three times as many. Pytest's `--quick` and `--long` choose the profile;
+so does Hypothesis's own option, `--hypothesis-profile`.
 """
 
 from __future__ import annotations
