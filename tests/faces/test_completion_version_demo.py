@@ -15,7 +15,7 @@ from bb.cli import local
 from bb.ops import catalogue
 from tests.faces.faces_support import everything_in
 from tests.faces.good_calls import commands
-from tests.forks import quick
+from tests.near import near
 from tests.support import Ran, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.all_ops()}
@@ -23,7 +23,7 @@ OPS = {op.name: op for op in catalogue.all_ops()}
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = quick(tmp_path_factory.mktemp("shell") / "repo")
+    made = near(tmp_path_factory.mktemp("shell") / "repo")
     for name in ("amber-otter", "amber-fox", "cobalt-harbor"):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0
     return made

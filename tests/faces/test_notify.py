@@ -17,6 +17,7 @@ from bb.ledger.files.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.near import Near, near
+from tests.support import is_running
 from tests.waiting import until
 
 AMBER = "amber-otter"
@@ -264,14 +265,6 @@ def test_who_ends_bb_notify_ends_the_command_with_it(here: Near, tmp_path: Path)
 def until_gone(pid: int) -> None:
     """Wait until a process has ended, be it that nobody has asked about it since."""
     until(lambda: not is_running(pid), f"the end of {pid}")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
 
 
 EVIL = "$(touch OWNED) `touch OWNED`; touch OWNED | touch OWNED\n' \" && touch OWNED # --help -rf /"
