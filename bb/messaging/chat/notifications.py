@@ -38,7 +38,7 @@ class EmptyNotification(Usage):
     """A notification needs a title or a message."""
 
     code = "EMPTY_NOTIFICATION"
-    hint = "pass a title or message that is not blank"
+    hint = "pass a `title` or `message` that is not blank"
 
 
 def compose(

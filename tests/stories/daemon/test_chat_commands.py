@@ -404,7 +404,7 @@ def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
 
     assert answer.envelope["error"]["hint"] == hint
     asked = repo.json("call", words[0] + "_" + words[1]) if words[0] == "actor" else None
-    assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "actor_id")
+    assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "`actor_id`")
 
 
 def test_a_command_may_be_typed_in_one(repo: Quick):
