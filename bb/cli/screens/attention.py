@@ -19,13 +19,6 @@ MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
 DONE = "-"  # the mark of a closed event
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    if command == "chat inject":  # this text goes into a prompt, so its lines are not wrapped
-        return injected(data)
-    return paint.wrap_lines(FORMS[command](data))
-
-
 # -- events, one line each
 
 
@@ -394,3 +387,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat inject": injected,
     "chat digest": digest,
 }
+UNWRAPPED = ("chat inject",)  # this text goes into a prompt

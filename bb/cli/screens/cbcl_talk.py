@@ -12,11 +12,6 @@ from bb.kernel.foreign import Foreign, names, sentence, shell_word
 LABEL = 14  # columns for a label
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
-
-
 # -- dialects
 
 

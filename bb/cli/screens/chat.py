@@ -16,11 +16,6 @@ from bb.ops.desk import live_daemon
 LABEL = 12  # columns for a label
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS.get(command, paint.plain)(data))
-
-
 # -- groups
 
 

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
-
-
 def status(shown: Foreign) -> list[str]:
     """One screen: agents by liveness, reservations, messages to accept, incursions and queues."""
     now = clock.parse_or(str(shown["at"]), 0)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import attention, attention_acts, attention_host, chat, paint
-from bb.kernel.foreign import Foreign
+from bb.cli.screens import attention, attention_acts, attention_host, chat, paint, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
@@ -332,7 +331,7 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 ):
     monkeypatch.setattr(paint, "width", lambda: columns)
 
-    for line in chat.of(command, Foreign(SHOWN[command])):
+    for line in text.format_answer(command, SHOWN[command], "chat"):
         over = paint.display_width(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
