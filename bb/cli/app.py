@@ -13,8 +13,10 @@ import io
 import itertools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from typer._click import Context
 from typer._click.exceptions import (
     BadOptionUsage,
     ClickException,
@@ -31,16 +33,10 @@ from bb.cli.calls import offers, run, say
 from bb.kernel.errors import Usage
 from bb.kernel.json_text import InvalidText
 from bb.ops import catalogue
+from bb.ops.catalogue import Op, Parameter
 from bb.ops.params import Flag
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from typer._click import Context
-
-    from bb.ops.catalogue import Op, Parameter
-
-    Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
+Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
 
 JSON = "--json"
 IN_JSON = "Answer with one JSON document."
