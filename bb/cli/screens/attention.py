@@ -39,8 +39,8 @@ def listed(found: Foreign) -> list[str]:
 
 def _rows(rows: Sequence[Foreign], when: Callable[[Foreign], str] | None = None) -> list[str]:
     """One line for each event: required action, age, author, conversation, reason and id."""
-    authors = min(max((paint.display_width(_author(each)) for each in rows), default=0), AUTHOR)
-    places = min(max((paint.display_width(_where(each["conversation"])) for each in rows), default=0), PLACE)
+    authors = min(paint.widest(map(_author, rows)), AUTHOR)
+    places = min(paint.widest(_where(each["conversation"]) for each in rows), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
 
 
