@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from bb.coordination.agents import work_state
 from bb.ledger.files import output_files
 from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
 from bb.web.questions import answer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STDOUT = "-"
 ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))

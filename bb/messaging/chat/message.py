@@ -30,7 +30,7 @@ class MissingText(Usage):
     """A message needs a text or attachments."""
 
     code = "MISSING_TEXT"
-    hint = "pass a text that is not blank"
+    hint = "pass a `text` that is not blank"
 
 
 class InvalidFormat(Usage):
@@ -58,7 +58,7 @@ class IncompleteSource(Usage):
     """The source of a relayed message needs both a group and an event."""
 
     code = "INCOMPLETE_SOURCE"
-    hint = "pass src_group_id and src_event_id together"
+    hint = "pass `src_group_id` and `src_event_id` together"
 
 
 def compose(*, by: Any, to: tuple[str, ...], members: Sequence[Member], **given: Any) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class EmptyNotification(Usage):
     """A notification needs a title or a message."""
 
     code = "EMPTY_NOTIFICATION"
-    hint = "pass a title or message that is not blank"
+    hint = "pass a `title` or `message` that is not blank"
 
 
 def compose(*, members: Sequence[Member], by: Any = None, **given: Any) -> dict[str, Any]:

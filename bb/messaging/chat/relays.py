@@ -22,7 +22,7 @@ class MissingDstGroupId(Usage):
     """A relayed message needs a destination group."""
 
     code = "MISSING_DST_GROUP_ID"
-    hint = "pass dst_group_id"
+    hint = "pass `dst_group_id`"
 
 
 class InvalidDstGroupId(Usage):

@@ -31,7 +31,7 @@ class MissingReplyTo(Usage):
     """The request does not name the message to reply to."""
 
     code = "MISSING_REPLY_TO"
-    hint = "pass reply_to, the id of a message; `bb chat inbox` shows it"
+    hint = "pass `reply_to`, the id of a message; `bb chat inbox` shows it"
 
 
 class MissingEventId(Usage):

@@ -25,7 +25,7 @@ class MissingPath(Usage):
     """The request names no directory."""
 
     code = "MISSING_PATH"
-    hint = "pass path"
+    hint = "pass `path`"
 
 
 class InvalidPath(Usage):

@@ -46,7 +46,7 @@ class MissingGroupId(Usage):
     """The request names no group."""
 
     code = "MISSING_GROUP_ID"
-    hint = "pass group_id"
+    hint = "pass `group_id`"
 
 
 class Actor(Record):

@@ -56,7 +56,7 @@ class MissingScopeKey(Usage):
     """The request does not name a directory's key."""
 
     code = "MISSING_SCOPE_KEY"
-    hint = "pass scope_key; `bb group show --json` lists the group's directories with their keys"
+    hint = "pass `scope_key`; `bb group show --json` lists the group's directories with their keys"
 
 
 class ConfirmationRequired(Usage):

@@ -35,7 +35,7 @@ class MissingTemplate(Usage):
     """The request does not contain a template."""
 
     code = "MISSING_TEMPLATE"
-    hint = "pass template, the text that `bb group template-export` prints"
+    hint = "pass `template`, the text that `bb group template-export` prints"
 
 
 class InvalidTitle(Usage):
