@@ -19,14 +19,15 @@ from bb.ledger.journal import kinds, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Unreadable
-from bb.ledger.records.store import JOURNALS, ORIGIN, readable
+from bb.ledger.records.events import readable
+from bb.ledger.records.store import JOURNALS, ORIGIN, Draft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from bb.ledger.records.store import Draft, Store
+    from bb.ledger.records.store import Store
 
 FOLDER = "forked"
 HEAD = "put_aside_head"
@@ -121,7 +122,7 @@ def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
         # An event that would no longer fit into a line stays in the file and is reported.
         if len(raw.partition(lines.DATA)[0]) + ROOM + len(json_text.dumps(data).encode()) < lines.MAX_LINE - ROOM:
             names[event.id] = ids.event_id(store.writer or "", first + len(found))
-            found.append((event.by, event.kind, data, event.key, event.scope_key))
+            found.append(Draft(event.by, event.kind, data, event.key, event.scope_key))
     return found
 
 

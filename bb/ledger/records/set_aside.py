@@ -23,8 +23,9 @@ from bb.ledger.files import disk
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.records import recording_again
+from bb.ledger.records.events import readable
 from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, SetAsideFile
-from bb.ledger.records.store import JOURNALS, readable
+from bb.ledger.records.store import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
