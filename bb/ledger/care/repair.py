@@ -25,9 +25,10 @@ from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, Segment, read_at
 from bb.ledger.local import last_alerts, pinned_threshold, presence
-from bb.ledger.records import come_to_count
+from bb.ledger.records import come_to_count, recording_again
+from bb.ledger.records.drafts import ORIGIN, Draft
 from bb.ledger.records.events import readable
-from bb.ledger.records.store import ORIGIN, Draft, Store
+from bb.ledger.records.store import Store
 from bb.ledger.signing import keys
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
@@ -154,7 +155,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
         if not (name and offset.isdigit()):
             continue
         whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
-        done[writer] = store.salvage(lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        done[writer] = recording_again.salvage(store, lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
         writers.retire(_journals(store), writer, owner.retired or "", None)
     return done
 

@@ -11,7 +11,9 @@ from bb.ledger.files import disk
 from bb.ledger.git import git, ownership
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal.clone import Clone
-from bb.ledger.records.store import JOURNALS, Draft, Store
+from bb.ledger.records.drafts import Draft
+from bb.ledger.records.journals import JOURNALS
+from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,14 +19,16 @@ from bb.ledger.journal import kinds, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Unreadable
+from bb.ledger.records.drafts import ORIGIN, Draft
 from bb.ledger.records.events import readable
-from bb.ledger.records.store import JOURNALS, ORIGIN, Draft
+from bb.ledger.records.journals import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from bb.ledger.index.index import Index
     from bb.ledger.records.store import Store
 
 FOLDER = "forked"
@@ -97,6 +99,19 @@ class SetAsideFile:
             else:
                 kept += 1
         return kept
+
+
+def salvage(store: Store, drafts_from: Callable[[int], Sequence[Draft]], now: int) -> int:
+    """Record events of a retired journal again, under our own writer; return their number.
+
+    DRAFTS_FROM is called with the line number that the first event will have.
+    """
+
+    def numbered(index: Index) -> Sequence[Draft]:
+        head = index.position(store.writer or "").link.n
+        return drafts_from(head + (2 if index.unmerged() else 1))  # a marker precedes them
+
+    return len(store.append(numbered, now))
 
 
 def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel import clock, ids, json_text, secret_patterns
-from bb.kernel.errors import BbError, Conflict, Forbidden, NotFound
+from bb.kernel import clock, ids, secret_patterns
+from bb.kernel.errors import BbError, Conflict, NotFound
 from bb.kernel.event import MERGED, REQUEST, SIGNED, Event
-from bb.kernel.record import Record
-from bb.ledger.files import disk
 from bb.ledger.git import ownership
 from bb.ledger.index.index import Index
 from bb.ledger.index.sqlite import sqlite3
@@ -20,11 +18,12 @@ from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.records.batch import Batch, RecordInBatch, SingleRecord
+from bb.ledger.records.drafts import ORIGIN, Decision, Draft, KeyedCall, draft_of, refuse_secret_names, with_key
+from bb.ledger.records.journals import Journals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
     from bb.ledger.git.place import Place
     from bb.ledger.index.reader import Progress
@@ -37,11 +36,8 @@ if TYPE_CHECKING:
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 MOST_SIGNED = 5  # attempts to sign while other processes keep recording
-ORIGIN = "salvaged_lamport"  # the original Lamport time of an event recorded again; new lines get a higher one
-SHORTEST_SECRET = 15  # characters of the shortest known token
-LONGEST_HEAD = 4096  # bytes of a line without its data
 SYSTEM = "system"  # the author of markers and signatures
-INDEX, JOURNALS = "index.sqlite", "j"
+INDEX = "index.sqlite"
 SIGNERS = "signers.json"  # if this file exists, some lines may not count (`ledger/records/policy.py`)
 
 
@@ -59,64 +55,6 @@ class KeyReused(Conflict):
     hint = "use a new key for a new request"
 
 
-class WriterNotAllowed(Forbidden):
-    """The key of this clone is not listed, so lines recorded here would not count."""
-
-    code = "WRITER_NOT_ALLOWED"
-    hint = (
-        "add the line that `bb ledger key` prints to .bb/allowed_signers; after review and merge, run `bb sync`; "
-        "if the key was revoked, run `bb ledger key --rotate` first"
-    )
-
-
-class OrderNotAllowed(Forbidden):
-    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so."""
-
-    code = "ORDER_NOT_ALLOWED"
-    hint = (
-        "give the order in a clone that has the person's key; or add the line that `bb ledger key --for user` prints "
-        "to .bb/allowed_signers, and after review and merge run `bb sync`"
-    )
-
-
-class Draft(Record):
-    """An event to be recorded, before it has an id and a time."""
-
-    by: str
-    kind: str
-    data: dict[str, Any]
-    key: str | None = None  # the idempotency key
-    scope_key: str = ""  # the key of the group's directory that it is about
-
-
-class KeyedCall(Record):
-    """A call with an idempotency key, and a digest of its request. With WINDOW, only a call in the last WINDOW
-    milliseconds counts as an earlier one."""
-
-    by: str
-    key: str
-    request: str
-    window: int | None
-
-
-class _Decision:
-    """What a rule decides. If it refuses and leaves facts, they are recorded, and the refusal is raised after that."""
-
-    def __init__(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
-        self._decide = decide
-        self.refusal: BbError | None = None
-
-    def facts(self, index: Index) -> Sequence[Fact]:
-        """The facts that the rule returns, or leaves when it refuses."""
-        try:
-            return self._decide(index)
-        except BbError as refusal:
-            if not refusal.leaving:
-                raise
-            self.refusal = refusal
-            return refusal.leaving
-
-
 class Store:
     """The ledger in one place. If it does not exist, it is read as empty."""
 
@@ -125,20 +63,14 @@ class Store:
         self._patience = patience  # seconds to wait while another process rebuilds the index
         self.path = place.store
         self.progress = progress
-        self._journals_path = os.path.join(self.path, JOURNALS)
+        self._journals = Journals(self.path)
         self._clone: Clone | None = None
         self._index: Index | None = None
         self._law: SigningLaw | None = None
         self._law_of: tuple[int, int, int] | None = None  # the state of the file that it was read from
         self._batch: Batch | None = None
-        self._own_journal: Journal | None = None
-        self._names = disk.FolderListing(self._journals_path)
-        self._listed: list[str] = []
-        self._read_journals: dict[str, Journal] = {}
-        self._is_sure: str | None = None  # the state of the files by which our writer was last checked
         self.has_recorded = False
         self._is_ours = False  # whether the repository's owner was checked
-
         self._read_clone()
 
     def _read_clone(self) -> None:
@@ -146,13 +78,18 @@ class Store:
         self._clone = clone.read(self.path) or clone.from_journals(self.path)
         if self._clone:
             self._clone.may_read()
-        self.writer = writers.own_writer(self._journals_path, self._clone.writer) if self._clone else None
+            self._journals.find_writer(self._clone.writer)
 
     def reopen(self) -> None:
         """Read the identity of the store again, after it has changed."""
         self.close()
         self._law_of = None
         self._read_clone()
+
+    @property
+    def writer(self) -> str | None:
+        """Our own writer; None if there is none yet."""
+        return self._journals.writer
 
     @property
     def exists(self) -> bool:
@@ -198,13 +135,7 @@ class Store:
 
     def journals(self) -> list[Journal]:
         """The journals of all writers, including ours."""
-        names, known = self._names.now(), self._read_journals
-        if names is not self._listed:
-            self._listed = names
-            self._read_journals = {
-                writer: known.get(writer) or Journal(self.path, writer) for writer in writers.writer_ids_in(names)
-            }
-        return list(self._read_journals.values())
+        return self._journals.all()
 
     def caught_up(self) -> Index:
         """The index, after it has read all lines; within a batch, all lines at the batch's last look."""
@@ -244,7 +175,7 @@ class Store:
 
     def damages(self) -> list[Damage]:
         """The damages in the journals, except for journals that were retired because of their damage."""
-        retired = writers.retired(self._journals_path)
+        retired = writers.retired(self._journals.folder)
         return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
 
     def close(self) -> None:
@@ -254,7 +185,7 @@ class Store:
             self._index = None
         if self._batch is not None:
             self._batch.is_current = False  # the next index may lack lines that this one has passed over
-        self._close_own_journal()
+        self._journals.close()
 
     # -- recording
 
@@ -278,21 +209,22 @@ class Store:
         WINDOW milliseconds counts as the first call.
         """
         secret_patterns.refuse_secrets(key or "")
-        law = self._law_for_us(now)
-        if law and law.excludes_own_lines:
-            raise WriterNotAllowed
-        decision = _Decision(decide)
+        law = self.law
+        if law:
+            from bb.ledger.records import policy  # noqa: PLC0415  (needed only with a list of signers)
+
+            law = policy.require_own_lines_to_count(self, now)
+        decision = Decision(decide)
 
         def drafts(index: Index) -> list[Draft]:
             facts = decision.facts(index)
             if decision.refusal:
-                return [_draft(by, fact, None) for fact in facts]
-            decided = [_draft(author(fact) if author else by, fact, allow_secret) for fact in facts]
+                return [draft_of(fact, by) for fact in facts]
+            decided = [draft_of(fact, author(fact) if author else by, allow_secret) for fact in facts]
             if law:
-                _refuse_orders(law, decided)
-            for name in {draft.by for draft in decided if len(draft.by) >= SHORTEST_SECRET}:
-                secret_patterns.refuse_secrets(name)
-            return _with_key(decided, key, request) if key else decided
+                policy.refuse_orders(law, [(draft.kind, draft.by) for draft in decided])
+            refuse_secret_names({draft.by for draft in decided})
+            return with_key(decided, key, request) if key else decided
 
         recorded = self.append(drafts, now, KeyedCall(by, key, request, window) if key else None)
         if decision.refusal:
@@ -311,7 +243,7 @@ class Store:
         new lines of other writers goes before them; with IS_ACCOUNT, such a marker may be recorded by itself."""
         self.clone.may_write()
         self._refuse_foreign()
-        self._ensure_writer()
+        self.ensure_writer()
         # New lines are folded under the lock, one process at a time. Many new lines are folded before taking it.
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
@@ -364,30 +296,6 @@ class Store:
         self.has_recorded = True
         return recorded
 
-    def salvage(self, drafts: Callable[[int], Sequence[Draft]], now: int) -> int:
-        """Record events of a retired journal again, under our own writer; return their number.
-
-        DRAFTS is called with the line number that the first event will have.
-        """
-
-        def numbered(index: Index) -> Sequence[Draft]:
-            head = index.position(self.writer or "").link.n
-            return drafts(head + (2 if index.unmerged() else 1))  # a marker precedes them
-
-        return len(self.append(numbered, now))
-
-    def _law_for_us(self, now: int) -> SigningLaw | None:
-        """The law, updated first if it may not match our key: a copied store has another writer and key."""
-        law = self.law
-        if law and self._clone:
-            self._ensure_writer()
-            if law.own != self.writer or law.excludes_own_lines:  # our key may have been listed since
-                from bb.ledger.records import policy  # noqa: PLC0415
-
-                policy.refresh(self, now)
-                law = self.law
-        return law
-
     def sign(self, key: Key, now: int) -> None:
         """Record a signature by KEY over all of our own lines.
 
@@ -397,7 +305,7 @@ class Store:
         from bb.ledger.signing import verdicts  # noqa: PLC0415  (lines are signed when they are published)
 
         self.clone.may_write()
-        self._ensure_writer()
+        self.ensure_writer()
         for _ in range(MOST_SIGNED):
             own, before = self._own(), self.caught_up().position(self.writer or "").link
             signature = verdicts.signature(key, self.clone.repo, own.writer, before)
@@ -455,31 +363,14 @@ class Store:
             return
 
     def _own(self) -> Journal:
-        """Our own journal. The object is kept, because it remembers its last write."""
-        if self.writer is None:
+        own = self._journals.own()
+        if own is None:
             raise NotInitialized
-        if self._own_journal is None:
-            self._own_journal = Journal(self.path, self.writer)
-        return self._own_journal
+        return own
 
-    def _close_own_journal(self) -> None:
-        if self._own_journal is not None:
-            self._own_journal.close()
-            self._own_journal = None
-
-    def _ensure_writer(self) -> None:
-        """Give a copied store, or a store shared with another kernel, a writer of its own before it is written to."""
-        before = self.writer
-        if before is not None and self._is_sure == writers.owner_fingerprint(self._journals_path, before):
-            return  # nothing has changed since the last check
-        self.writer = writers.own_writer(self._journals_path, before or self.clone.writer)
-        if self.writer is None:
-            with writers.store_lock(self.path):  # two processes in the same copy must not both make a writer
-                self.writer = writers.own_writer(self._journals_path)
-                self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
-        self._is_sure = writers.owner_fingerprint(self._journals_path, self.writer)
-        self._close_own_journal()
-        if self.writer != before:
+    def ensure_writer(self) -> None:
+        """Make sure that we have a writer before anything is written. A copied store gets a new one."""
+        if self._journals.ensure_writer(self.clone.writer):
             self.close()
 
     def _refuse_foreign(self) -> None:
@@ -496,67 +387,3 @@ class Store:
                     f"line {damage.n} of {os.path.relpath(damage.path, self.path)} is damaged: {damage.reason}",
                     **damage.as_dict(),
                 )
-
-
-def _draft(by: str, fact: Fact, allow_secret: str | None) -> Draft:
-    """The event that records a fact. Refuses secrets that are not allowed."""
-    from bb.ledger.journal import kinds  # noqa: PLC0415  (it knows every fact; reading does not need it)
-
-    kind, data = kinds.kind_and_data(fact)
-    if refuse_secrets_in(data, allow_secret):
-        data["secret_allowed"] = allow_secret
-    return Draft(by, kind, data, scope_key=kinds.scope_of(fact))
-
-
-def _with_key(drafts: Sequence[Draft], key: str, request: str) -> list[Draft]:
-    """DRAFTS with an idempotency key, and with the digest of their request, if it has one."""
-    noted = {REQUEST: request} if request else {}
-    return [draft.replace(key=key, data=draft.data | noted) for draft in drafts]
-
-
-def _refuse_orders(law: SigningLaw, drafts: Sequence[Draft]) -> None:
-    """Refuse the person's orders if they would not count."""
-    if law.needs_persons_key and not law.is_persons:
-        from bb.coordination.records import vouching  # noqa: PLC0415  (needed only if orders must be signed)
-
-        if any(vouching.is_order(draft.kind, draft.by) for draft in drafts):
-            raise OrderNotAllowed
-
-
-def refuse_secrets_in(data: Any, allow_secret: str | None = None) -> bool:
-    """Refuse DATA if one of its texts contains a secret, unless OVERRIDE gives a reason; whether it has one.
-
-    A quick search of the whole data comes first. The patterns are then applied to each text by itself, because two
-    adjacent texts do not make a secret.
-    """
-    if not secret_patterns.may_hold(json_text.dumps(data)):
-        return False
-    secret = next(filter(secret_patterns.found, _texts(data)), None)
-    if secret is None:
-        return False
-    secret_patterns.refuse_secrets(secret, allow_secret)
-    secret_patterns.refuse_secrets(allow_secret or "")
-    return True
-
-
-def must_be_recordable(fact: Fact) -> None:
-    """Refuse a fact that recording would refuse, so that a caller can leave it out before it records many."""
-    secret_patterns.refuse_secrets(str(getattr(fact, "by", "")))
-    try:
-        octets = len(json_text.dumps(_draft("", fact, None).data).encode())
-    except UnicodeEncodeError as error:
-        raise json_text.InvalidText from error
-    if octets + LONGEST_HEAD > lines.MAX_LINE:
-        raise lines.LineTooLong(
-            f"the event takes {octets:,} bytes; at most {lines.MAX_LINE:,} are allowed", bytes=octets
-        )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value, including the names of members."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from (text for name, member in value.items() for text in (name, *_texts(member)))
-    elif isinstance(value, list | tuple):
-        yield from (text for item in value for text in _texts(item))

@@ -30,7 +30,8 @@ from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import GroupNotFound, RegisteredGroup
 from bb.ledger.records import course
 from bb.ledger.records import events as recorded
-from bb.ledger.records.store import NotInitialized, Store, refuse_secrets_in
+from bb.ledger.records.recordable import refuse_secrets_in
+from bb.ledger.records.store import NotInitialized, Store
 from bb.ledger.views.chat import ChatIndex
 from bb.messaging.chat import principals, recipients
 from bb.messaging.chat.recipients import Member

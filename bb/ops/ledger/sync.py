@@ -14,7 +14,8 @@ from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.records import come_to_count, making, policy, set_aside
-from bb.ledger.records.store import JOURNALS, NotInitialized
+from bb.ledger.records.journals import JOURNALS
+from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
 from bb.ledger.travel import intake
