@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.ledger.local import presence
+from bb.ledger.records import events
 from bb.ops.desk.group_desk import GroupDesk
 
 
@@ -25,4 +26,4 @@ def stop(group: GroupDesk, actor_id: str) -> None:
 
 def last_activity(group: GroupDesk) -> str:
     """The time of the last recorded event."""
-    return group.store.last_recorded_at()
+    return events.last_recorded_at(group.store)

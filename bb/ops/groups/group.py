@@ -23,6 +23,7 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.records import events as recorded
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon, run_states
 from bb.ops.desk.desk import Desk
@@ -199,7 +200,11 @@ def create(
     who = group_desk.group_author(desk, by)
     with knowns.lock(home):
         group = directories.create(desk, home, called, about, who)
-    return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
+    return {
+        "group_id": group.id,
+        "title": called,
+        "event": group.shown(recorded.event(group.store, f"{group.store.writer}.1")),
+    }
 
 
 @op(

@@ -21,7 +21,7 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
-from bb.ledger.records.store import refuse_secrets_in
+from bb.ledger.records.recordable import refuse_secrets_in
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, run_states, sources
 from bb.ops.desk.desk import Desk

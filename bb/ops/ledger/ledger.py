@@ -15,6 +15,7 @@ from bb.ledger.files import output_files
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
+from bb.ledger.records import events as recorded
 from bb.ledger.records import walk as walks
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import OLDER, TruncatedRows, op
@@ -139,8 +140,8 @@ def show(desk: Desk, event: Text) -> dict[str, Any]:
         event (EVENT): The event's id, as shown by `bb ledger log`.
     """
     store = desk.ledger
-    found = store.event(event)
-    raw = store.line(event)
+    found = recorded.event(store, event)
+    raw = recorded.line(store, event)
     known = policy.cached(store)
     envelope = next(iter(standing.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
     return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}

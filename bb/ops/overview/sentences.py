@@ -54,6 +54,7 @@ from bb.groups.facts import (
 from bb.kernel import ids, show
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
+from bb.ledger.records.events import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
@@ -83,7 +84,7 @@ def latest(
     """The last LIMIT events as rows, or all of them, oldest first."""
     teller = SentenceWriter(store)
     rows: list[dict[str, Any]] = []
-    for event in store.newest_first(None, wanted.may_admit):
+    for event in newest_first(store, None, wanted.may_admit):
         if not wanted.admits(event):
             continue
         row = teller.row(event)
