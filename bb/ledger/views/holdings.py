@@ -10,7 +10,6 @@ from bb.coordination.agents import liveness, pauses, roster
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.held import Held, Overlap, were_made_apart, wins_over
-from bb.coordination.protocol import notices
 from bb.kernel import ids
 from bb.ledger.local import presence
 
@@ -111,6 +110,8 @@ class Holdings:
 
     def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
         """Whether one of the two was made with --allow-overlap, or the overlap was accepted since."""
+        from bb.coordination.protocol import notices  # noqa: PLC0415  (most scopes are not contested)
+
         for mine, theirs in ((one, other), (other, one)):
             for before in self.ever_of(theirs.agent):
                 if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):
