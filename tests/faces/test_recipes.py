@@ -86,8 +86,9 @@ def test_a_recipe_works_in_a_copy_as_the_page_shows_it(title: str, checkout: Pat
         with Served(here) as served:
             page = Caller(served).get(address)
         assert page.status == 200
-        assert "<h1>Protocol events</h1>" in page.text
-        assert "BLOCKED" in page.text
+        for text in (page.text, (repo.path / "report.html").read_text()):
+            assert "<h1>Protocol events</h1>" in text
+            assert '<b class="label">BLOCKED</b>' in text
 
 
 def test_every_file_that_a_recipe_names_exists_or_is_made_by_it():
