@@ -10,6 +10,7 @@ from typing import Any
 
 from bb.cbcl.read import canonical
 from bb.cbcl.read.definition import LIMITS, Definition, Performative, parameters_text
+from bb.cbcl.read.exchange import agent_text
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import LIST, Node, text_of
 from bb.kernel.gc_pause import GcPause
@@ -81,16 +82,12 @@ def _clauses(a: Definition, b: Definition) -> Iterator[Clause]:
     values = {
         "name": (a.name, b.name),
         "extends": (a.extends, b.extends),
-        "author": (_agent(a.author), _agent(b.author)),
+        "author": (agent_text(a.author), agent_text(b.author)),
         **{name: (_number(a.limit(name)), _number(b.limit(name))) for name in LIMITS},
     }
     for name, (one, other) in values.items():
         if one != other:
             yield Clause(name, one, other)
-
-
-def _agent(name: str | None) -> str | None:
-    return None if name is None else f"@{name}"
 
 
 def _number(value: int | None) -> str | None:
