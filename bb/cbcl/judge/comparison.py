@@ -16,6 +16,8 @@ from bb.cbcl.read.tree import LIST, Node, text_of
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 
+LONGEST_SHOWN = 60  # characters of a node
+
 
 class Clause(Record):
     """A clause or limit that differs between two dialects; None if it is missing."""
@@ -124,12 +126,12 @@ def _nth(node: Node, place: int) -> Node | None:
     return node.value[place] if place < len(node.value) else None
 
 
-def excerpt(node: Node | None, longest: int = 60) -> str | None:
+def excerpt(node: Node | None) -> str | None:
     """The text of a node, shortened if it is too long."""
     if node is None:
         return None
     text = text_of(node)
-    return text if len(text) <= longest else text[:longest] + "…"
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def comparison_json(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
