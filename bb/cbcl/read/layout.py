@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bb.cbcl.read.fuel import Fuel
-from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of, walk
+from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of
 from bb.kernel.gc_pause import GcPause
 
 WIDTH = 80
@@ -37,17 +37,28 @@ def pretty_print(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> st
 def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
     """The length of the canonical text of each list, by the identity of its node."""
     by_list: dict[int, int] = {}
-    sizes: list[int] = []  # the size so far of each open list, with its parentheses and spaces
-    for node, _, is_end in walk(root, fuel):
-        if is_end:
+    within: list[tuple[Node, Iterator[Node]]] = []
+    sizes: list[int] = []  # the size so far of each open list, with the spaces
+    following: Node | None = root if root.tag == LIST else None
+    while following is not None or within:
+        if following is not None:
+            if fuel is not None:
+                fuel.spend(1 + len(following.value))
+            within.append((following, iter(following.value)))
+            sizes.append(max(len(following.value) - 1, 0) + 2)
+        node, rest = within[-1]
+        following, size = None, 0
+        for child in rest:
+            if child.tag == LIST:
+                following = child
+                break
+            size += len(lexeme(child))
+        sizes[-1] += size
+        if following is None:
+            within.pop()
             by_list[id(node)] = size = sizes.pop()
-        elif node.tag == LIST:
-            sizes.append(max(len(node.value) - 1, 0) + 2)
-            continue
-        else:
-            size = len(lexeme(node))
-        if sizes:
-            sizes[-1] += size
+            if sizes:
+                sizes[-1] += size
     return by_list
 
 

@@ -134,11 +134,11 @@ class Finding(Record):
 
     rule: str
     severity: str
-    path: str | None
-    agent: str | None
-    lease: Lease | None
-    commits: tuple[str, ...]
     text: str
+    commits: tuple[str, ...] = ()
+    path: str | None = None
+    agent: str | None = None
+    lease: Lease | None = None
 
     def as_json(self) -> dict[str, Any]:
         held = self.lease.reservation if self.lease else None
@@ -216,13 +216,13 @@ def signature_findings(standings: Iterable[Verification], *, is_required: bool) 
             more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""
             effect = "; they are ignored" if is_required else ""
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
-            findings.append(Finding(rule, WARNING, None, None, None, (), text))
+            findings.append(Finding(rule, WARNING, text))
     return findings
 
 
 def signers_file_findings(problems: Sequence[str]) -> list[Finding]:
     """The findings about unusable lines of the base's file of signers."""
-    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), problem) for problem in problems]
+    return [Finding(SIGNERS_FILE, WARNING, problem) for problem in problems]
 
 
 def lost_line_findings(events: Sequence[str]) -> list[Finding]:
@@ -232,7 +232,7 @@ def lost_line_findings(events: Sequence[str]) -> list[Finding]:
         return []
     named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
     text = f"{len(events):,} lines of the ledger lost their content without a valid redaction: {named}"
-    return [Finding(LOST_LINES, ERROR, None, None, None, (), text)]
+    return [Finding(LOST_LINES, ERROR, text)]
 
 
 def is_incursion(finding: Finding) -> bool:
@@ -286,9 +286,9 @@ def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> I
     severity = ERROR if by.agent or wanted.is_strict else WARNING
     for doubt in by.doubts:
         text = f"commit {commit.id[:12]}: {doubt}"
-        yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, None, by.agent, None, (commit.id,), text)
+        yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, text, (commit.id,), agent=by.agent)
     if by.agent and (pause := pauses.pause(known.pauses, by.agent)) and _is_since(commit, pause):
-        yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.sentence(by.agent))
+        yield Finding(PAUSED, ERROR, pause.sentence(by.agent), (commit.id,), agent=by.agent)
     for path in commit.paths:
         covering = near.covering(path)
         mine = [lease for lease in covering if lease.reservation.agent == by.agent]
@@ -297,7 +297,7 @@ def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> I
         yield from _touched(touch, known.agreements)
         if wanted.must_declare and not _is_declared(touch, wanted) and (by.agent or _judges_people(wanted)):
             text = f"{_who(by)} had not declared this path"
-            yield Finding(OUTSIDE, severity, path, by.agent, None, (commit.id,), text)
+            yield Finding(OUTSIDE, severity, text, (commit.id,), path, by.agent)
 
 
 def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Finding]:
@@ -311,7 +311,7 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
         severity = WARNING if is_shared or has_agreed else touch.severity
         if by.token is not None and token is not None and by.token < token:
             text = f"made under token {by.token}; {owner} holds {name(lease.reservation.scope)} under token {token}"
-            yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, lease, (touch.commit.id,), text)
+            yield Finding(STALE_TOKEN, touch.severity, text, (touch.commit.id,), touch.path, by.agent, lease)
         elif lease.held_at(touch.moment) and (is_frozen or not touch.had_it):
             yield _finding(HELD_THEN, severity, touch, lease, has_agreed)
         elif lease.is_live and (is_frozen or not touch.has_it):
@@ -329,7 +329,7 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
         verb, why = "has frozen" if lease.is_live else "had frozen", f" ({quotation(held.why)})" if held.why else ""
         text = f"{held.agent} {verb} {name(held.scope)} {span}{why}; {changed}"
     text += f"; {held.agent} has agreed" if has_agreed else ""
-    return Finding(rule, severity, touch.path, touch.by.agent, lease, (touch.commit.id,), text)
+    return Finding(rule, severity, text, (touch.commit.id,), touch.path, touch.by.agent, lease)
 
 
 def _is_since(commit: Commit, pause: Pause) -> bool:

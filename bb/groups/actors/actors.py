@@ -21,7 +21,6 @@ STATUSES = ("idle", "working", "waiting", "stopped")  # of a headless actor (IPC
 GROUP_TITLE = "working-group"  # the default title of a group
 
 ID_LENGTH = 32
-IN_ACTOR_ID = profiles.LETTERS + ids.DIGITS + "-_"
 TAKEN = "duplicate_actor_id"
 
 
@@ -71,13 +70,7 @@ def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **
 
 def is_actor_id(text: object) -> bool:
     """Whether TEXT is a valid actor id."""
-    return (
-        isinstance(text, str)
-        and 0 < len(text) <= ID_LENGTH
-        and not text.strip(IN_ACTOR_ID)
-        and text[0] not in "-_"
-        and text.lower() not in ids.RESERVED
-    )
+    return isinstance(text, str) and len(text) <= ID_LENGTH and ids.is_actor_id(text)
 
 
 def free_id(runtime: str, taken: Collection[str]) -> str:

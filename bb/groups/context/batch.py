@@ -40,10 +40,10 @@ RULES: dict[str, Callable[[Request], tasks.Ruled]] = {
     "reference.add": plans.add_note,
     "reference.update": plans.update_note,
     "reference.remove": plans.remove_note,
-    "presence.update": agents.update_presence,
-    "presence.clear": agents.clear_presence,
-    "agent_state.update": agents.update_state,
-    "agent_state.clear": agents.clear_state,
+    "presence.update": agents.presence,
+    "presence.clear": agents.presence,
+    "agent_state.update": agents.state,
+    "agent_state.clear": agents.state,
 }
 
 

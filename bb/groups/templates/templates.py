@@ -118,7 +118,7 @@ def filename(title: str) -> str:
 
 def parse(text: Any) -> Template:
     """Parse and check the text of a template."""
-    if not isinstance(text, str) or _size(text) > SIZE:
+    if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > SIZE:
         raise _wrong("", f"a template must be a text of at most {SIZE // 1024} KiB")
     try:
         found = plain_yaml.read(text)
@@ -195,10 +195,6 @@ def _text(value: Any, path: str, most: int = SIZE) -> str:
 
 def _informative(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() else ""
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _wrong(path: str, message: str) -> InvalidTemplate:
