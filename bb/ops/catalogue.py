@@ -271,6 +271,7 @@ class Op(Record):
     output: str = ""
     screen: str = ""  # the module of `cli/screens` that prints the answer
     by_name: Mapping[str, Parameter] = {}
+    forms: tuple[Callable[..., Any], ...] = ()
 
     @property
     def group(self) -> str:
@@ -317,23 +318,28 @@ def op(
     reads: bool = False,
     output: str = "",
     screen: str = "",
+    forms: tuple[Callable[..., Any], ...] = (),
     **flags: str,
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME. FLAGS are the help texts of its boolean parameters.
 
-    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. The other
+    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. FORMS are the
+    functions that the op chooses from, if one name stands for several: it has the parameters of all of them. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
-        parameters = _parameters(function, flags)
+        taken: dict[str, Parameter] = {}
+        for form in forms or (function,):
+            for parameter in _parameters(form, flags):
+                taken.setdefault(parameter.name, parameter)
         _declared[name] = Op(
             name,
             function,
             summary,
             _dedented(description),
-            parameters,
+            tuple(taken.values()),
             examples,
             streams,
             function.__module__,
@@ -343,7 +349,8 @@ def op(
             reads,
             output,
             screen,
-            {parameter.name: parameter for parameter in parameters},
+            taken,
+            forms,
         )
         return function
 

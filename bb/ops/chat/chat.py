@@ -227,19 +227,7 @@ class OtherGroup(JsonText):
     metavar = "GROUP"
 
 
-@op(
-    "send",
-    screen="chat",
-    words="chat send",
-    examples=(
-        "bb chat send 'Ready for review.' --to @foreman",
-        "bb chat send 'Stop!' --priority attention",
-        "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
-    ),
-    reply_required="Each recipient must answer.",
-    followup="C2A: add to an answer that you have already given.",
-)
-def send(
+def send_to_group(
     desk: Desk,
     text: Text | None = None,
     *,
@@ -263,6 +251,38 @@ def send(
     dst_to: DestinationTo | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
+    allow_secret: AllowSecretReason | None = None,
+) -> dict[str, Any]:
+    """Send a message of CCCS to actors, to the person, or to all members."""
+    message = {
+        "text": text,
+        "priority": priority,
+        "attachments": attachments,
+        "refs": refs,
+        "format": format,
+        "message_mode": message_mode,
+        "reply_required": reply_required,
+        "client_id": client_id,
+        "client_ts": client_ts,
+        "thread": thread,
+        "quote_text": quote_text,
+        "src_group_id": src_group_id,
+        "src_event_id": src_event_id,
+        "dst_group_id": dst_group_id,
+        "dst_to": dst_to,
+        "insight": insight,
+        "suggested_user_message": suggested_user_message,
+    }
+    return {"event": _sent(group_desk.open_group(desk, group_id), by, to, path, message, allow_secret)}
+
+
+def send_of_c2a(
+    desk: Desk,
+    text: Text | None = None,
+    *,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    thread: Thread | None = None,
     in_reply_to: InReplyTo | None = None,
     conversation: Conversation | None = None,
     recipient: Addressee | None = None,
@@ -275,14 +295,12 @@ def send(
     deadline_ms: DeadlineMs | None = None,
     followup: bool = False,
     confirm: Confirm | None = None,
-    allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
+    """Send a C2A message: `chat.send_message` in C2A's own terms."""
+    from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
 
-    Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
-    --idempotency-key are required: they have no defaults.
-    """
-    of_c2a = {
+    message = {
+        "content": text,
         "inReplyTo": in_reply_to,
         "target": {"conversation": conversation, "recipient": recipient, "thread": thread},
         "visibility": visibility,
@@ -295,32 +313,38 @@ def send(
         "followup": followup or None,
         "confirm": confirm,
     }
-    fields = {
-        "text": text,
-        "priority": priority,
-        "attachments": attachments,
-        "refs": refs,
-        "format": format,
-        "message_mode": message_mode,
-        "reply_required": reply_required or None,
-        "client_id": client_id,
-        "client_ts": client_ts,
-        "thread": thread,
-        "quote_text": quote_text,
-        "src_group_id": src_group_id,
-        "src_event_id": src_event_id,
-        "dst_group_id": dst_group_id,
-        "dst_to": dst_to,
-        "insight": insight,
-        "suggested_user_message": suggested_user_message,
-    }
-    if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
-        from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
+    return saying.send(desk, by, message, group_id)
 
-        _refuse_plain(fields | {"to": to, "path": path, "allow_secret": allow_secret})
-        return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
-    group = group_desk.open_group(desk, group_id)
-    return {"event": _sent(group, by, to, path, fields, allow_secret)}
+
+PLAIN_OPTIONS, C2A_OPTIONS = (tuple(form.__kwdefaults__ or ()) for form in (send_to_group, send_of_c2a))
+
+
+@op(
+    "send",
+    screen="chat",
+    words="chat send",
+    examples=(
+        "bb chat send 'Ready for review.' --to @foreman",
+        "bb chat send 'Stop!' --priority attention",
+        "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
+    ),
+    forms=(send_to_group, send_of_c2a),
+    reply_required="Each recipient must answer.",
+    followup="C2A: add to an answer that you have already given.",
+)
+def send(desk: Desk, text: Any = None, **options: Any) -> dict[str, Any]:
+    """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
+
+    Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
+    --idempotency-key are required: they have no defaults.
+    """
+    given = {name: value for name, value in options.items() if value}
+    if not any(name in given for name in C2A_OPTIONS if name not in PLAIN_OPTIONS):
+        return send_to_group(desk, text, **options)
+    for name in (name for name in PLAIN_OPTIONS if name in given and name not in C2A_OPTIONS):
+        hint = MASKED if name == "allow_secret" else None
+        raise NotOfC2A(f"a C2A message cannot have --{name.replace('_', '-')}", hint=hint, path=f"$.{name}")
+    return send_of_c2a(desk, text, **given)
 
 
 @op(
@@ -363,7 +387,7 @@ def reply(
         "refs": refs,
         "format": format,
         "message_mode": message_mode,
-        "reply_required": reply_required or None,
+        "reply_required": reply_required,
         "client_id": client_id,
         "client_ts": client_ts,
         "reply_to": original.id,
@@ -372,14 +396,6 @@ def reply(
         "suggested_user_message": suggested_user_message,
     }
     return {"event": _sent(group, by, to, None, fields, allow_secret)}
-
-
-def _refuse_plain(arguments: dict[str, Any]) -> None:
-    """Refuse options that a C2A message would ignore."""
-    for name in (name for name, value in arguments.items() if value and name not in ("text", "thread")):
-        option = "--" + name.replace("_", "-")
-        hint = MASKED if name == "allow_secret" else None
-        raise NotOfC2A(f"a C2A message cannot have {option}", hint=hint, path=f"$.{name}")
 
 
 def _sent(
@@ -460,7 +476,7 @@ def send_cross_group(
         "format": format,
         "message_mode": message_mode,
         "refs": refs,
-        "reply_required": reply_required or None,
+        "reply_required": reply_required,
         "insight": insight,
     }
     kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **fields)
