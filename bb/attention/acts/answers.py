@@ -16,7 +16,7 @@ from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
 from bb.attention.messages.outbox_states import PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
+from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, Superseded
 from bb.attention.state import claims, deliveries, transitions, tuning
 from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import delivery_of_state
@@ -34,6 +34,7 @@ from bb.attention.words import (
     SUPERSEDED,
 )
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 from bb.kernel.show import harmless, stripped
 
 LONGEST_NOTE = 140

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bb.attention.decision import choose_agent
 from bb.attention.facts import Claiming, Moved
 from bb.attention.judging.cases import case_for_agent, may_see, require_registered
-from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
+from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PolicyForbids, Superseded
 from bb.attention.state import claims, transitions
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

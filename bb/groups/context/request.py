@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.groups.context.view import ContextView
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import members as m
-from bb.kernel.errors import Conflict, Refused, Usage
+from bb.kernel.errors import Conflict, PermissionDenied, Refused, Usage
 from bb.kernel.members import Form, Members
 from bb.kernel.record import Record
 

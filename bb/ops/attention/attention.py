@@ -27,12 +27,6 @@ class NeedsEvent(Usage):
     hint = "pass an event's id, or --thread CONVERSATION/THREAD"
 
 
-class InvalidProgress(Usage):
-    """The progress must be a number that never decreases and never exceeds the total."""
-
-    code = "INVALID_PROGRESS"
-
-
 class Conversation(Text):
     """The id of the conversation."""
 
@@ -337,9 +331,9 @@ def _number(written: str) -> int | float:
     try:
         number = float(written)
     except ValueError:
-        raise InvalidProgress(f"{written[:40]!r} is not a number") from None
+        raise acts_audit.InvalidProgress(f"{written[:40]!r} is not a number") from None
     if not 0 <= number < 1 << 53:
-        raise InvalidProgress(f"{written[:40]!r} is not a number from 0 up")
+        raise acts_audit.InvalidProgress(f"{written[:40]!r} is not a number from 0 up")
     return int(number) if number == int(number) else number
 
 

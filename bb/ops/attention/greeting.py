@@ -11,12 +11,12 @@ from bb.attention.harness import capabilities, session
 from bb.attention.harness.session import Harness
 from bb.attention.judging.cases import require_registered
 from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, EnvelopeMembers, invalid
-from bb.attention.refusals import PermissionDenied
 from bb.attention.state import tuning
 from bb.attention.state.book import AttentionState
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
 from bb.kernel import ids
+from bb.kernel.errors import PermissionDenied
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting, is_known
 from bb.ops.desk import signs_of_life

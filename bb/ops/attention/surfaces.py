@@ -45,12 +45,6 @@ class NotALine(Usage):
     hint = "pass one JSON object per line, as docs/surfaces.md shows"
 
 
-class UnknownSetting(Usage):
-    """The settings must be a JSON object."""
-
-    code = "INVALID_SETTING"
-
-
 class Format(Text):
     """The input format: lines of bb (c2a), envelopes of `chat/deliver`, or payloads of a platform."""
 
