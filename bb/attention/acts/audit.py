@@ -98,7 +98,7 @@ def _answered_twice(book: AttentionState, answers: Mapping[str, Mapping[str, str
         if len(by) < 2:
             continue
         subject = claims.EVENT + event
-        lost = claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).lost
+        lost = book.claim_on(subject).lost
         for agent in by.keys() & set(lost):
             yield {"at": by[agent], "what": "duplicate_reply", "eventId": event, "agent": agent}
 

@@ -348,7 +348,7 @@ def _settle(book: AttentionState, answered: Case, now: int) -> list[AttentionFac
 def _renew_thread_claim(book: AttentionState, agent: str, said: Message, now: int) -> list[AttentionFact]:
     """Writing in a claimed thread renews the agent's claim."""
     subject = claims.THREAD + said.window
-    claim = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    claim = book.claim_on(subject)
     about = {"ttl_ms": book.tuning.claim_ms}
     return [Claiming(agent, subject, claims.RENEW, about)] if said.thread and claim.held_by(now) == agent else []
 
