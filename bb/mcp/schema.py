@@ -151,7 +151,7 @@ def _short(tool: Tool) -> str:
 
 def _takes(tool: Tool) -> str:
     return ", ".join(
-        name + (NEEDED if name in tool.needs else "") + _values(schema) for name, schema in tool.takes.items()
+        name + (NEEDED if name in tool.needs else "") + _values(kind.schema) for name, kind in tool.takes.items()
     )
 
 

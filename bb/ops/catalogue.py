@@ -181,6 +181,7 @@ class Op(Record):
     output: str = ""
     screen: str = ""  # the module of `cli/screens` that prints the answer
     by_name: Mapping[str, Parameter] = {}
+    forms: tuple[Callable[..., Any], ...] = ()
 
     @property
     def group(self) -> str:
@@ -238,16 +239,22 @@ def op(
     output: str = "",
     screen: str = "",
     more: tuple[Parameter, ...] = (),
+    forms: tuple[Callable[..., Any], ...] = (),
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME.
 
     WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. MORE are
-    parameters that the function takes as `**fields`; they stand after its last required parameter. The other
+    parameters that the function takes as `**fields`; they stand after its last required parameter. FORMS are the
+    functions that the op chooses from, if one name stands for several: it has the parameters of all of them. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
-        parameters = _with_more(_parameters(function), more)
+        taken: dict[str, Parameter] = {}
+        for form in forms or (function,):
+            for parameter in _parameters(form):
+                taken.setdefault(parameter.name, parameter)
+        parameters = _with_more(tuple(taken.values()), more)
         _declared[name] = Op(
             name,
             function,
@@ -262,7 +269,8 @@ def op(
             reads,
             output,
             screen,
-            {parameter.name: parameter for parameter in parameters},
+            taken,
+            forms,
         )
         return function
 

@@ -50,6 +50,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
             *(
                 "bb.ops.attention.pending",
                 "bb.ops.attention.attention",
+                "bb.ops.attention.ingest",
                 "bb.ops.attention.surfaces",
                 "bb.ops.attention.replay",
             ),

@@ -16,12 +16,13 @@ from bb.attention.harness import capabilities
 from bb.attention.messages.envelopes import EnvelopeMembers
 from bb.attention.refusals import NotInitializedYet
 from bb.kernel import clock
-from bb.kernel.errors import BbError, Refused, Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.ops.attention import greeting, serving
 from bb.ops.attention.serving import Hosting
 from bb.ops.desk.desk import Desk
 from bb.wire import c2a, jsonrpc
+from bb.wire.envelope import AnswerTooLarge
 from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
 
 Params = dict[str, Any]
@@ -40,13 +41,6 @@ class Twice(Usage):
     """The session is already initialized."""
 
     code = "ALREADY_INITIALIZED"
-
-
-class AnswerTooLarge(Refused):
-    """The answer does not fit into a line."""
-
-    code = "ANSWER_TOO_LARGE"
-    hint = "request fewer items at once"
 
 
 NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
@@ -197,7 +191,7 @@ class HarnessSession:
 
 def _fitting(octets: bytes) -> bytes:
     if len(octets) > jsonrpc.MOST:
-        raise AnswerTooLarge
+        raise AnswerTooLarge("The answer does not fit into a line", hint="request fewer items at once")
     return octets
 
 

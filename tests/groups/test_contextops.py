@@ -15,8 +15,7 @@ from bb.groups.context import batch as context_batch
 from bb.groups.context.batch import RULES
 from bb.groups.context.request import ContextSyncError, InvalidOps, VersionConflict
 from bb.groups.context_forms import AGENT, BRIEF, KINDS, MILESTONE, NOTE, REFERENCE, TASK
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, PermissionDenied
 from bb.kernel.show import harmless
 from tests.examples import examples
 from tests.groups.test_context import ACTORS, Clone, create

@@ -33,8 +33,8 @@ from bb.attention.words import (
     SIGNALS,
     SUPERSEDED,
 )
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 from bb.kernel.show import harmless, stripped
 
 LONGEST_NOTE = 140
@@ -279,9 +279,7 @@ def resolve(
             facts += settle_escalations(book, current.known, agent, current.event)
         if after.deviates and not current.standing.delivery.deviates:
             facts += escalate(book, after, current.message, now, outcome)
-    if thread and (
-        held := claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
-    ):
+    if thread and (held := book.claim_on(claims.THREAD + thread)):
         facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
     first = next(iter(dispositions.items()), (event or thread, None))
     return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}

@@ -1,15 +1,19 @@
-"""Reads the arguments of `chat.send_message`. Required members have no defaults; a missing one is refused by name."""
+"""A message that an agent wants to send, read from the arguments of `chat.send_message`.
+
+Required members have no defaults; a missing one is refused by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.acts.sending import Draft
 from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_PARTS, EnvelopeMembers, invalid, names_in
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import MissingMember
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
 
 NEEDED = ("content", "idempotencyKey", "visibility", "directedness")
 OPTIONS = {
@@ -19,6 +23,32 @@ OPTIONS = {
     "directedness": "--directedness",
     "target": "--conversation, --recipient or --in-reply-to",
 }
+
+
+class Draft(Record):
+    """A message that an agent wants to send."""
+
+    text: str
+    key: str
+    visibility: str
+    directedness: str
+    conversation: str = ""
+    thread: str = ""
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()
+    in_reply_to: str = ""
+    mentions: tuple[str, ...] | None = None
+    intent: str = PLAIN
+    priority: str = "normal"
+    deadline: int | None = None
+    is_followup: bool = False
+    confirm: str = ""
+
+    @property
+    def body(self) -> str:
+        """A digest of everything that must be the same when a message is sent again under its key."""
+        where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
+        return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
 
 
 def parse_draft(given: Mapping[str, Any]) -> Draft:

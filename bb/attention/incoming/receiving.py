@@ -304,7 +304,7 @@ def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFa
                 ]
                 facts += [Moved("system", piece, agent, transitions.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
-    if claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).owner:
+    if book.claim_on(subject).owner:
         facts.append(Claiming("system", subject, claims.DONE))
     return facts
 

@@ -8,8 +8,8 @@ from bb.attention.judging.cases import case_for_agent, may_see, require_register
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PolicyForbids, Superseded
 from bb.attention.state import claims, transitions
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def claim(
         require_registered(book, agent)
         if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
-        current = claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        current = book.claim_on(claims.THREAD + thread)
         action = _action(book, current, agent, now, takeover=takeover)
         return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(current, agent, now, ttl)
     found_case = case_for_agent(book, event, agent, now)
@@ -54,7 +54,7 @@ def claim(
     facts: list[AttentionFact] = [Claiming(agent, subject, action, about)]
     if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
         facts.append(Moved(agent, found_case.event, agent, transitions.TOOK))
-    return facts, _granted(claims.claim_of_state(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
+    return facts, _granted(book.claim_on(subject), agent, now, ttl)
 
 
 def _is_there(book: AttentionState, agent: str, thread: str) -> bool:
@@ -168,8 +168,7 @@ def renew(
 def transfer(book: AttentionState, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
     """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
     require_registered(book, to)
-    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
-    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    subject, current = _claimed(book, agent, now, event, thread)
     holder = current.held_by(now)
     if not holder:
         raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
@@ -204,10 +203,15 @@ def _could_answer(book: AttentionState, known: MessageHead, agent: str) -> bool:
     return is_live and delivery is not None and delivery.disposition is None and delivery.decision.policy != MUST_NOT
 
 
+def _claimed(book: AttentionState, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
+    """The subject that a request names, and the claim on it."""
+    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
+    return subject, book.claim_on(subject)
+
+
 def _held(book: AttentionState, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
     """The claim that AGENT holds, with its subject. Refused if AGENT holds none."""
-    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
-    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    subject, current = _claimed(book, agent, now, event, thread)
     holder = current.held_by(now)
     if holder != agent:
         if holder:

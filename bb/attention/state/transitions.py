@@ -55,6 +55,8 @@ OUTCOMES = {"answered": RESPONDED, "done": RESPONDED, "wont_do": IGNORED, "dupli
 
 def take(found: dict[str, Any], step: str, about: Mapping[str, Any], ms: int) -> None:
     """Apply one step by the first transition that fits. Without one, nothing changes."""
+    if step == DECIDED:  # parsed once for its case and its effect
+        about = {**about, "decision": decisions.decision_of_json(about.get("decision"))}
     case = CASES[step](found, about) if step in CASES else ""
     for sources, to, effect in BY_CASE.get((step, case), ()):
         if found["disposition"] in sources:
@@ -69,11 +71,7 @@ def take(found: dict[str, Any], step: str, about: Mapping[str, Any], ms: int) ->
 
 
 def _case_of_decision(found: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
-    decided, version, before = (
-        decisions.decision_of_json(about.get("decision")),
-        about.get("version"),
-        found.get("version", 0),
-    )
+    decided, version, before = about["decision"], about.get("version"), found.get("version", 0)
     if decided is None or type(version) is not int or version < before:
         return None
     if version == before == FIRST:  # another clone received the message too and decided itself
@@ -102,19 +100,19 @@ def _case_of_reaction(found: Mapping[str, Any], about: Mapping[str, Any]) -> str
     return "" if policy == MUST_NOT else to
 
 
-def _case_of_answer(found: Mapping[str, Any], about: Mapping[str, Any]) -> str:  # noqa: ARG001
+def _case_of_answer(found: Mapping[str, Any], _about: Mapping[str, Any]) -> str:
     return ACKNOWLEDGED if found["decision"].policy == ACK_ONLY else RESPONDED
 
 
-def _case_of_resolution(found: Mapping[str, Any], about: Mapping[str, Any]) -> str:  # noqa: ARG001
+def _case_of_resolution(_found: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     return OUTCOMES.get(str(about.get("outcome")), RESPONDED)
 
 
-def _case_of_claim(found: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:  # noqa: ARG001
+def _case_of_claim(found: Mapping[str, Any], _about: Mapping[str, Any]) -> str | None:
     return None if found["decision"].policy == MUST_NOT else ""
 
 
-def _case_of_restoring(found: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:  # noqa: ARG001
+def _case_of_restoring(found: Mapping[str, Any], _about: Mapping[str, Any]) -> str | None:
     return "" if found.get("cause") == MERGED else None
 
 
@@ -132,13 +130,11 @@ CASES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]] =
 
 
 def _decide(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:
-    decided = {"decision": decisions.decision_of_json(about.get("decision")), "cause": found.get("cause", "")}
-    # The agent has not seen the new version.
-    again = {"changed_at": ms, **UNSEEN} if "version" in found else {}
-    return {"version": about["version"], **decided, **again}
+    decided = {"version": about["version"], "decision": about["decision"], "cause": found.get("cause", "")}
+    return {**decided, "changed_at": ms, **UNSEEN} if "version" in found else decided  # a new version is unseen
 
 
-def _note_version(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _note_version(_found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     return {"version": about["version"]}
 
 
@@ -168,31 +164,23 @@ def _decline(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dic
     return {**_settle(found, about, ms), **_deviate(found, about, ms)}
 
 
-def _take_back(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _take_back(found: Mapping[str, Any], _about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     return {"signal": "", "until": None, "cause": found.get("cause", "")}
 
 
-def _ask_no_more(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _ask_no_more(found: Mapping[str, Any], _about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     return {"signal": "", "clarified_at": found.get("clarified_at") or found.get("awaits_clarification")}
 
 
-def _deviate(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _deviate(found: Mapping[str, Any], _about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     return {"deviates": True} if found["decision"].policy == MUST else {}
 
 
-def _put_off(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _put_off(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     reason, before = str(about.get("reason", "")), found.get("deferrals", ())
     reasons = before if before[-1:] == (reason,) else (*before, reason)
     eta = str(about.get("eta", ""))
     return {"until": about.get("until"), "reason": reason, "eta": eta, "deferrals": reasons, "reminded_at": None}
-
-
-def _supersede(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
-    return {"superseded_by": str(about.get("by", ""))}
-
-
-def _fail(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
-    return {"reason": str(about.get("reason", ""))}
 
 
 def _offer(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:
@@ -208,27 +196,28 @@ def _offer(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[
     }
 
 
-def _fail_turn(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
+def _fail_turn(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     has_spoken = found.get("has_spoken", False) or about.get("outbound") is True
     return {"turn": TURN_FAILED, "turns": found.get("turns", 0) + 1, "has_spoken": has_spoken, "accepted": False}
-
-
-def _escalate(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:  # noqa: ARG001
-    return {"escalated_to": str(about.get("to", ""))}
 
 
 def _clarify(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:
     return {"clarified_at": found.get("clarified_at") or _int(about.get("at"), ms)}
 
 
+def _text(member: str, name: str) -> Effect:
+    """The member holds what the step says under NAME."""
+    return lambda _found, about, _ms: {member: str(about.get(name, ""))}
+
+
 def _at(member: str) -> Effect:
     """The member holds the time of the last such step."""
-    return lambda found, about, ms: {member: ms}  # noqa: ARG005
+    return lambda _found, _about, ms: {member: ms}
 
 
 def _first_at(member: str) -> Effect:
     """The member holds the time of the first such step."""
-    return lambda found, about, ms: {member: found.get(member) or ms}  # noqa: ARG005
+    return lambda found, _about, ms: {member: found.get(member) or ms}
 
 
 def _int(value: Any, otherwise: int) -> int:
@@ -249,6 +238,7 @@ ANSWERABLE = (*UNSETTLED, ACKNOWLEDGED)
 ANY = (None, *DISPOSITIONS)
 STAYS = "stays"
 NOTHING: dict[str, Any] = {}
+SUPERSEDE, FAIL = _text("superseded_by", "by"), _text("reason", "reason")
 # step, its case, dispositions from which it is allowed, new disposition, effect
 TRANSITIONS: tuple[Transition, ...] = (
     (DECIDED, "allows", OPEN, STAYS, _decide),
@@ -259,7 +249,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     (ANSWERED, ACKNOWLEDGED, UNSETTLED, ACKNOWLEDGED, {"has_spoken": True}),
     (RESOLVED, RESPONDED, ANSWERABLE, RESPONDED, NOTHING),
     (RESOLVED, IGNORED, UNSETTLED, IGNORED, _deviate),
-    (RESOLVED, SUPERSEDED, UNSETTLED, SUPERSEDED, _supersede),
+    (RESOLVED, SUPERSEDED, UNSETTLED, SUPERSEDED, SUPERSEDE),
     (REACTED, RESPONDED, ANSWERABLE, RESPONDED, _settle),
     (REACTED, ACKNOWLEDGED, UNSETTLED, ACKNOWLEDGED, _settle),
     (REACTED, IGNORED, UNSETTLED, IGNORED, _decline),
@@ -273,13 +263,13 @@ TRANSITIONS: tuple[Transition, ...] = (
     (TOOK, "", (None, DEFERRED), CLAIMED, NOTHING),
     (GAVE_BACK, "", (CLAIMED,), None, NOTHING),
     (LAPSED, "", OPEN, IGNORED, _deviate),
-    (MERGED, "", OPEN, SUPERSEDED, _supersede),
+    (MERGED, "", OPEN, SUPERSEDED, SUPERSEDE),
     (RESTORED, "", (SUPERSEDED,), None, {"superseded_by": "", **UNSEEN}),
-    (SETTLED, "", OPEN, SUPERSEDED, _supersede),
-    (DELETED, "", (*UNSETTLED, IGNORED), SUPERSEDED, _supersede),
-    (REJECTED, "", OPEN, FAILED, _fail),
-    (GAVE_UP, "", OPEN, FAILED, _fail),
-    (UNSENT, "", (RESPONDED,), FAILED, _fail),
+    (SETTLED, "", OPEN, SUPERSEDED, SUPERSEDE),
+    (DELETED, "", (*UNSETTLED, IGNORED), SUPERSEDED, SUPERSEDE),
+    (REJECTED, "", OPEN, FAILED, FAIL),
+    (GAVE_UP, "", OPEN, FAILED, FAIL),
+    (UNSENT, "", (RESPONDED,), FAILED, FAIL),
     (OFFERED, "", ANY, STAYS, _offer),
     (ACCEPTED, "", ANY, STAYS, {"accepted": True, "is_parked": False}),
     (PARKED, "", ANY, STAYS, {"is_parked": True}),
@@ -290,7 +280,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     (CHECKED, "", ANY, STAYS, _at("checked_at")),
     (REMINDED, "", ANY, STAYS, _at("reminded_at")),
     (STALE, "", ANY, STAYS, _first_at("stale_at")),
-    (ESCALATED, "", ANY, STAYS, _escalate),
+    (ESCALATED, "", ANY, STAYS, _text("escalated_to", "to")),
     (CLARIFIED, "", ANY, STAYS, _clarify),
 )
 BY_CASE: dict[tuple[str, str | None], list[tuple[tuple[str | None, ...], str | None, Effect | dict[str, Any]]]] = {}

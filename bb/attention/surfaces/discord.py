@@ -6,13 +6,14 @@ A listed user without a mention in the text is the author of the answered messag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import discord_text
 from bb.attention.surfaces.glyphs import plain_glyph
 from bb.attention.surfaces.line import (
     AGENT,
+    EVERYBODY,
     HUMAN,
     SYSTEM,
     Line,
@@ -22,9 +23,11 @@ from bb.attention.surfaces.line import (
     without_empty,
 )
 from bb.attention.surfaces.payload import Part, header, root
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 REPLY = 19
 SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are answers of commands; other types are about channels and members
+ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
@@ -94,7 +97,7 @@ def _line(kind: str, message: Part, content: list[Line]) -> Line:
         "source": {"platform": "discord", "workspaceId": message.text("guild_id") or "@me"},
         "conversation": _conversation(message),
         "author": _author(message),
-        "target": target(discord_text.mentions(message)),
+        "target": target(mentions(message)),
         "content": content,
     }
 
@@ -144,7 +147,7 @@ def _content(message: Part) -> list[Line]:
         without_empty(type="file", url=file.needed("url"), title=file.text("title") or file.text("filename"))
         for file in message.objects("attachments")
     ]
-    return text_content(discord_text.readable(message)) + files
+    return text_content(readable(message)) + files
 
 
 def _answered(message: Part) -> str | None:
@@ -165,3 +168,40 @@ def _snowflake(part: Part, name: str) -> int:
     if not (written.isascii() and written.isdigit() and len(written) <= 20):
         raise part.wrong(name, "is not a Discord id")
     return int(written)
+
+
+# -- the mentions of a message, and its text in readable form
+
+
+def mentions(message: Part) -> list[str]:
+    """The ids of users, the ids of roles after an @, and @all."""
+    users = [user.needed("id") for user in message.objects("mentions")]
+    called: list[tuple[str, tuple[str, ...]]] = [(who, (f"<@{who}>", f"<@!{who}>")) for who in users]
+    called += [("@" + role, (f"<@&{role}>",)) for role in message.texts("mention_roles")]
+    if message.flag("mention_everyone"):
+        called.append((EVERYBODY, ("@everyone", "@here")))
+    text = message.text("content")
+    said = without_quotes_and_code(text)
+    return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
+
+
+def readable(message: Part) -> str:
+    """The text, with names in place of ids if Discord sends them."""
+    names = {user.needed("id"): user.text("username") for user in message.objects("mentions")}
+
+    def shown(entity: re.Match[str]) -> str:
+        sign, found = entity[1], entity[2]
+        if sign.endswith(":"):  # an emoji of the guild's own
+            return sign.removeprefix("a")
+        return "#" + found if sign == "#" else "@" + (names.get(found) or found)
+
+    return ENTITY.sub(shown, message.text("content") or _embedded(message))
+
+
+def _embedded(message: Part) -> str:
+    texts = [embed.text(name) for embed in message.objects("embeds") for name in ("title", "description")]
+    return "\n".join(text for text in texts if text)
+
+
+def _has(text: str, ways: tuple[str, ...]) -> bool:
+    return any(way in text for way in ways)

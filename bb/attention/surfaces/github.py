@@ -6,10 +6,11 @@ or, for a body that was saved without headers, from its members.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import github_text
+from bb.attention.messages.mentions import mentioned_names, unquoted
 from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 
@@ -23,6 +24,8 @@ WRITTEN = {
 }
 TYPES = {"created": "message", "submitted": "message", "opened": "message", "edited": "edit", "deleted": "delete"}
 INTENTS = {"assigned": "assignment", "review_requested": "approval_request"}
+VERDICTS = {"approved": "Approved.", "changes_requested": "Changes requested."}
+MARKER = re.compile(r"<!--\s{0,8}bb:([^\s<>]{1,200}?)\s{0,8}-->")
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
@@ -49,7 +52,7 @@ def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
     name = f"{called}:{thing.needed_number(number)}"
     if kind == "delete":
         return [{"type": kind, "eventId": _event_id(whole, name)}]
-    content = github_text.content(thing, event)
+    content = content_of(thing, event)
     if not (_is_reworded(whole) if kind == "edit" else content):
         return []
     line = _line(kind, whole, name, _author(thing, "user"), whole.part(about))
@@ -62,11 +65,11 @@ def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     body, earlier = thing.text("body"), thing.number("in_reply_to_id")
     called = WRITTEN[event][1]
     return without_empty(
-        target=target(github_text.mentions(body)),
+        target=target(mentions(body)),
         timing=timing(changed if is_edit else created),
         version=changed if is_edit else None,
         replyTo=None if earlier is None else _event_id(whole, f"{called}:{earlier}"),
-        marker=github_text.marker(body),
+        marker=marker(body),
     )
 
 
@@ -80,7 +83,7 @@ def _request(whole: Part, event: str, action: str) -> Line:
     content = text_content(f"{request} {who}: {thing.needed('title')}") + text_content(thing.text("body"))
     return _line("message", whole, name, _author(whole, "sender"), thing) | {
         "target": target([who], recipient),
-        "content": content + github_text.link(thing),
+        "content": content + link_of(thing),
         "timing": timing(thing.moment("updated_at")),
         "intent": INTENTS[action],
     }
@@ -138,3 +141,51 @@ def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
         if part.text("updated_at"):
             return created, max(created, part.moment("updated_at"))
     return created, created
+
+
+# -- text. A name inside a quotation, code or an HTML comment is not a mention.
+
+
+def content_of(thing: Part, event: str) -> list[Line]:
+    """The content of THING, the text in a webhook of the type EVENT."""
+    body = thing.text("body")
+    match event:
+        case "issue_comment":
+            return text_content(body)
+        case "pull_request_review_comment":
+            return text_content(body) + link_of(thing, _spot(thing))
+        case "pull_request_review":
+            return text_content(VERDICTS.get(thing.text("state").lower(), "")) + text_content(body)
+    return text_content(f"{thing.needed('title')}\n\n{body}".rstrip()) + link_of(thing)
+
+
+def link_of(thing: Part, title: str = "") -> list[Line]:
+    """The link to THING's page."""
+    url = thing.text("html_url")
+    return [without_empty(type="link", url=url, title=title)] if url else []
+
+
+def mentions(text: str) -> list[str]:
+    """The logins of users, and teams as @organisation/team."""
+    # A login has no dot; GitHub treats @name.example as part of an address.
+    return [
+        f"@{name}" if "/" in name else name for name in mentioned_names(_shown(text)) if "/" in name or "." not in name
+    ]
+
+
+def marker(text: str) -> str:
+    """The marker by which bb recognises its own posts. One inside a quotation belongs to another author's answer."""
+    found = MARKER.search(unquoted(text))
+    return found[1] if found else ""
+
+
+def _spot(comment: Part) -> str:
+    """The file and line of a review comment."""
+    line = comment.number("line")
+    return comment.text("path") + (f":{line}" if line is not None else "")
+
+
+def _shown(text: str) -> str:
+    """TEXT without quotations, code and HTML comments."""
+    first, *others = unquoted(text).split("<!--")
+    return first + "".join(other.partition("-->")[2] for other in others)

@@ -6,17 +6,22 @@ An event does not tell whether its room is a direct conversation or private. The
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import dropwhile
 from typing import Any
 
-from bb.attention.surfaces import matrix_text
+from bb.attention.messages.mentions import mentioned_names, unquoted
 from bb.attention.surfaces.glyphs import plain_glyph
-from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, timing, without_empty
+from bb.attention.surfaces.line import AGENT, EVERYBODY, HUMAN, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 from bb.kernel import clock
 
 REPLACES, THREAD, ANNOTATES = "m.replace", "m.thread", "m.annotation"
 NOTICE = "m.notice"  # a message by a program; Matrix has no other mark for programs
+USER = re.compile(r"(?<![\w@/.+-])@[\w.=/+-]{1,200}:[A-Za-z0-9-][A-Za-z0-9.-]{0,200}(?::\d{1,5})?", re.ASCII)
+FALLBACKS = ("> <@", "> * <@")
+FILES = ("m.image", "m.file", "m.audio", "m.video")
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
@@ -41,7 +46,7 @@ def _message(event: Part, content: Part, room: Line) -> list[Line]:
     relates = content.object("m.relates_to")
     if relates.text("rel_type") == REPLACES:
         return [_edited(event, content, relates, room)]
-    parts = matrix_text.content(content, is_answer="m.in_reply_to" in relates)
+    parts = content_of(content, is_answer="m.in_reply_to" in relates)
     if not parts:
         return []
     thread, answered = _related(relates)
@@ -57,7 +62,7 @@ def _edited(event: Part, content: Part, relates: Part, room: Line) -> Line:
     """An edit. Any user can send one; it counts only if its author also wrote the message."""
     new, moment = content.part("m.new_content"), _moment(event)
     edit = _line("edit", event, relates.needed("event_id"), new, room)
-    return edit | {"content": matrix_text.content(new), "timing": timing(moment), "version": moment}
+    return edit | {"content": content_of(new), "timing": timing(moment), "version": moment}
 
 
 def _reacted(event: Part, content: Part, _room: Line) -> list[Line]:
@@ -103,7 +108,7 @@ def _line(kind: str, event: Part, event_id: str, content: Part, room: Line) -> L
         "source": {"platform": "matrix", "workspaceId": server},
         "conversation": room,
         "author": {"id": event.needed("sender"), "kind": AGENT if is_notice else HUMAN},
-        "target": target(matrix_text.mentions(content)),
+        "target": target(mentions(content)),
     }
 
 
@@ -127,3 +132,41 @@ def _moment(event: Part) -> int:
     if not 0 <= moment <= clock.LAST:  # an untrusted server sets it
         raise event.wrong("origin_server_ts", "is not a valid time")
     return moment
+
+
+# -- the content and the mentions of a message
+
+
+def content_of(message: Part, *, is_answer: bool = False) -> list[Line]:
+    """The content of a message, or the new content of an edit."""
+    kind, body = message.needed("msgtype"), message.needed("body")
+    if kind.startswith("m.key."):  # verification between two devices
+        return []
+    if kind in FILES:
+        return _file(message, body)
+    text = _without_fallback(body) if is_answer else body
+    return text_content(f"* {text}" if kind == "m.emote" else text)
+
+
+def mentions(message: Part) -> list[str]:
+    """The ids of users, and @all. The text is searched only if the message has no list of mentions."""
+    if "m.mentions" in message:
+        meant = message.object("m.mentions")
+        return meant.texts("user_ids") + ([EVERYBODY] if meant.flag("room") else [])
+    said = unquoted(message.text("body"))
+    ids = [found.rstrip(".-") for found in USER.findall(said)]
+    return ids + [EVERYBODY if name == "room" else name for name in mentioned_names(USER.sub(" ", said))]
+
+
+def _file(message: Part, body: str) -> list[Line]:
+    """A file and its caption. In an encrypted room, the address of the file is next to its key."""
+    url = (message.object("file") if "file" in message else message).needed("url")
+    name = message.text("filename") or body
+    return [*text_content(body if name != body else ""), without_empty(type="file", url=url, title=name)]
+
+
+def _without_fallback(body: str) -> str:
+    """BODY without the quotation that older clients put before an answer."""
+    if not body.startswith(FALLBACKS):  # newer clients add none, so a quotation is the author's own
+        return body
+    return "\n".join(dropwhile(lambda line: line.startswith(">"), body.split("\n"))).removeprefix("\n")

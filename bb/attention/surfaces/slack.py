@@ -6,17 +6,31 @@ A message is identified by its channel and its `ts`. If the bot is mentioned, Sl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import slack_text
 from bb.attention.surfaces.glyphs import plain_glyph
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, target, text_content, timing, without_empty
+from bb.attention.surfaces.line import (
+    AGENT,
+    EVERYBODY,
+    HUMAN,
+    SYSTEM,
+    Line,
+    target,
+    text_content,
+    timing,
+    without_empty,
+)
 from bb.attention.surfaces.payload import Part, root
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
 DIRECT = ("im", "mpim")
 SLACKBOT = "USLACKBOT"
+ENTITY = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+AT_EVERYBODY = ("here", "channel", "everyone")
+GROUP = "subteam^"
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:  # noqa: ARG001  (every surface has both)
@@ -95,7 +109,7 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
         "source": {"platform": "slack", "workspaceId": whole.needed("team_id")},
         "conversation": _conversation(event) | without_empty(threadId=message.text("thread_ts")),
         "author": author,
-        "target": target(slack_text.mentions(message.text("text")), _recipient(whole, event, author["id"])),
+        "target": target(mentions(message.text("text")), _recipient(whole, event, author["id"])),
         "content": content,
     }
 
@@ -134,7 +148,7 @@ def _content(message: Part) -> list[Line]:
         for file in message.objects("files")
         if (url := file.text("permalink") or file.text("url_private"))
     ]
-    return text_content(slack_text.readable(message.text("text") or "\n".join(attached))) + files
+    return text_content(readable(message.text("text") or "\n".join(attached))) + files
 
 
 def _event_id(whole: Part, place: Part, ts: str) -> str:
@@ -148,3 +162,45 @@ def _micros(part: Part, name: str) -> int:
     if not (seconds and digits.isascii() and digits.isdigit() and len(seconds) <= 11):
         raise part.wrong(name, "is not a Slack time")
     return int(seconds) * 1_000_000 + int((fraction + "000000")[:6])
+
+
+# -- text: entities are in angle brackets, and literal brackets are escaped. Only entities are mentions; a name that was
+# typed by hand is plain text.
+
+
+def mentions(raw: str) -> list[str]:
+    """The ids of users, the ids of user groups after an @, and @all."""
+    called: list[str] = []
+    for sign, body, _ in ENTITY.findall(without_quotes_and_code(raw.replace("&gt;", ">"))):
+        if sign == "@":
+            called.append(body)
+        elif sign == "!" and body.startswith(GROUP):
+            called.append("@" + body.removeprefix(GROUP))
+        elif sign == "!" and body in AT_EVERYBODY:
+            called.append(EVERYBODY)
+    return called
+
+
+def readable(raw: str) -> str:
+    """RAW as users see it, but with ids in place of names, because Slack does not send the names."""
+    shown = ENTITY.sub(_shown, raw)
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _shown(entity: re.Match[str]) -> str:
+    sign, body, label = entity[1], entity[2], entity[3] or ""
+    if sign == "@":
+        return "@" + body
+    if sign == "#":
+        return "#" + (label or body)
+    if sign == "!":
+        return _command(body, label)
+    url = body.removeprefix("mailto:")
+    return url if not label or label in url else f"{label} ({url})"
+
+
+def _command(body: str, label: str) -> str:
+    """A user group, everyone, or a date, which has its own text."""
+    if body.startswith(GROUP):
+        return "@" + (label.removeprefix("@") or body.removeprefix(GROUP))
+    return "@" + body if body in AT_EVERYBODY else label or body

@@ -141,7 +141,7 @@ class Server:
             )
             self._clients.add(connection)
             if self._is_local and not access.is_own(sock):
-                connection.refuse(access.AnotherUser())
+                connection.refuse(access.another_user())
             elif len(self._clients) > self._most:
                 connection.refuse(TooManyClients())
             else:

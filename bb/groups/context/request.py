@@ -7,9 +7,8 @@ from typing import Any
 
 from bb.groups.context.view import ContextView
 from bb.groups.context_forms import Op
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import members as m
-from bb.kernel.errors import Conflict, Refused, Usage
+from bb.kernel.errors import Conflict, PermissionDenied, Refused, Usage
 from bb.kernel.members import Form, Members
 from bb.kernel.record import Record
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import Usage
+from bb.kernel.errors import PermissionDenied, Usage
 from bb.kernel.event import Event
 from bb.messaging.chat.acks import EventNotForActor, InvalidEventKind, is_for
 from bb.messaging.chat.message import MESSAGE

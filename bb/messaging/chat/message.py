@@ -41,7 +41,7 @@ class InvalidFormat(Usage):
 
 
 class InvalidPriority(Usage):
-    """The priority must be normal or attention."""
+    """The priority must be normal or attention; of a notification low, normal, high or urgent."""
 
     code = "INVALID_PRIORITY"
     hint = "omit it for normal"

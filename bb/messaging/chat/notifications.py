@@ -11,6 +11,7 @@ from typing import Any
 from bb.kernel.errors import Usage
 from bb.messaging.chat import fields, recipients
 from bb.messaging.chat.fields import Fields
+from bb.messaging.chat.message import InvalidPriority
 from bb.messaging.chat.principals import SYSTEM, USER, principal
 from bb.messaging.chat.recipients import ALL, InvalidRecipient, Member
 
@@ -26,13 +27,6 @@ class InvalidNotifyKind(Usage):
 
     code = "INVALID_NOTIFY_KIND"
     hint = "for example nudge, error or status_change; omit it for info"
-
-
-class InvalidPriority(Usage):
-    """A notification's priority must be low, normal, high or urgent."""
-
-    code = "INVALID_PRIORITY"
-    hint = "omit it for normal"
 
 
 class EmptyNotification(Usage):

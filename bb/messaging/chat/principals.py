@@ -6,8 +6,8 @@ refused, and no client writes as one of CCCC's own services.
 
 from __future__ import annotations
 
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import ids
+from bb.kernel.errors import PermissionDenied
 from bb.messaging.chat.fields import Fields
 
 TYPE_CHECKING = False

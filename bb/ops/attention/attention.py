@@ -12,25 +12,11 @@ from bb.attention.judging import claiming
 from bb.attention.turns import digests, queries, reading
 from bb.attention.turns.reading import Window
 from bb.kernel import clock
-from bb.kernel.errors import Usage
 from bb.ledger.journal.journal import LedgerDamaged
-from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, ThreadName, window_of
+from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, NeedsEvent, ThreadName, subject_of
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedText, invalid
-
-
-class NeedsEvent(Usage):
-    """The request must name either an event or a thread."""
-
-    code = "EVENT_OR_THREAD"
-    hint = "pass an event's id, or --thread CONVERSATION/THREAD"
-
-
-class InvalidProgress(Usage):
-    """The progress must be a number that never decreases and never exceeds the total."""
-
-    code = "INVALID_PROGRESS"
 
 
 class Rows(Number):
@@ -197,8 +183,7 @@ def claim(
         to: Transfer the claim to this agent.
         takeover_stale: Take over the claim of a stale agent.
     """
-    if bool(event) == bool(thread):
-        raise NeedsEvent
+    what = subject_of(event, thread)
     if sum(map(bool, (to, release, renew, takeover_stale))) > 1:
         raise invalid(
             "only one of --to, --release, --renew and --takeover-stale can be used", "to" if to else "release"
@@ -208,7 +193,6 @@ def claim(
             "--ttl-ms cannot be used with --to or --release: it sets the duration of your own claim", "ttl_ms"
         )
     at = C2aDesk(desk, agent, group_id)
-    what = {"event": event or "", "thread": window_of(thread) if thread else ""}
 
     def decide(book: Any, now: int) -> Any:
         if to:
@@ -265,10 +249,8 @@ def resolve(
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Mark an event as settled, such as an assignment; or a thread, with all its messages you have not answered."""
-    if bool(event) == bool(thread):
-        raise NeedsEvent
+    what = subject_of(event, thread)
     at = C2aDesk(desk, agent, group_id)
-    what = {"event": event or "", "thread": window_of(thread) if thread else ""}
     return at.act(lambda book, now: answers.resolve(book, at.agent, now, **what, outcome=outcome, note=note or ""))
 
 
@@ -297,9 +279,9 @@ def _number(written: str) -> int | float:
     try:
         number = float(written)
     except ValueError:
-        raise InvalidProgress(f"{written[:40]!r} is not a number") from None
+        raise acts_audit.InvalidProgress(f"{written[:40]!r} is not a number") from None
     if not 0 <= number < 1 << 53:
-        raise InvalidProgress(f"{written[:40]!r} is not a number from 0 up")
+        raise acts_audit.InvalidProgress(f"{written[:40]!r} is not a number from 0 up")
     return int(number) if number == int(number) else number
 
 

@@ -15,8 +15,8 @@ from bb.attention.state import tuning
 from bb.attention.state.book import AttentionState
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import ids
+from bb.kernel.errors import PermissionDenied
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting, is_known
 from bb.ops.desk import signs_of_life

@@ -28,10 +28,10 @@ from bb.attention.state.book import AttentionState
 from bb.attention.turns.offers import retry_at
 from bb.kernel import clock
 from bb.kernel.errors import Busy
-from bb.ops.attention import surfaces
+from bb.ops.attention import ingest
 from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
-from bb.ops.attention.surfaces import BRIDGE
+from bb.ops.attention.ingest import BRIDGE
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 
@@ -191,7 +191,7 @@ class Hosting:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        found: dict[str, Any] = surfaces.ingest(self.desk, lines=params["lines"])
+        found: dict[str, Any] = ingest.ingest(self.desk, lines=params["lines"])
         return found
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from bb.messaging.chat.acks import EventNotFound
 from bb.messaging.chat.principals import SYSTEM
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, event_of
+from bb.ops.chat.chat import event_of
+from bb.ops.chat.parameters import EventId
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.params import By, GroupId, JsonText

@@ -16,7 +16,8 @@ from bb.messaging.chat import acks, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
 from bb.messaging.facts import Acked, Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, MissingEventId, Text, event_of, message
+from bb.ops.chat.chat import MissingEventId, event_of, message
+from bb.ops.chat.parameters import EventId, Text
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk

@@ -18,7 +18,8 @@ from bb.messaging.chat import acks, requests
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, MissingEventId
+from bb.ops.chat.chat import MissingEventId
+from bb.ops.chat.parameters import EventId
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
