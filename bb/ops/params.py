@@ -163,6 +163,20 @@ class UncheckedText(Text):
     longest = 1_000_000
 
 
+class UncheckedAgent(UncheckedText):
+    """An agent, or another word that the op accepts in its place."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class UncheckedNumber(UncheckedText):
+    """A number that the op reads itself."""
+
+    metavar = "N"
+    takes_numbers = True
+
+
 class Scope(UncheckedText):
     """A path or pattern in this repository: src/parser, src/*, docs/**/*.md."""
 

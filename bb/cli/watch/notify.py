@@ -24,7 +24,7 @@ from bb.ops.catalogue import MissingOption
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
-from bb.ops.overview.alarms import Alarms
+from bb.ops.overview.changes import Alarms
 from bb.ops.params import Number
 
 SHELL = "/bin/sh"

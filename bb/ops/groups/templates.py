@@ -23,7 +23,7 @@ from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.ledger.records.store import refuse_secrets_in
 from bb.ops.catalogue import op
-from bb.ops.desk import directories, group_desk, run_states, sources
+from bb.ops.desk import directories, group_desk, live_daemon, sources
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups import actors
@@ -226,7 +226,7 @@ def _replaced(
         actors.clean_up_removed(group, name)
     for name, changes in planned[0].update.items():
         if changes.get("enabled") is False:
-            run_states.stop(group, name)
+            live_daemon.stop(group, name)
     return planned[0], moved
 
 

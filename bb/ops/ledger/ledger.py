@@ -38,10 +38,6 @@ class Until(Text):
     metavar = "TIME"
 
 
-class Limit(Number):
-    """The number of latest events to show."""
-
-
 class RawTakesNoFilter(Usage):
     """--raw exports complete chains and cannot be used with filters."""
 
@@ -93,7 +89,7 @@ def log(
     agent: Who | None = None,
     since: Since | None = None,
     until: Until | None = None,
-    limit: Limit = Limit(50),  # noqa: B008  (a number)
+    limit: Number = Number(50),  # noqa: B008  (a number)
     follow: bool = False,
 ) -> Iterable[dict[str, Any]]:
     """List the latest events, oldest first. If --limit leaves out older ones, the answer says so.
@@ -102,6 +98,7 @@ def log(
     line instead of one document.
 
     Parameters:
+        limit: The number of latest events to show.
         follow: Continue with new events until interrupted.
     """
     wanted = _filter(desk, kind, agent, since, until)
@@ -110,7 +107,7 @@ def log(
         return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
     latest = walks.latest(store, wanted, limit + 1)
     rows = _judged(store, latest[-limit:])
-    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Limit.most, limit * 4)))
+    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Number.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
