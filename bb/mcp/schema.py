@@ -92,7 +92,7 @@ def _property(parameter: Parameter, only_for: str) -> Schema:
     }
 
 
-def _of_kind(kind: Kind) -> Schema:
+def _of_kind(kind: type[Kind]) -> Schema:
     if issubclass(kind, Flag):
         return {"type": "boolean"}
     if issubclass(kind, Number):
