@@ -18,6 +18,7 @@ from bb.messaging import messages as messaging_messages
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import op
 from bb.ops.overview.overview import shown_agents
+from bb.ops.overview.problems import doubt_of
 from bb.ops.params import Text
 
 TYPE_CHECKING = False
@@ -160,7 +161,7 @@ class _View:
                 "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
-                **({"signature": last["signature"]} if last and "signature" in last else {}),
+                **doubt_of(last or {}),
             },
         }
 
@@ -223,7 +224,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
         "state": message["state"],
         "state_label": {"read": events.SEEN, "acked": events.ACCEPTED}.get(message["state"], "Unread"),
         "actions": [*can_see, *can_accept],
-        **({"signature": message["signature"]} if "signature" in message else {}),
+        **doubt_of(message),
     }
 
 
@@ -248,7 +249,7 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
         "state": event["state"],
         "state_label": event["state"].capitalize(),
         "actions": [],
-        **({"signature": event["signature"]} if "signature" in event else {}),
+        **doubt_of(event),
     }
 
 
