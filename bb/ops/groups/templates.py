@@ -44,7 +44,7 @@ class InvalidTitle(Usage):
     code = "INVALID_TITLE"
 
 
-class Text(JsonText):
+class TemplateText(JsonText):
     """The template; at a terminal, the file with the template."""
 
     metavar = "FILE"
@@ -75,7 +75,7 @@ def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None)
     examples=("bb group template-preview team.yaml",),
 )
 def preview(
-    desk: Desk, template: Text | None = None, *, group_id: GroupId | None = None, by: By | None = None
+    desk: Desk, template: TemplateText | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Show what importing a template into a group would change, and change nothing."""
     group, _ = _steered(desk, group_id, by)
@@ -97,7 +97,7 @@ def preview(
 )
 def import_replace(
     desk: Desk,
-    template: Text | None = None,
+    template: TemplateText | None = None,
     *,
     group_id: GroupId | None = None,
     confirm: Confirmed | None = None,
@@ -139,7 +139,7 @@ def create(
     desk: Desk,
     path: Path | None = None,
     *,
-    template: Text | None = None,
+    template: TemplateText | None = None,
     title: Title | None = None,
     topic: Topic | None = None,
     by: By | None = None,

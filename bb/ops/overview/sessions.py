@@ -261,6 +261,7 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
         "at": clock.text(reservation.made_at),
         "from": reservation.agent,
         "subject": f"reserved {reservation.scope}",
+        "scope": reservation.scope,
     }
     if reservation.given_by:
         subject = f"transferred {reservation.scope} to {reservation.agent}"
@@ -275,5 +276,6 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
         "at": clock.text(reservation.ended_at),
         "from": reservation.ended_by,
         "subject": f"{verb} {reservation.scope}",
+        "scope": reservation.scope,
     }
     return [(reservation.place, began), (reservation.ended_place or reservation.place, ended)]
