@@ -23,7 +23,7 @@ import sys
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
-from bb.ops.params import KINDS, Flag, Scope, invalid
+from bb.ops.params import Flag, Kind, Scope, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from bb.ops.desk.desk import Desk
-    from bb.ops.params import Kind
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,7 +133,7 @@ class Parameter(Record):
 
     name: str
     keyword: str
-    kind: Kind
+    kind: type[Kind]
     is_argument: bool
     is_required: bool
     is_repeated: bool
@@ -388,7 +387,7 @@ def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -
     return (*parameters[:last], *more, *parameters[last:]) if more else parameters
 
 
-def _kind_of(function: Callable[..., Any], name: str) -> tuple[Kind, bool]:
+def _kind_of(function: Callable[..., Any], name: str) -> tuple[type[Kind], bool]:
     """The kind that a parameter's annotation names, and whether the parameter repeats.
 
     annotation = (KIND | "list[" KIND "]") [" | None"], where KIND is "bool" or the name of a kind in the op's module.
@@ -398,7 +397,7 @@ def _kind_of(function: Callable[..., Any], name: str) -> tuple[Kind, bool]:
     is_repeated = form.startswith("list[") and form.endswith("]")
     kind_name = form[len("list[") : -len("]")] if is_repeated else form
     kind = Flag if kind_name == "bool" else vars(sys.modules[function.__module__]).get(kind_name)
-    if not (isinstance(kind, type) and issubclass(kind, KINDS)):
+    if not (isinstance(kind, type) and issubclass(kind, Kind)):
         raise UnknownAnnotation(
             f"{function.__module__}.{function.__name__}: {name} is annotated as {annotation!r}. Known are `Kind`, "
             "`list[Kind]`, and each with ` | None`; Kind is `bool` or a class of `ops/params.py`."

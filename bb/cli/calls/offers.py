@@ -18,7 +18,7 @@ from bb.ops.params import Kind
 Completion = Callable[[Context, list[str], str], list[str]]
 
 
-def completion(kind: Kind, metavar: str = "") -> Completion:
+def completion(kind: type[Kind], metavar: str = "") -> Completion:
     """The completion function for values of KIND. METAVAR says what they name, if it differs from that of the kind."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
@@ -39,7 +39,7 @@ def _is_word(value: str) -> bool:
     return bool(value) and not value.strip(WORD)
 
 
-def _known(kind: Kind, metavar: str) -> Iterable[str]:
+def _known(kind: type[Kind], metavar: str) -> Iterable[str]:
     if metavar in BY_METAVAR:
         return BY_METAVAR[metavar]()
     if kind.is_agent:

@@ -115,7 +115,7 @@ def session(shown: Foreign) -> list[str]:
     for row in shown["conversation"]:
         at = paint.minute(row["at"])
         if row["type"] == "activity":
-            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
+            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row)}", "dim"))
             continue
         to = f" -> {row['to']}" if row["to"] else ""
         label = paint.coloured(whole(sentence(row["label"])), "cyan")
@@ -350,13 +350,10 @@ def _told(told: Foreign) -> str:
     return ours + (brief(theirs) if theirs else "")
 
 
-def _activity(subject: Foreign) -> str:
+def _activity(row: Foreign) -> str:
     """A change to a reservation, with its scope unbroken."""
-    done = sentence(subject)
-    for verb in ("took over ", "reserved ", "let lapse ", "released "):
-        if done.startswith(verb):
-            return verb + whole(done.removeprefix(verb))
-    return done
+    scope = sentence(row["scope"])
+    return sentence(row["subject"]).replace(scope, whole(scope))
 
 
 def _is_owed(message: Foreign) -> bool:

@@ -23,7 +23,7 @@ from bb.ledger.local.last_alerts import ReportedProblems
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
-from bb.ops.overview.alarms import Alarms
+from bb.ops.overview.changes import Alarms
 
 SHELL = "/bin/sh"
 AGAIN = (10, 60, 300)  # seconds until a failed command is run again, if the problem is still open

@@ -16,7 +16,7 @@ from bb.ledger.journal.journal import LedgerDamaged
 from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, NeedsEvent, ThreadName, subject_of
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedText, invalid
+from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedNumber, invalid
 
 
 class Rows(Number):
@@ -57,20 +57,6 @@ class Token(Text):
 
     metavar = "TOKEN"
     longest = 120
-
-
-class Amount(UncheckedText):
-    """The progress so far, as a number."""
-
-    metavar = "N"
-    takes_numbers = True
-
-
-class Total(UncheckedText):
-    """The total to reach, as a number."""
-
-    metavar = "N"
-    takes_numbers = True
 
 
 @op(
@@ -264,12 +250,17 @@ def progress(
     token: Token,
     *,
     agent: CallingAgent | None = None,
-    progress: Amount,
-    total: Total | None = None,
+    progress: UncheckedNumber,
+    total: UncheckedNumber | None = None,
     message: Note | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Report the progress of a piece of work. Digests show it; no agent has to answer it."""
+    """Report the progress of a piece of work. Digests show it; no agent has to answer it.
+
+    Parameters:
+        progress: The progress so far, as a number.
+        total: The total to reach, as a number.
+    """
     at = C2aDesk(desk, agent, group_id)
     amounts = _number(progress), _number(total) if total is not None else None
     return at.act(lambda book, _: acts_audit.report_progress(book, at.agent, token, *amounts, message or ""))

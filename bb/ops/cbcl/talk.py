@@ -19,14 +19,11 @@ from bb.ops.cbcl.speaker import Talk
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.mail.mail import text_of as given_text
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedAgent, UncheckedText
 
 
-class CbclRecipient(UncheckedText):
+class CbclRecipient(UncheckedAgent):
     """A recipient, if the message itself does not name one. May be repeated."""
-
-    metavar = "ID"
-    is_agent = True
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:

@@ -17,7 +17,6 @@ from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
 from bb.ops.chat.parameters import (
-    Addressee,
     Attachments,
     ClientId,
     ClientTime,
@@ -26,7 +25,6 @@ from bb.ops.chat.parameters import (
     Format,
     Insight,
     Intent,
-    Mention,
     Mode,
     Priority,
     Recipient,
@@ -39,7 +37,7 @@ from bb.ops.chat.parameters import (
 from bb.ops.desk import directories, group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import AllowSecretReason, By, GroupId, Json, JsonText
+from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText
 
 WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one message; CCCS §6.1 recommends half of that
 RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group
@@ -141,11 +139,11 @@ def send_of_c2a(
     thread: JsonText | None = None,
     in_reply_to: JsonText | None = None,
     conversation: JsonText | None = None,
-    recipient: Addressee | None = None,
+    recipient: ActorId | None = None,
     visibility: Visibility | None = None,
     directedness: Directed | None = None,
     idempotency_key: JsonText | None = None,
-    mention: list[Mention] | None = None,
+    mention: list[ActorId] | None = None,
     intent: Intent | None = None,
     urgency: Urgency | None = None,
     deadline_ms: Json | None = None,
@@ -157,8 +155,10 @@ def send_of_c2a(
     Parameters:
         in_reply_to (EVENT): C2A: the event that the message answers.
         conversation (CONVERSATION): C2A: the id of the conversation to send to.
+        recipient (ID): C2A: the only recipient, an agent or a handle such as slack:U123.
         idempotency_key (KEY): C2A: an idempotency key chosen by the sender. A repetition with the same key sends
             nothing.
+        mention (ID): C2A: a mentioned agent; the agents named in the text unless given. May be repeated.
         deadline_ms (MS): C2A: the number of milliseconds within which an answer is needed.
         followup: C2A: add to an answer that you have already given.
         confirm (TOKEN): C2A: the token of the person's confirmation that the message may be shown.

@@ -31,10 +31,6 @@ class SinceSeq(Number):
     least, most = 0, 10**15 - 1
 
 
-class Limit(Number):
-    """Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given."""
-
-
 class Wanted(Record):
     """The filter for events."""
 
@@ -65,7 +61,7 @@ def events(
     since_seq: SinceSeq | None = None,
     since_ts: Since | None = None,
     kind: list[Name] | None = None,
-    limit: Limit | None = None,
+    limit: Number | None = None,
     follow: bool = False,
     group_id: GroupId | None = None,
 ) -> Iterable[dict[str, Any]]:
@@ -82,6 +78,7 @@ def events(
         since_event_id (EVENT): Only events after this one.
         since_ts: Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d.
         kind (KIND): Only events of this kind, such as chat.message. May be repeated.
+        limit: Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given.
         follow: Keep showing events as they are recorded, until interrupted.
     """
     from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
@@ -106,7 +103,7 @@ def events(
         return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, wanted, most + 1, end)
-    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
+    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Number.most, most * 4)))
 
 
 def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:

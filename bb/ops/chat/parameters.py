@@ -71,13 +71,6 @@ class Suggestion(JsonText):
     """A suggested answer for the person. For later CCCC clients."""
 
 
-class Addressee(JsonText):
-    """C2A: the only recipient, an agent or a handle such as slack:U123."""
-
-    metavar = "ID"
-    is_agent = True
-
-
 class Visibility(JsonText):
     """C2A: the visibility of the message: dm, thread, channel or ephemeral."""
 
@@ -100,10 +93,3 @@ class Urgency(JsonText):
     """C2A: the urgency: low, normal, high or urgent."""
 
     offered = PRIORITIES
-
-
-class Mention(JsonText):
-    """C2A: a mentioned agent; the agents named in the text unless given. May be repeated."""
-
-    metavar = "ID"
-    is_agent = True

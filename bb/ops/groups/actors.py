@@ -17,7 +17,7 @@ from bb.ledger.journal.kinds import Fact
 from bb.messaging.facts import Said
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
-from bb.ops.desk import group_desk, live_daemon, run_states
+from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.params import ActorId, By, GroupId, Json, JsonText, invalid
@@ -176,7 +176,7 @@ def update(
         changes = actor.profile.stored() | changes
     (event,) = group.record([Updated(actor.id, None, title, changes)], who)
     if changes.get("enabled") is False:
-        run_states.stop(group, actor.id)
+        live_daemon.stop(group, actor.id)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
@@ -211,7 +211,7 @@ def author_of_removal(who: str) -> Callable[[Fact], str]:
 
 def clean_up_removed(group: GroupDesk, actor_id: str) -> None:
     """Stop an actor that has left, and delete its environment variables from this machine."""
-    run_states.stop(group, actor_id)
+    live_daemon.stop(group, actor_id)
     if actor_id in group.known.env:
         group.update_registry(group.known.with_env(actor_id, None))
 
@@ -233,7 +233,7 @@ def stop(
 ) -> dict[str, Any]:
     """Stop an actor. It stays disabled until it is started again."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.stop")
-    run_states.stop(group, actor.id)
+    live_daemon.stop(group, actor.id)
     (event,) = group.record([Stopped(actor.id)], who)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
@@ -265,7 +265,7 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
 def _shown(group: GroupDesk, actor: Actor, *, include_unread: bool = False) -> dict[str, Any]:
     ended = live_daemon.exit_of(group.desk, group.id, actor.id)
     how = {"exited": ended} if ended else {}
-    shown = group_desk.actor_row(actor, running=run_states.is_running(group, actor.id), **how)
+    shown = group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id), **how)
     if include_unread:
         shown["unread_count"] = group.messages().count_unread(actor.id, group.tokens(actor.id))
     return shown

@@ -49,7 +49,7 @@ class Attention(JsonText):
     offered = task_view.ATTENTIONS
 
 
-class Number(Json):
+class Rows(Json):
     """The number of tasks to skip (offset), or to show (limit), newest first."""
 
 
@@ -130,8 +130,8 @@ def task_list(
     query: JsonText | None = None,
     assignee: JsonText | None = None,
     attention: Attention | None = None,
-    offset: Number | None = None,
-    limit: Number | None = None,
+    offset: Rows | None = None,
+    limit: Rows | None = None,
     include_index: Json | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:

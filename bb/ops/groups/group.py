@@ -23,9 +23,10 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.records import events
 from bb.ledger.records import events as recorded
 from bb.ops.catalogue import op
-from bb.ops.desk import directories, group_desk, live_daemon, run_states
+from bb.ops.desk import directories, group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
@@ -134,10 +135,10 @@ def _row(group: GroupDesk) -> dict[str, Any]:
         "title": state.title,
         "topic": state.topic,
         "created_at": state.created_at,
-        "updated_at": run_states.last_activity(group) or state.updated_at,
+        "updated_at": events.last_recorded_at(group.store) or state.updated_at,
         "default_scope_key": state.active_scope,
         "path": group.known.scopes.get(state.active_scope, ""),
-        "running": run_states.is_any(group),
+        "running": live_daemon.is_any_running(group),
         "state": state.state,
     }
 
@@ -165,7 +166,7 @@ def group_row(group: GroupDesk) -> dict[str, Any]:
         "active_scope_key": state.active_scope,
         "scopes": [_scope(group, scope.key, scope.title) for scope in state.scopes],
         "actors": [
-            group_desk.actor_row(actor, running=run_states.is_running(group, actor.id)) for actor in group.actors()
+            group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id)) for actor in group.actors()
         ],
         "settings": set_to,
         "delivery": {name: set_to[name] for name in DELIVERY},
@@ -249,7 +250,7 @@ def delete(
     if confirm != group.id and not (desk.is_served and confirm is None):
         raise ConfirmationRequired(hint=f"repeat the command with --confirm {group.id}", group_id=group.id)
     for actor in group.actors():
-        run_states.stop(group, actor.id)
+        live_daemon.stop(group, actor.id)
     directories.forget(desk, group)
     return {"group_id": group.id}
 
@@ -362,7 +363,7 @@ def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -
     group.check("group.stop", who)
     stopped = [actor.id for actor in group.actors()]
     for actor in stopped:
-        run_states.stop(group, actor)
+        live_daemon.stop(group, actor)
     events = group.record([*map(Stopped, stopped), GroupStopped(who, stopped)], who)
     return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
 

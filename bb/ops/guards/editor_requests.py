@@ -15,7 +15,7 @@ from bb.kernel import ids, json_text, show
 from bb.kernel.record import Record
 from bb.ledger.git import place, work_tree
 from bb.ledger.local import editor_sessions
-from bb.ops.params import Text, UncheckedText
+from bb.ops.params import Text, UncheckedAgent, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +41,8 @@ class Host(Text):
     choices = editors.HOSTS
 
 
-class EditorAgent(UncheckedText):
+class EditorAgent(UncheckedAgent):
     """The agent in the editor. Default: BB_AGENT, else the agent of the session."""
-
-    metavar = "ID"
-    is_agent = True
 
 
 class Payload(UncheckedText):

@@ -8,7 +8,16 @@ from bb.kernel import ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Scope, Seconds, Text, UncheckedText
+from bb.ops.params import (
+    AgentOrPerson,
+    AllowSecretReason,
+    Bead,
+    Key,
+    Scope,
+    Seconds,
+    Text,
+    UncheckedNumber,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +31,10 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class Minutes(UncheckedText):
+class Minutes(UncheckedNumber):
     """Minutes after your last sign of life until the reservation expires: 5 to 1440."""
 
     metavar = "MINUTES"
-    takes_numbers = True
 
 
 class Fallback(Text):

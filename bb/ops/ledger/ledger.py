@@ -39,10 +39,6 @@ class Until(Text):
     metavar = "TIME"
 
 
-class Limit(Number):
-    """The number of latest events to show."""
-
-
 class RawTakesNoFilter(Usage):
     """--raw exports complete chains and cannot be used with filters."""
 
@@ -94,7 +90,7 @@ def log(
     agent: Who | None = None,
     since: Since | None = None,
     until: Until | None = None,
-    limit: Limit = Limit(50),  # noqa: B008  (a number)
+    limit: Number = Number(50),  # noqa: B008  (a number)
     follow: bool = False,
 ) -> Iterable[dict[str, Any]]:
     """List the latest events, oldest first. If --limit leaves out older ones, the answer says so.
@@ -103,6 +99,7 @@ def log(
     line instead of one document.
 
     Parameters:
+        limit: The number of latest events to show.
         follow: Continue with new events until interrupted.
     """
     wanted = _filter(desk, kind, agent, since, until)
@@ -111,7 +108,7 @@ def log(
         return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
     latest = walks.latest(store, wanted, limit + 1)
     rows = _judged(store, latest[-limit:])
-    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Limit.most, limit * 4)))
+    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Number.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from bb.ledger.views import mail as mails
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import AgentOrPerson, UncheckedText
+from bb.ops.params import AgentOrPerson, UncheckedNumber, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +27,6 @@ class State(UncheckedText):
 MOST = 500
 
 
-class Limit(UncheckedText):
-    """The number of newest messages to show, 1 to 500."""
-
-    metavar = "N"
-    takes_numbers = True
-
-
 @op(
     "agent.inbox",
     reads=True,
@@ -46,7 +39,7 @@ def inbox(
     agent: AgentOrPerson | None = None,
     state: State | None = None,
     bead: UncheckedText | None = None,
-    limit: Limit = Limit("50"),  # noqa: B008  (a text)
+    limit: UncheckedNumber = UncheckedNumber("50"),  # noqa: B008  (a text)
 ) -> list[dict[str, Any]]:
     """List the messages to an agent, newest first. This does not mark them as read.
 
@@ -54,6 +47,7 @@ def inbox(
 
     Parameters:
         bead (BEAD): Only messages about this bead.
+        limit: The number of newest messages to show, 1 to 500.
     """
     who, index = inbox_owner(desk, agent)
     if state is not None and state not in State.offered:

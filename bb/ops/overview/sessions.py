@@ -18,6 +18,7 @@ from bb.messaging import messages as messaging_messages
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import op
 from bb.ops.overview.overview import shown_agents
+from bb.ops.overview.problems import doubt_of
 from bb.ops.params import Text
 
 TYPE_CHECKING = False
@@ -160,7 +161,7 @@ class _View:
                 "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
-                **({"signature": last["signature"]} if last and "signature" in last else {}),
+                **doubt_of(last or {}),
             },
         }
 
@@ -223,7 +224,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
         "state": message["state"],
         "state_label": {"read": events.SEEN, "acked": events.ACCEPTED}.get(message["state"], "Unread"),
         "actions": [*can_see, *can_accept],
-        **({"signature": message["signature"]} if "signature" in message else {}),
+        **doubt_of(message),
     }
 
 
@@ -248,31 +249,26 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
         "state": event["state"],
         "state_label": event["state"].capitalize(),
         "actions": [],
-        **({"signature": event["signature"]} if "signature" in event else {}),
+        **doubt_of(event),
     }
 
 
 def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[str, Any]]]:
     """The rows for the start and the end of a reservation, each with its place in the ledger's order."""
-    began = {
-        "type": "activity",
-        "id": reservation.id,
-        "at": clock.text(reservation.made_at),
-        "from": reservation.agent,
-        "subject": f"reserved {reservation.scope}",
-    }
+    name, scope = reservation.id, reservation.scope
+    began = _activity(name, reservation.made_at, reservation.agent, f"reserved {scope}", scope)
     if reservation.given_by:
-        subject = f"transferred {reservation.scope} to {reservation.agent}"
-        began |= {"id": f"{reservation.id} {reservation.agent}", "from": reservation.given_by, "subject": subject}
+        given = f"transferred {scope} to {reservation.agent}"
+        began = _activity(f"{name} {reservation.agent}", reservation.made_at, reservation.given_by, given, scope)
     if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
         return [(reservation.place, began)]  # the next holder's row reports the transfer
     is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
     verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
-    ended = {
-        "type": "activity",
-        "id": f"{reservation.id} {reservation.state}",
-        "at": clock.text(reservation.ended_at),
-        "from": reservation.ended_by,
-        "subject": f"{verb} {reservation.scope}",
-    }
+    ended = _activity(
+        f"{name} {reservation.state}", reservation.ended_at, reservation.ended_by, f"{verb} {scope}", scope
+    )
     return [(reservation.place, began), (reservation.ended_place or reservation.place, ended)]
+
+
+def _activity(name: str, at: int, by: str | None, subject: str, scope: str) -> dict[str, Any]:
+    return {"type": "activity", "id": name, "at": clock.text(at), "from": by, "subject": subject, "scope": scope}

@@ -21,7 +21,7 @@ from bb.ledger.wiring.skill import Piece
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import UncheckedText, invalid
+from bb.ops.params import UncheckedAgent, UncheckedNumber, UncheckedText, invalid
 from bb.ops.setup import skill as skills
 
 
@@ -53,20 +53,6 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that repairs it"
 
 
-class Adopt(UncheckedText):
-    """Continue as this agent, which has unfinished work here."""
-
-    metavar = "ID"
-    is_agent = True
-
-
-class StaleMinutes(UncheckedText):
-    """Pin the minutes of silence after which an agent is stale, in every clone; `default` unpins them."""
-
-    metavar = "MINUTES"
-    takes_numbers = True
-
-
 @op(
     "init",
     examples=(
@@ -88,12 +74,12 @@ def init(
     undo: bool = False,
     delete_history: bool = False,
     register: UncheckedText | None = None,
-    adopt: Adopt | None = None,
+    adopt: UncheckedAgent | None = None,
     role: UncheckedText | None = None,
     scope: list[UncheckedText] | None = None,
     bead: UncheckedText | None = None,
     non_interactive: bool = False,
-    stale_minutes: StaleMinutes | None = None,
+    stale_minutes: UncheckedNumber | None = None,
 ) -> dict[str, Any]:
     """Create this repository's ledger, and give this session its identity. Running it again changes nothing.
 
@@ -119,10 +105,13 @@ def init(
         undo: Remove what `bb init` created; with --skill, only the skill.
         delete_history: With --undo: also delete all recorded events, for good.
         register (NAME): Start as a new agent with this unused name.
+        adopt: Continue as this agent, which has unfinished work here.
         role (ROLE): With --register: the agent's role. Default: `agent`.
         scope (SCOPE): With --adopt: the agent's scope. Default: its current or last reservations.
         bead (BEAD): With --adopt: the bead of the work.
         non_interactive: Never ask; fail if the right identity is not certain.
+        stale_minutes (MINUTES): Pin the minutes of silence after which an agent is stale, in every clone; `default`
+            unpins them.
     """
     if delete_history and not undo:
         raise NothingToUndo
