@@ -53,7 +53,7 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
     if not op:
         raise catalogue.MissingOption("call needs OP", hint="`bb call --list` lists all ops")
     if op.startswith(by_hand.PREFIX):
-        raise catalogue.UnknownOp
+        raise catalogue.UnknownOp(f"there is no op {op[:60]!r}")
     called = catalogue.find(op)
     try:
         given = json_text.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")

@@ -86,18 +86,11 @@ def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
             return carry.answer(op, at, arguments)
         if (answer := carry.answer_if_any(op, at, arguments)) is not None:
             return answer
-    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.run(at, arguments)
+    if op.output == catalogue.REPORT and "output" in arguments:
+        from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
 
-
-def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
-    """Whether the answer goes to a file."""
-    return op.output == catalogue.REPORT and "output" in arguments
-
-
-def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
-    from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
-
-    return reports.write_report(op, at, arguments)
+        return reports.write_report(op, at, arguments)
+    return op.run(at, arguments)
 
 
 def _blobs() -> ModuleType:

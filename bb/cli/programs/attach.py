@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import socket
@@ -18,7 +19,6 @@ from typing import Any
 
 from bb.cli.calls import carry, say
 from bb.cli.calls.rounds import exit_on_signals
-from bb.cli.programs import attach_keys
 from bb.cli.programs.terminal_modes import Switches
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.foreign import Foreign
@@ -33,6 +33,15 @@ BLOCK = 1 << 16
 TO_RESIZE = 1.0  # seconds
 SETTLING = 0.5  # seconds in which the terminal may answer queries contained in the replayed output
 INPUT, OUTPUT = 0, 1
+# Ctrl-\ detaches, because shells and editors rarely use it, and users expect it to end a program. A terminal in an
+# extended keyboard mode sends it as an escape sequence.
+# The plain control character; the kitty protocol, with or without lock keys; xterm's modifyOtherKeys.
+DETACH = re.compile(rb"\x1c|\x1b\[92(?::\d*)*;(?:5|69|133|197)(?::[12])?(?:;[\d:]*)?u|\x1b\[27;5;92~")
+LEAVE = re.compile(DETACH.pattern + rb"|[\x03qQ]|\x1b\[99(?::\d*)*;(?:5|69|133|197)(?::[12])?u")
+# A terminal's answers to queries for its type, cursor position and colours.
+ANSWER = re.compile(
+    rb"\x1b\[[?>=]?[\d;:]*(?:c|R|n|t|\$y)|\x1b\[\?[\d;]*u|\x1b[\]P_][^\x07\x1b]*(?:\x07|\x1b\\)",
+)
 
 
 class NeedsTerminal(Usage):
@@ -154,7 +163,7 @@ def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], No
             if INPUT in ready:
                 typed, is_last = _typed(read_only=read_only)
                 if time.monotonic() < settled_at:
-                    typed = attach_keys.without_answers(typed)
+                    typed = without_answers(typed)
                 if typed and not read_only:
                     with contextlib.suppress(OSError):  # the other side has closed; the next read shows that
                         connection.sendall(typed)
@@ -168,8 +177,19 @@ def _typed(*, read_only: bool) -> tuple[bytes, bool]:
         octets = os.read(INPUT, BLOCK)
     except OSError:  # the terminal is gone
         octets = b""
-    typed, is_let_go = attach_keys.until(attach_keys.LEAVE if read_only else attach_keys.DETACH, octets)
+    typed, is_let_go = until(LEAVE if read_only else DETACH, octets)
     return typed, is_let_go or not octets
+
+
+def until(key: re.Pattern[bytes], octets: bytes) -> tuple[bytes, bool]:
+    """OCTETS before KEY, and whether KEY was found."""
+    found = key.search(octets)
+    return (octets[: found.start()], True) if found else (octets, False)
+
+
+def without_answers(octets: bytes) -> bytes:
+    """OCTETS without the terminal's own answers."""
+    return ANSWER.sub(b"", octets)
 
 
 def _received(connection: socket.socket) -> bytes:

@@ -79,7 +79,7 @@ def run_daemon(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonym
     "daemon logs",
     *("bb daemon logs", "bb daemon logs --follow --lines 5"),
 )
-def logs(asked: Asked, *, follow: bool = False, lines: Lines = 50) -> int:  # type: ignore[assignment]
+def logs(asked: Asked, *, follow: bool = False, lines: Lines = Lines(50)) -> int:  # noqa: B008
     """Show the last lines of the daemon's log. With --follow, also show new lines, until interrupted.
 
     Parameters:

@@ -47,7 +47,7 @@ def status(shown: Foreign) -> list[str]:
 
 def _synced(sync: Foreign, now: int) -> str:
     """The time of the last sync, the number of unpublished events, and the last error."""
-    when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
+    when = f"{paint.age(sync['ok_at'], now)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
     wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
     return paint.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
@@ -161,7 +161,7 @@ def agents(listed: Foreign) -> list[str]:
     wide = paint.widest(agent["agent_id"] for agent in listed)
     return [
         f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
-        f"  {whole('seen ' + str(agent['last_seen_at']))}  {brief(_role(agent))}{orders.if_paused(agent)}"
+        f"  {whole('seen ' + str(agent['last_seen_at']))}  {brief(role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
 
@@ -291,12 +291,13 @@ def protocol_events(events: Foreign) -> list[str]:
 
 
 def _agent(agent: Foreign, now: int) -> str:
-    seen = paint.span((now - clock.parse_or(str(agent["last_seen_at"]), now)) // 1000)
     name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
-    return f"{name} {state} seen {seen} ago, {brief(_role(agent))}" + orders.if_paused(agent)
+    return f"{name} {state} seen {paint.age(agent['last_seen_at'], now)} ago, {brief(role(agent))}" + orders.if_paused(
+        agent
+    )
 
 
-def _role(agent: Foreign) -> str:
+def role(agent: Foreign) -> str:
     """An agent's role, and its display name if that differs from its id."""
     name = agent["display_name"]
     return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
@@ -319,10 +320,9 @@ def _is_well(each: Foreign) -> bool:
 
 
 def _unacked(each: Foreign, now: int) -> str:
-    age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
     said = f"{sentence(each['label'])}: {brief(each['subject'])}"
     who = f"{each['from_agent']}{doubt(each)} -> {each['to_agent']}"
-    return f"{who}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
+    return f"{who}  {said}  {whole(paint.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: Foreign) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.kernel import foreign, show
+from bb.kernel import clock, foreign, show
 from bb.kernel.foreign import Foreign
 from bb.kernel.show import LONGEST_NAME, harmless
 
@@ -312,6 +312,11 @@ def widest(texts: Iterable[object]) -> int:
 def minute(at: Foreign) -> str:
     """A time, to the minute."""
     return str(at[:16]).replace("T", " ")
+
+
+def age(at: Foreign, now: int) -> str:
+    """The time that has passed since AT, in readable units."""
+    return span((now - clock.parse_or(str(at), now)) // clock.SECOND)
 
 
 def counted(count: int, what: str) -> str:

@@ -78,7 +78,7 @@ def notify(
     *,
     command: CommandLine,
     shell: bool = False,
-    timeout: Timeout = 30,  # type: ignore[assignment]
+    timeout: Timeout = Timeout(30),  # noqa: B008
     existing: bool = False,
     once: bool = False,
     test: bool = False,

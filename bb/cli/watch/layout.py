@@ -114,7 +114,7 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
 
 def _synced(sync: Foreign, now: int) -> str:
     at = sync["ok_at"]
-    when = f"{paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)} ago" if at else "never"
+    when = f"{paint.age(at, now)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
     wrong = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
     return f"synced {when}{lacks}{wrong}"
