@@ -44,6 +44,16 @@ def grid(rows: Sequence[Any], columns: Sequence[Any], most: int = 2, least: int 
     ]
 
 
+def part(cases: Iterable[Any], most: int) -> list[Any]:
+    """Parameters for each of the CASES. An ordinary run tries MOST of them. The others are marked long."""
+    every = list(cases)
+    chosen = _chosen(len(every), name_of(every[0]), most)
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[] if place in chosen else pytest.mark.long)
+        for place, case in enumerate(every)
+    ]
+
+
 def two_of_each(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Each test with two of its parameters, in their order."""
     by_test: dict[str, list[pytest.Item]] = {}

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.faces.faces_support import everything_in
-from tests.support import NOON, ROOT, Scratch, scratch
+from tests.near import Near, near
+from tests.support import NOON, ROOT, Scratch
 
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="programs of our own are written as shell scripts")
 OURS = {
@@ -27,14 +28,14 @@ NOT_OURS = {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = scratch(tmp_path_factory.mktemp("doctor") / "repo")
+    made = near(tmp_path_factory.mktemp("doctor") / "repo")
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
     return made
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Scratch:
-    made = scratch(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
     return made
 
@@ -172,7 +173,7 @@ def test_where_something_is_wrong_the_checks_are_on_stdout_and_the_verdict_on_st
 
 
 def test_outside_a_repository_that_is_said_and_the_rest_is_checked(tmp_path: Path):
-    outside = Scratch(tmp_path, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    outside = Near(tmp_path, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
 
     found = checks(outside)
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.faces.faces_support import Forger
-from tests.forks import Call, run_all
+from tests.forks import Call
 from tests.hostile import BIDI, C1, HOSTILE, LINES, RAW, SEVEN_BIT
-from tests.support import NOON, Scratch, environment, scratch
+from tests.near import near, run_all
+from tests.support import NOON, Scratch, environment
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_setting_is_repeated_harmlessly_too(here: Scratch, name: str):
 
 
 def test_a_directory_with_a_hostile_name_is_shown_harmless(tmp_path: Path):
-    repo = scratch(tmp_path / f"re\x1b[2Jpo\u202e\n{C1}")
+    repo = near(tmp_path / f"re\x1b[2Jpo\u202e\n{C1}")
 
     told = [repo.bb(*words) for words in (["init"], ["ledger", "status"], ["doctor"], ["ledger", "log"], ["init"])]
 
@@ -111,7 +112,7 @@ def test_a_directory_with_a_hostile_name_is_shown_harmless(tmp_path: Path):
 def haunted(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """A ledger in which every member of some lines is hostile, and of others what may be; the lines chain as they
     should."""
-    repo = scratch(tmp_path_factory.mktemp("haunted") / "repo")
+    repo = near(tmp_path_factory.mktemp("haunted") / "repo")
     repo.settings["BB_NOW"] = NOON
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     forger = Forger(repo)
@@ -190,7 +191,7 @@ def test_what_is_exported_line_by_line_stays_one_json_object_a_line(haunted: Scr
 
 
 def test_a_follower_shows_hostile_events_harmless_as_they_come(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     repo.bb("init")
     forger = Forger(repo)
     follower = subprocess.Popen(

@@ -11,14 +11,15 @@ import pytest
 
 from bb.kernel.show import name as name_of
 from tests.faces.faces_support import everything_in
-from tests.forks import Call, run_all
+from tests.forks import Call
+from tests.near import Near, near, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Scratch:
     """A repository in the middle of work: staged, changed, untracked, ignored files, a stash, a branch, a worktree."""
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     repo.settings["BB_NOW"] = NOON
     (repo.path / ".gitignore").write_text("ignored\n")
     (repo.path / "kept").write_text("one\n")
@@ -91,7 +92,7 @@ def test_a_clone_does_not_bring_the_ledger_along(busy: Scratch, tmp_path: Path):
     busy.bb("init")
     busy.git("clone", "--quiet", str(busy.path), str(tmp_path / "clone"))
 
-    clone = Scratch(tmp_path / "clone")
+    clone = Near(tmp_path / "clone")
 
     assert clone.json("ledger", "status").data["exists"] is False
     assert clone.json("init").data["repo"] == busy.json("init").data["repo"]
@@ -235,7 +236,7 @@ def test_undo_takes_away_a_ledger_that_is_broken_too(repo: Scratch, damage: str)
 
 def test_who_makes_the_ledger_is_named_in_it(repo: Scratch, tmp_path: Path):
     repo.bb("init", BB_AGENT="amber-otter")
-    other = scratch(tmp_path / "other")
+    other = near(tmp_path / "other")
     other.bb("init", BB_AGENT="../x")
 
     assert repo.json("ledger", "log").data[0]["by"] == "amber-otter"
@@ -243,7 +244,7 @@ def test_who_makes_the_ledger_is_named_in_it(repo: Scratch, tmp_path: Path):
 
 
 def test_many_at_once_make_one_ledger(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     starting = [
         subprocess.Popen(
             [sys.executable, "-m", "bb", "init", "--json"],
@@ -268,7 +269,7 @@ def test_many_at_once_make_one_ledger(tmp_path: Path):
 def outside(tmp_path: Path) -> Scratch:
     (tmp_path / "outside").mkdir()
     settings = {"BB_HOME": str(tmp_path / "home"), "GIT_CEILING_DIRECTORIES": str(tmp_path)}
-    return Scratch(tmp_path / "outside", settings)
+    return Near(tmp_path / "outside", settings)
 
 
 def test_outside_a_repository_the_ledger_at_home_is_looked_for(outside: Scratch, tmp_path: Path):
@@ -343,7 +344,7 @@ def test_a_home_that_cannot_be_made_is_refused_and_no_bug(outside: Scratch, tmp_
 
 
 def test_a_bare_repository_has_a_ledger_of_its_own(tmp_path: Path):
-    bare = Scratch(tmp_path / "bare.git")
+    bare = Near(tmp_path / "bare.git")
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare")
 

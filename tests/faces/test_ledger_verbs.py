@@ -18,7 +18,7 @@ from bb.ledger.journal import line as lines
 from tests.faces.faces_support import Forger, everything_in
 from tests.forks import Call
 from tests.near import near, run_all
-from tests.support import NOON, Scratch, environment, scratch
+from tests.support import NOON, Scratch, environment
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
 NAMES = ["amber-otter", "cobalt-harbor", "dusty-wren", "ember-fox"]
@@ -43,7 +43,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
 @pytest.fixture
 def own(repo: Scratch, tmp_path: Path) -> Scratch:
     """A repository that a test may spoil."""
-    made = scratch(tmp_path / "own")
+    made = near(tmp_path / "own")
     made.settings["BB_NOW"] = NOON
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "Bäcker 試").status == 0
     return made
@@ -70,7 +70,7 @@ def test_the_log_is_oldest_first_and_the_limit_keeps_the_latest(repo: Scratch):
 
 
 def test_fifty_events_are_shown_unless_more_are_asked_for(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     repo.bb("init")
     forger = Forger(repo)
     for number in range(60):
@@ -247,7 +247,7 @@ def test_a_follower_that_cannot_start_refuses_with_one_document(repo: Scratch, t
 
 
 def test_without_a_ledger_there_is_nothing_to_follow(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
 
     assert repo.json("ledger", "log", "--follow").code == "NOT_INITIALIZED"
     assert not repo.store.exists()
@@ -498,7 +498,7 @@ def test_a_ledger_whose_journals_are_gone_is_read_as_empty(own: Scratch, words: 
 
 
 def test_reading_makes_no_ledger(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     before = everything_in(repo.path)
     words = [
         *(["ledger", verb] for verb in ("status", "log", "verify", "export", "rebuild")),

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def install(root: Path, *, is_editable: bool = False) -> Installation:
     shutil.copytree(_bare(), root, symlinks=True)
     made = Installation(root)
     source = root.parent / "checkout" / "bb" if is_editable else made.package
-    shutil.copytree(ROOT / "bb", source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "bb", source, ignore=shutil.ignore_patterns("*.bundle"))
     if is_editable:
         (made.packages / "_beadboard.pth").write_text(f"{source.parent}\n")
         made.package = source
@@ -86,11 +87,28 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     return made
 
 
+@pytest.fixture(scope="module")
+def copies(shared: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Copies of it. Each is made five tests before it is used, so that `settle` seldom has to wait."""
+
+    def copy() -> Installation:
+        root = tmp_path_factory.mktemp("own") / "env"
+        shutil.copytree(shared.root, root, symlinks=True, ignore=shutil.ignore_patterns("*.bundle"))
+        return Installation(root)
+
+    def made() -> Iterator[Installation]:
+        ahead = [copy() for _ in range(5)]
+        while True:
+            ahead.append(copy())
+            yield ahead.pop(0)
+
+    return made()
+
+
 @pytest.fixture
-def own(shared: Installation, tmp_path: Path) -> Installation:
+def own(copies: Iterator[Installation]) -> Installation:
     """For tests that change it."""
-    shutil.copytree(shared.root, tmp_path / "env", symlinks=True, ignore=shutil.ignore_patterns("*.bundle"))
-    return Installation(tmp_path / "env")
+    return next(copies)
 
 
 @pytest.fixture(scope="module")

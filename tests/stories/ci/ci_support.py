@@ -130,7 +130,7 @@ def project(path: Path) -> Project:
     for name in ("repo", "hub.git"):
         shutil.copytree(original / name, path / name)
     repo = Near(path / "repo")
-    made = Project(repo, Scratch(path / "hub.git"))
+    made = Project(repo, Near(path / "hub.git"))
     repo.git("remote", "set-url", "origin", made.url)
     (owner,) = repo.store.glob("j/*/owner.json")
     writers.mint(str(repo.store / "j"), owner.parent.name)  # as if the original had been moved here
@@ -143,7 +143,7 @@ def _project() -> Path:
     path = made_once("project")
     repo = crew(path / "repo", OTTER, HARBOR)
     repo.git("branch", "--move", "main")
-    hub = Scratch(path / "hub.git")
+    hub = Near(path / "hub.git")
     repo.git("init", "--quiet", "--bare", "--initial-branch=main", str(hub.path))
     hub.git("config", "uploadpack.allowFilter", "true")
     made = Project(repo, hub)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.near import Near
 from tests.stories.ci.ci_support import HARBOR, OTTER, Project, project, reserve, told
 from tests.support import Scratch
 
@@ -386,7 +387,7 @@ def test_a_fork_is_judged_by_the_ledger_of_the_repository_it_came_from(work: Pro
     work.repo.git("clone", "--quiet", "--bare", "--single-branch", "--branch=main", work.url, str(fork))
     work.commit(HARBOR, {LEX: "2\n"})
     work.repo.git("push", "--quiet", str(fork), "work")
-    ci = Scratch(work.repo.path.parent / "checkout", dict(work.repo.settings))
+    ci = Near(work.repo.path.parent / "checkout", dict(work.repo.settings))
     work.repo.git("clone", "--quiet", "--branch=work", f"file://{fork}", str(ci.path))
 
     assert work.check(ci).data["ledger"]["kind"] == "none"
@@ -415,7 +416,7 @@ def test_what_cannot_name_a_commit_is_refused(work: Project, name: str):
 
 
 def test_outside_of_any_repository_there_is_nothing_to_judge(tmp_path: Path):
-    assert Scratch(tmp_path).json("ci", "check", "--base", "main").code == "NOT_A_REPOSITORY"
+    assert Near(tmp_path).json("ci", "check", "--base", "main").code == "NOT_A_REPOSITORY"
 
 
 def test_a_bare_repository_is_judged_like_any_other(work: Project):
@@ -430,8 +431,8 @@ def test_a_bare_repository_is_judged_like_any_other(work: Project):
 def test_a_worktree_is_judged_by_its_own_head(work: Project):
     side = work.repo.path.parent / "side"
     work.repo.git("worktree", "add", "--quiet", "-b", "side", str(side), "origin/main")
-    here = Project(Scratch(side, work.repo.settings), work.hub, 10)
+    here = Project(Near(side, work.repo.settings), work.hub, 10)
     here.commit(HARBOR, {LEX: "2\n"})
 
-    assert told(work.check(Scratch(side, work.repo.settings))) == [("error", "held-then", LEX)]
+    assert told(work.check(Near(side, work.repo.settings))) == [("error", "held-then", LEX)]
     assert work.check().data["findings"] == []

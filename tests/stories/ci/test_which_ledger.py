@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.near import Near
 from tests.stories.ci.ci_support import HARBOR, OTTER, Project, charter, project, reserve, told
 from tests.support import Scratch
 
@@ -60,7 +61,7 @@ def test_a_large_ledger_in_several_files_is_read_whole(work: Project):
 def test_the_lines_of_several_writers_are_read_together(work: Project):
     other = work.repo.path.parent / "other"
     work.repo.git("clone", "--quiet", work.url, str(other))
-    second = Scratch(other, dict(work.repo.settings))
+    second = Near(other, dict(work.repo.settings))
     second.json("agent", "register", "--name", "dusty-wren", "--role", "tester").data  # noqa: B018
     reserve(second, "dusty-wren", "docs").data  # noqa: B018
 

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.near import near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, reserve
 from tests.stories.editors.editors_support import payload
-from tests.support import Scratch, environment, scratch
+from tests.support import Scratch, environment
 
 FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    return scratch(tmp_path / "repo")
+    return near(tmp_path / "repo")
 
 
 @pytest.mark.parametrize("editor", FILES)

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.near import near
 from tests.stories.agents.agents_support import (
     ESCAPES,
     WREN,
@@ -116,7 +117,7 @@ def test_a_pattern_holds_the_files_it_matches_and_no_others(repo: Scratch):
 
 
 def test_a_submodule_counts_as_its_path_and_all_beneath_it(repo: Scratch, tmp_path: Path):
-    other = scratch(tmp_path / "other")
+    other = near(tmp_path / "other")
     assert reserve(repo, OTTER, "vendor/other/src").status == 0
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "vendor/other")
     assert paths(staged(repo)) == {".gitmodules": "free", "vendor/other": "held"}

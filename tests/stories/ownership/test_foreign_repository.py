@@ -12,9 +12,9 @@ import pytest
 
 from bb.ledger.local import last_sync
 from tests.faces.good_calls import AMBER, GOOD, commands, good_words, prepare
-from tests.near import near
+from tests.near import Near, near
 from tests.stories.ownership.ownership_support import WAYS, everything_in, give_away, only_root, planted
-from tests.support import ROOT, Scratch, environment, scratch
+from tests.support import ROOT, Scratch, environment
 
 PROMPT = '{"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Hello"}'
 START = '{"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"}'
@@ -23,7 +23,7 @@ EDIT = '{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"
 
 def published(tmp_path: Path) -> Scratch:
     """A repository whose last sync was long ago, so that whatever is recorded starts the next one."""
-    repo = scratch(tmp_path / "theirs")
+    repo = near(tmp_path / "theirs")
     hub = tmp_path / "hub.git"
     repo.git("init", "--quiet", "--bare", str(hub))
     repo.git("remote", "add", "origin", str(hub))
@@ -64,7 +64,7 @@ def test_nobody_elses_upload_pack_runs_through_a_background_sync(tmp_path: Path,
 
 @only_root
 def test_the_refusal_names_the_command_that_git_itself_names(tmp_path: Path):
-    repo = give_away(scratch(tmp_path / "it's theirs"))
+    repo = give_away(near(tmp_path / "it's theirs"))
 
     refused = repo.json("init")
     done = subprocess.run(
@@ -140,7 +140,7 @@ def test_what_acts_is_refused_in_a_foreign_repository(theirs: tuple[Scratch, dic
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_foreign_ledger_is_read_without_opening_the_database_its_owner_made(tmp_path: Path, way: str):
-    repo = scratch(tmp_path / "theirs")
+    repo = near(tmp_path / "theirs")
     assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder").status == 0
     (repo.store / "index.sqlite").write_bytes(b"no database, and who opens it will complain")
     give_away(repo, way)
@@ -153,7 +153,7 @@ def test_a_foreign_ledger_is_read_without_opening_the_database_its_owner_made(tm
 
 
 def test_the_guards_do_not_pass_an_agent_because_the_repository_is_foreign(tmp_path: Path):
-    repo = scratch(tmp_path / "theirs")
+    repo = near(tmp_path / "theirs")
     for name in (AMBER, "cobalt-harbor"):
         assert repo.bb("agent", "register", "--name", name, "--role", "builder").status == 0
     words = ["--agent", "cobalt-harbor", "--bead", "bb-1", "--scope", "web"]
@@ -172,7 +172,7 @@ def test_the_guards_do_not_pass_an_agent_because_the_repository_is_foreign(tmp_p
 
 
 def test_an_editor_may_edit_where_a_foreign_repository_has_no_ledger(tmp_path: Path):
-    repo = give_away(scratch(tmp_path / "theirs"), "assumed")
+    repo = give_away(near(tmp_path / "theirs"), "assumed")
 
     for words in (["pre-tool", "--payload", EDIT], ["prompt", "--payload", PROMPT], ["session-start"]):
         told = repo.bb("hook", words[0], "--agent", AMBER, *words[1:], stdin=START)
@@ -205,7 +205,7 @@ def declared(tmp_path: Path, *values: str) -> dict[str, str]:
     ],
 )
 def test_safe_directory_is_read_as_git_reads_it(tmp_path: Path, values: list[str], is_safe: bool):
-    repo = give_away(scratch(tmp_path / "theirs"), "assumed")
+    repo = give_away(near(tmp_path / "theirs"), "assumed")
     given = [value.format(repo=repo.path, parent=repo.path.parent) for value in values]
 
     ran = repo.json("init", **declared(tmp_path, *given))
@@ -224,7 +224,7 @@ def test_a_repository_that_was_declared_safe_is_used_in_full(tmp_path: Path):
 
 
 def test_safe_directory_of_the_repository_itself_and_of_one_around_it_does_not_count(tmp_path: Path):
-    outer = scratch(tmp_path / "theirs")
+    outer = near(tmp_path / "theirs")
     outer.git("config", "safe.directory", "*")
     give_away(outer, "assumed")
 
@@ -232,7 +232,7 @@ def test_safe_directory_of_the_repository_itself_and_of_one_around_it_does_not_c
 
 
 def test_safe_directory_counts_from_the_command_line_of_git(tmp_path: Path):
-    repo = give_away(scratch(tmp_path / "theirs"), "assumed")
+    repo = give_away(near(tmp_path / "theirs"), "assumed")
     settings = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(repo.path)}
 
     assert repo.json("init", **settings).status == 0
@@ -241,14 +241,14 @@ def test_safe_directory_counts_from_the_command_line_of_git(tmp_path: Path):
 @pytest.mark.parametrize("value", ["0", "false", "", "x"])
 @only_root
 def test_no_variable_for_git_tests_makes_a_foreign_repository_ours(tmp_path: Path, value: str):
-    repo = give_away(scratch(tmp_path / "theirs"))
+    repo = give_away(near(tmp_path / "theirs"))
 
     assert repo.json("init", GIT_TEST_ASSUME_DIFFERENT_OWNER=value).code == "UNSAFE_REPOSITORY"
 
 
 @only_root
 def test_root_counts_as_the_user_who_called_sudo(tmp_path: Path):
-    repo = give_away(scratch(tmp_path / "theirs"))
+    repo = give_away(near(tmp_path / "theirs"))
 
     assert repo.json("init", SUDO_UID="1").code == "UNSAFE_REPOSITORY"
     assert repo.json("init", SUDO_UID="65534").status == 0
@@ -257,12 +257,12 @@ def test_root_counts_as_the_user_who_called_sudo(tmp_path: Path):
 @only_root
 @pytest.mark.parametrize("part", ["", ".git", "worktree", "common", "link"])
 def test_each_part_of_a_repository_must_be_ones_own(tmp_path: Path, part: str):
-    repo = scratch(tmp_path / "mine")
-    there = Scratch(repo.path, {"SUDO_UID": ""})
+    repo = near(tmp_path / "mine")
+    there = Near(repo.path, {"SUDO_UID": ""})
     side = tmp_path / "side"
     if part in ("worktree", "common"):
         repo.git("worktree", "add", "--quiet", "-b", "side", str(side))
-        there = Scratch(side, {"SUDO_UID": ""})
+        there = Near(side, {"SUDO_UID": ""})
     if part == "link":
         (repo.path / ".git").rename(tmp_path / "away")
         (repo.path / ".git").symlink_to(tmp_path / "away")
@@ -274,7 +274,7 @@ def test_each_part_of_a_repository_must_be_ones_own(tmp_path: Path, part: str):
 
 def test_a_git_dir_that_was_named_is_trusted_as_git_trusts_it(tmp_path: Path):
     """git has asked already before it starts a hook with GIT_DIR set, and asks nothing where the user sets it."""
-    repo = give_away(scratch(tmp_path / "theirs"), "assumed")
+    repo = give_away(near(tmp_path / "theirs"), "assumed")
 
     assert repo.json("init", GIT_DIR=str(repo.path / ".git")).status == 0
     assert repo.json("init", GIT_DIR=str(tmp_path / "nowhere")).code == "UNSAFE_REPOSITORY"
@@ -284,7 +284,7 @@ def test_a_git_dir_that_was_named_is_trusted_as_git_trusts_it(tmp_path: Path):
 def test_a_bare_repository_that_lies_about_is_obeyed_as_safe_bare_repository_says(
     tmp_path: Path, setting: str | None, is_refused: bool
 ):
-    bare = Scratch(tmp_path / "found.git", {})
+    bare = Near(tmp_path / "found.git", {})
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare")
     path = tmp_path / "gitconfig"
@@ -300,7 +300,7 @@ def test_a_bare_repository_that_lies_about_is_obeyed_as_safe_bare_repository_say
 
 def test_the_owner_is_asked_after_without_starting_git(tmp_path: Path):
     """The ordinary case costs a few stats. A git that only complains is on the PATH."""
-    repo = scratch(tmp_path / "mine")
+    repo = near(tmp_path / "mine")
     assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder").status == 0
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -313,7 +313,7 @@ def test_the_owner_is_asked_after_without_starting_git(tmp_path: Path):
 
 
 def test_doctor_says_whose_repository_it_is_and_mends_nothing_there(tmp_path: Path):
-    repo = scratch(tmp_path / "theirs")
+    repo = near(tmp_path / "theirs")
     repo.bb("init")
     give_away(repo, "assumed")
 
@@ -325,7 +325,7 @@ def test_doctor_says_whose_repository_it_is_and_mends_nothing_there(tmp_path: Pa
 
 
 def test_no_tracker_is_asked_in_a_foreign_repository(tmp_path: Path):
-    repo = scratch(tmp_path / "theirs")
+    repo = near(tmp_path / "theirs")
     repo.bb("agent", "register", "--name", AMBER, "--role", "builder")
     (repo.path / ".beads").mkdir()
     mark, program = planted(tmp_path)

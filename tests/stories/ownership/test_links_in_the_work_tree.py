@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bb.ledger.files import work_tree_files
-from tests.support import Scratch, scratch
+from tests.near import near
+from tests.support import Scratch
 
 WRITERS = {
     ".codex": ["hooks", "install", "--editor", "codex"],
@@ -25,7 +26,7 @@ WRITERS = {
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    made = scratch(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "x").status == 0
     made.git("config", "core.hooksPath", "hookdir/below")
     return made

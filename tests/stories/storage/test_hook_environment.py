@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT, Scratch, scratch
+from tests.near import near
+from tests.support import ROOT, Scratch
 
 HOOK = """#!/bin/sh
 echo "git_dir=$GIT_DIR" >> "{log}"
@@ -31,7 +32,7 @@ def answers(log: Path) -> list[dict[str, object]]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    made = scratch(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     assert made.bb("init").status == 0
     made.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "linked"))
     return made
@@ -64,7 +65,7 @@ def test_a_commit_in_a_sub_directory_does_too(repo: Scratch, tmp_path: Path):
 def test_a_hook_may_record(repo: Scratch, tmp_path: Path):
     """Recording starts git once, which must not be led astray by the hook's own environment."""
     log = tmp_path / "log"
-    fresh = scratch(tmp_path / "fresh")
+    fresh = near(tmp_path / "fresh")
     install(fresh, "post-commit", log, "agent register --name amber-otter --role builder")
 
     fresh.git("commit", "--quiet", "--allow-empty", "-m", "One")
@@ -76,7 +77,7 @@ def test_a_hook_may_record(repo: Scratch, tmp_path: Path):
 
 def test_a_hook_that_goes_elsewhere_finds_what_is_there(repo: Scratch, tmp_path: Path):
     """A relative GIT_DIR leads nowhere from another directory; that of a linked worktree is absolute and is obeyed."""
-    other = scratch(tmp_path / "other")
+    other = near(tmp_path / "other")
     assert other.bb("init").status == 0
     log = tmp_path / "log"
     install(repo, "pre-commit", log, "ledger status", change=f'cd "{other.path}"; GIT_DIR=nowhere/.git; export GIT_DIR')

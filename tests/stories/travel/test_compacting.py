@@ -12,6 +12,7 @@ from bb.ledger.git.place import find
 from bb.ledger.index.index import VERSION
 from bb.ledger.published import layout, tip
 from bb.ledger.travel import archive, peek, remote, snapshot
+from tests.grids import part
 from tests.stories.travel.branch_support import Branch, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
 
@@ -338,23 +339,26 @@ def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list
 
 @pytest.mark.parametrize(
     "octets",
-    [
-        b"",
-        b"nonsense\n",
-        b'{"format":1,"state":%d,"heads":{},"rows":7}\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{"x":[1]},"rows":0}\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["no such fold","a",{}]\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["roster","a","b"]\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":1}\n[1]\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["reservation","a.1",{"made":[1]}]\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":2}\n["agent","a",{}]\n["agent","a",{}]\n' % VERSION,
-        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["agent","a",' % VERSION
-        + b'{"a":' * 2000
-        + b"1"
-        + b"}" * 2000
-        + b"]\n",
-        b"x" * (snapshot.LARGEST_PART + 1),
-    ],
+    part(
+        [
+            b"",
+            b"nonsense\n",
+            b'{"format":1,"state":%d,"heads":{},"rows":7}\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{"x":[1]},"rows":0}\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["no such fold","a",{}]\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["roster","a","b"]\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":1}\n[1]\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["reservation","a.1",{"made":[1]}]\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":2}\n["agent","a",{}]\n["agent","a",{}]\n' % VERSION,
+            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["agent","a",' % VERSION
+            + b'{"a":' * 2000
+            + b"1"
+            + b"}" * 2000
+            + b"]\n",
+            b"x" * (snapshot.LARGEST_PART + 1),
+        ],
+        4,
+    ),
     ids=range(11),
 )
 def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, pair: list[Clone], octets: bytes):

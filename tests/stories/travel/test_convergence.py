@@ -181,7 +181,7 @@ def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
     ("seed", "clones", "steps"),
     [
         (8, 3, 80),
-        (5, 4, 80),
+        pytest.param(5, 4, 80, marks=pytest.mark.long),
         *(pytest.param(seed, 4, 400, marks=pytest.mark.long) for seed in range(10, 40)),
     ],
 )

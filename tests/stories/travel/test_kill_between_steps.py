@@ -54,10 +54,10 @@ def watch(where, name):
 
 for where, names in {
     disk: ["replace", "make_folder", "remove_if_there"],
-    journal.Journal: ["_write", "mend", "cut"],
+    journal.Journal: ["_write", "repair_tail", "cut"],
     writers: ["mint", "retire"],
     git: ["ask", "output"],
-    git.Conversation: ["__init__", "say", "__exit__"],
+    git.Conversation: ["__init__", "write", "__exit__"],
 }.items():
     for name in names:
         watch(where, name)
@@ -141,7 +141,7 @@ def every_step(tmp_path: Path, words: list[str], pick: Callable[[int], int]) -> 
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
     start = random.Random(act).randrange(1, 9)
-    every_step(tmp_path, ACTS[act], lambda steps: steps + start + 8 + steps // 4)
+    every_step(tmp_path, ACTS[act], lambda steps: steps + start + 12 + steps // 2)
 
 
 @pytest.mark.long

@@ -184,7 +184,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "before it is said that it is done": (set_aside, "_rename"),
     "before it is published": (publish, "commit"),
     "before it is pushed": (remote, "push"),
-    "before anybody is told": (set_aside, "tell"),
+    "before anybody is told": (set_aside, "unreported_forks"),
 }
 
 
