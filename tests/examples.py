@@ -1,8 +1,8 @@
 """How many examples Hypothesis tries: one factor for all tests.
 
-A test says how many examples it is worth in an ordinary run, `@examples(60)`. The profile in use scales that number:
-`quick` tries a tenth, `calm` is the ordinary run, `long` tries three times as many. Pytest's `--quick` and `--long`
-choose the profile; so does Hypothesis's own option, `--hypothesis-profile`.
+A test says how many examples it is worth, `@examples(60)`. The profile in use scales that number: `quick` tries a
+tenth, `calm` (the ordinary run) half, `long` three times as many. Pytest's `--quick` and `--long` choose the profile;
+so does Hypothesis's own option, `--hypothesis-profile`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-ORDINARY = 100  # what Hypothesis tries when a test says nothing; a profile's own number is compared with it
-PROFILES = {"quick": 10, "calm": ORDINARY, "long": 3 * ORDINARY}
+WHOLE = 100  # what Hypothesis tries by default; a profile's number is the percentage of a test's own number
+PROFILES = {"quick": 10, "calm": 50, "long": 300}
 
 
 def register() -> None:
@@ -23,6 +23,6 @@ def register() -> None:
     settings.load_profile("calm")
 
 
-def examples(ordinarily: int, **more: Any) -> settings:
-    """Settings that try so many examples in an ordinary run; the profile in use scales the number."""
-    return settings(max_examples=max(3, ordinarily * settings().max_examples // ORDINARY), **more)
+def examples(number: int, **more: Any) -> settings:
+    """Settings that try this NUMBER of examples, scaled by the profile in use."""
+    return settings(max_examples=max(3, number * settings().max_examples // WHOLE), **more)

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bb.cli import lean
 from bb.cli.main import main
-from tests.forks import Call
+from tests.forks import WHOLE, Call
 from tests.support import Ran, Scratch, environment, scratch
 
 
@@ -82,6 +83,16 @@ def near(path: Path, **settings: str) -> Near:
     return Near(scratch(path).path, settings)
 
 
-def run_all(repo: Scratch, calls: Iterable[Call]) -> list[Ran]:
-    """What each of the CALLS does in REPO, one after the other."""
-    return [repo.bb(*call.words, stdin=call.stdin, **call.settings) for call in calls]
+def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Path | None = None) -> list[Ran]:
+    """What each of the CALLS does in REPO, one after the other.
+
+    The files in the folder KEEP, when one is named, are put back after each call as they were before the first.
+    """
+    kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
+    answers = []
+    with _replaced(lean, answer=lean.answer if way == WHOLE else lambda _: None):
+        for call in calls:
+            answers.append(repo.bb(*call.words, stdin=call.stdin, **call.settings))
+            for file, contents in kept.items():
+                file.write_bytes(contents)
+    return answers

@@ -141,6 +141,19 @@ def _fresh(commit: bool) -> Path:
     return made.path
 
 
+def process_state(pid: int) -> str:
+    """The letter that the system has for the state of a process; empty if there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs. One that has ended and waits for its parent does not."""
+    return process_state(pid) not in ("", "Z", "X")
+
+
 def made_once(name: str) -> Path:
     """A folder for what is made once and then copied by every test that needs it; it goes when the tests have ended."""
     import shutil

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import io
 import itertools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from typer._click import Context
 from typer._click.exceptions import (
     BadOptionUsage,
     ClickException,
@@ -30,18 +33,14 @@ from bb.cli.calls import offers, run, say
 from bb.kernel.errors import Usage
 from bb.kernel.json_text import InvalidText
 from bb.ops import catalogue, command_groups
+from bb.ops.catalogue import Op, Parameter
 from bb.ops.params import Flag
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from typer._click import Context
-
-    from bb.ops.catalogue import Op, Parameter
-
-    Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
+Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
 
 JSON = "--json"
+IN_JSON = "Answer with one JSON document."
+GOES_ON = "Answer with one JSON document; with --follow, one for each item."
 ABOUT = """Coordinates coding agents, and the people who steer them, in one repository, so that they do not overwrite
 each other's work.
 
@@ -212,9 +211,7 @@ class _Root(TyperGroup):
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
             return _Group(cmd_name)
-        if cmd_name in local.in_group(""):
-            return local.command(cmd_name, _json_option(cmd_name), _examples)
-        return next((_command(op) for op in catalogue.ops_in_group("") if op.words == cmd_name), None)
+        return _find_command(cmd_name, catalogue.ops_in_group(""))
 
 
 class _Group(TyperGroup):
@@ -225,18 +222,18 @@ class _Group(TyperGroup):
 
     def __init__(self, words: str) -> None:
         self._words = words
-        alone, params, examples = local.COMMANDS.get(words, (None, [], ()))
+        alone = local.COMMANDS.get(words)
         super().__init__(
             name=words.rpartition(" ")[2],
-            help=(alone and alone.__doc__) or _about(words),
+            help=_help(alone.declared) if alone else _about(words),
             short_help=_about(words),
-            epilog=_examples(examples),
+            epilog=_examples(alone.declared.examples if alone else ()),
             rich_markup_mode=None,
             no_args_is_help=alone is None,
             invoke_without_command=alone is not None,
-            subcommand_metavar="COMMAND [ARGS]..." if alone is None else "[COMMAND [ARGS]...]",
-            callback=alone,
-            params=[*params, _json_option()],
+            subcommand_metavar="[COMMAND [ARGS]...]" if alone else "COMMAND [ARGS]...",
+            callback=_chosen(alone.parameters, alone.run) if alone else None,
+            params=[*map(_param, alone.parameters if alone else ()), _json_option()],
         )
 
     def invoke(self, ctx: Context) -> Any:
@@ -253,9 +250,7 @@ class _Group(TyperGroup):
         words = f"{self._words} {cmd_name}"
         if words in command_groups.SUBGROUPS:
             return _Group(words)
-        if words in local.COMMANDS:
-            return local.command(words, _json_option(words), _examples)
-        return next((_command(op) for op in self._ops() if op.words == words), None)
+        return _find_command(words, self._ops())
 
     def _ops(self) -> list[Op]:
         """The ops of the group, and of the one that it is in."""
@@ -281,30 +276,40 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def _command(op: Op) -> TyperCommand:
-    """OP as a Typer command, which returns the function to run."""
+def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
+    """The command WORDS, written by hand or one of the OPS."""
+    if by_hand := local.COMMANDS.get(words):
+        return _command(by_hand.declared, by_hand.parameters, by_hand.run, by_hand.in_json)
+    op = next((op for op in ops if op.words == words), None)
+    return _command(op, op.parameters, functools.partial(run.perform, op)) if op else None
 
-    def choose(attach: Sequence[str] = (), **given: Any) -> Chosen:
-        if op.name in local.INSTEAD and (other := local.INSTEAD[op.name](given)):
-            return other
-        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
-        flags = {parameter.name for parameter in op.parameters if parameter.kind is Flag}
-        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
-        return lambda as_json: run.perform(op, wanted, as_json=as_json, files=attach)
 
+def _command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
     return _Command(
         name=op.words.split()[-1],
-        callback=choose,
-        help=f"{op.summary}\n\n{op.description}",
+        callback=_chosen(parameters, perform),
+        help=_help(op),
         short_help=op.summary,
         epilog=_examples(op.examples),
         rich_markup_mode=None,
-        params=[*(_param(parameter) for parameter in op.parameters), *_extra(op), _json_option(op.words)],
+        params=[*map(_param, parameters), _json_option(in_json or (GOES_ON if "follow" in op.by_name else IN_JSON))],
     )
 
 
-def _extra(op: Op) -> list[TyperOption]:
-    return local.EXTRA.get(op.name, [])
+def _chosen(parameters: Sequence[Parameter], perform: Callable[..., int]) -> Callable[..., Chosen]:
+    """A callback for Typer, which returns the function to run with the given parameters."""
+    flags = {parameter.name for parameter in parameters if parameter.kind is Flag}
+
+    def choose(**given: Any) -> Chosen:
+        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
+        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
+        return lambda as_json: perform(wanted, as_json=as_json)
+
+    return choose
+
+
+def _help(op: Op) -> str:
+    return f"{op.summary}\n\n{op.description}"
 
 
 def _param(parameter: Parameter) -> Any:
@@ -334,14 +339,13 @@ def _param(parameter: Parameter) -> Any:
     )
 
 
-def _json_option(words: str = "") -> TyperOption:
-    """The option --json, with its help for the command WORDS."""
+def _json_option(about: str = IN_JSON) -> TyperOption:
     return TyperOption(
         param_decls=[JSON, "_json"],
         is_flag=True,
         default=False,
         expose_value=False,
-        help=local.IN_JSON.get(words, "Answer with one JSON document."),
+        help=about,
     )
 
 

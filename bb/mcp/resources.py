@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
-from bb.ledger.records import policy, standing
+from bb.ledger.records import events, policy, standing
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
 from bb.ops.desk.desk import Desk
@@ -61,7 +61,7 @@ def _event(desk: Desk, event: str) -> dict[str, Any]:
 def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     """An event that contains no message; None for all others."""
     try:
-        found = desk.ledger.event(event)
+        found = events.event(desk.ledger, event)
     except (NotFound, Usage):
         return None
     is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # excludes C2A and CBCL events

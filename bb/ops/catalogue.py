@@ -236,15 +236,17 @@ def op(
     reads: bool = False,
     output: str = "",
     screen: str = "",
+    more: tuple[Parameter, ...] = (),
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME.
 
-    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. The other
+    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. MORE are
+    parameters that the function takes as `**fields`; they stand after its last required parameter. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
-        parameters = _parameters(function)
+        parameters = _with_more(_parameters(function), more)
         _declared[name] = Op(
             name,
             function,
@@ -370,6 +372,11 @@ def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
         for name in names
         for kind, is_repeated in [_kind_of(function, name)]
     )
+
+
+def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    last = max((place for place, each in enumerate(parameters, start=1) if each.is_required), default=0)
+    return (*parameters[:last], *more, *parameters[last:]) if more else parameters
 
 
 def _kind_of(function: Callable[..., Any], name: str) -> tuple[type[Kind], bool]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bb.attention.acts.tools import BY_ANY_NAME
 from bb.attention.harness import capabilities
-from bb.attention.messages.envelopes import Members
+from bb.attention.messages.envelopes import EnvelopeMembers
 from bb.attention.refusals import NotInitializedYet
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Refused, Usage
@@ -178,7 +178,7 @@ class HarnessSession:
         return {"tools": [c2a.tool(each) for each in hosting.tools()]}
 
     def _call_tool(self, hosting: Hosting, params: Params) -> Params:
-        given = Members(params)
+        given = EnvelopeMembers(params)
         name = given.text("name", 100, is_needed=True)
         return c2a.called(hosting.call(name, given.object("arguments").value))
 

@@ -11,7 +11,6 @@ import pytest
 
 from tests.attention.hosts import CommandLine, Host, InMemory
 from tests.attention.rpc import JsonRpc
-from tests.forks import quick
 from tests.grids import some
 from tests.near import near
 from tests.support import scratch
@@ -46,4 +45,4 @@ def memory() -> InMemory:
 @pytest.fixture
 def command_line(tmp_path: Path) -> CommandLine:
     """For what only processes and files can show."""
-    return CommandLine(quick(tmp_path / "repo"))
+    return CommandLine(near(tmp_path / "repo"))

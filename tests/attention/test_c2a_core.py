@@ -10,6 +10,7 @@ import pytest
 from bb.attention.acts.tools import TOOLS
 from bb.attention.words import MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CORAL, CommandLine, Host, InMemory, message
+from tests.near import near
 
 CANARY = "quartz-lantern"
 
@@ -401,9 +402,8 @@ def test_c2a_013_the_example_of_the_specification_is_taken_as_it_stands(host: Ho
 
 
 def test_c2a_013_the_whole_request_is_taken_too(tmp_path):
-    from tests.forks import quick
 
-    host = CommandLine(quick(tmp_path / "repo"))
+    host = CommandLine(near(tmp_path / "repo"))
     host.people()
     request = {"jsonrpc": "2.0", "id": "deliver-456", "method": "chat/deliver", "params": EXAMPLE}
 
@@ -412,9 +412,8 @@ def test_c2a_013_the_whole_request_is_taken_too(tmp_path):
 
 @pytest.mark.parametrize("recipient", ["agent:blue-heron", "U2"])
 def test_c2a_013_who_is_named_in_it_is_meant(recipient: str, tmp_path):
-    from tests.forks import quick
 
-    host = CommandLine(quick(tmp_path / "repo"))
+    host = CommandLine(near(tmp_path / "repo"))
     host.people()
     target = EXAMPLE["target"] | {"recipient": recipient}
 

@@ -14,7 +14,7 @@ from bb.attention.messages import unknown_members
 from bb.attention.words import CONVERSATIONS, DIRECTEDNESS, MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CommandLine, Host, InMemory, message
 from tests.attention.test_c2a_core import EXAMPLE
-from tests.forks import quick
+from tests.near import near
 
 MISSING = object()
 NULL: Any = None
@@ -373,7 +373,7 @@ def test_c2a_014_to_020_a_line_without_text_or_content_is_refused(host: Host):
 
 
 def test_c2a_014_to_020_one_bad_line_stops_no_other(tmp_path: Path):
-    host = CommandLine(quick(tmp_path / "repo"))
+    host = CommandLine(near(tmp_path / "repo"))
     host.people()
     lines = [json.dumps(EXAMPLE | {"eventId": "1"}), "no json", json.dumps(EXAMPLE | {"eventId": None})]
     lines += [json.dumps(changed(EXAMPLE, "/target/recipient", "U2") | {"eventId": "2"})]
@@ -390,7 +390,7 @@ def test_c2a_014_to_020_one_bad_line_stops_no_other(tmp_path: Path):
 
 
 def test_c2a_014_to_020_an_envelope_for_nobody_here_is_refused(tmp_path: Path):
-    host = CommandLine(quick(tmp_path / "repo"))
+    host = CommandLine(near(tmp_path / "repo"))
     host.people()
     done = host.repo.json("chat", "ingest", "--format", "envelope", stdin=json.dumps(EXAMPLE))
 

@@ -569,7 +569,7 @@ OTHERS = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
 }
-UNTOUCHED = {"shown", "_why_no_message", "chosen", "branch", "holds"}  # what decides about no dialect
+UNTOUCHED = {"violation_json", "_why_no_message", "evaluate", "branch", "holds"}  # what decides about no dialect
 EQUAL = {  # what makes no other verdict
     "_names: each.name.lower() in PERFORMATIVES": "two wordings",
     "_cycles: other == each.name": "two wordings",

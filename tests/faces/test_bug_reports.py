@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import bb
-from tests.forks import quick
+from tests.near import near
 from tests.support import Ran, Scratch, environment, scratch
 
 CHILD = """
@@ -36,7 +36,7 @@ KEY = "-----BEGIN " + "PRIVATE KEY-----\\n" + "QUJD" * 12 + "\\n-----END " + "PR
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = quick(tmp_path_factory.mktemp("bugs") / "repo")
+    made = near(tmp_path_factory.mktemp("bugs") / "repo")
     made.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     return made
 

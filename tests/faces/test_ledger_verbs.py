@@ -16,7 +16,8 @@ import pytest
 
 from bb.ledger.journal import line as lines
 from tests.faces.faces_support import Forger, everything_in
-from tests.forks import Call, quick, run_all
+from tests.forks import Call
+from tests.near import near, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
@@ -26,7 +27,7 @@ NAMES = ["amber-otter", "cobalt-harbor", "dusty-wren", "ember-fox"]
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """Four agents registered a minute apart from noon; one changed at twelve ten. It is a quarter past."""
-    made = quick(tmp_path_factory.mktemp("verbs") / "repo")
+    made = near(tmp_path_factory.mktemp("verbs") / "repo")
     calls = [
         Call(["agent", "register", "--name", name, "--role", "builder"], {"BB_NOW": AT(minute)})
         for minute, name in enumerate(NAMES)

@@ -17,6 +17,7 @@ from bb.ledger.files.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.near import Near, near
+from tests.support import is_running
 from tests.waiting import until
 
 AMBER = "amber-otter"
@@ -215,7 +216,7 @@ def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, m
     from bb.ops.desk import desk
 
     monkeypatch.chdir(here.path)
-    what = notify.wanted("true", None, is_shell=False, is_existing=False, is_once=False, is_test=False)
+    what = notify.wanted("true", 30, is_shell=False, is_existing=False, is_once=False, is_test=False)
     due: notify.Due | None = notify.Due({"id": "a", "text": "It is so."}, 0.0, 0)
     moments = []
     while due := notify._tell(desk.desk_here(), what, due, as_json=False):
@@ -264,14 +265,6 @@ def test_who_ends_bb_notify_ends_the_command_with_it(here: Near, tmp_path: Path)
 def until_gone(pid: int) -> None:
     """Wait until a process has ended, be it that nobody has asked about it since."""
     until(lambda: not is_running(pid), f"the end of {pid}")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
 
 
 EVIL = "$(touch OWNED) `touch OWNED`; touch OWNED | touch OWNED\n' \" && touch OWNED # --help -rf /"
@@ -339,8 +332,8 @@ def test_where_there_is_no_shell_to_be_trusted_there_is_none(monkeypatch: pytest
     monkeypatch.setattr(os, "name", "nt")
 
     with pytest.raises(notify.NoShell):
-        notify.wanted("echo", None, is_shell=True, is_existing=False, is_once=False, is_test=False)
+        notify.wanted("echo", 30, is_shell=True, is_existing=False, is_once=False, is_test=False)
     what = notify.wanted(
-        r'C:\tell.exe "two words"', None, is_shell=False, is_existing=False, is_once=False, is_test=False
+        r'C:\tell.exe "two words"', 30, is_shell=False, is_existing=False, is_once=False, is_test=False
     )
     assert what.words == ("C:\\tell.exe", "two words")

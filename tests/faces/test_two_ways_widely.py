@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from bb.ops import catalogue
-from tests.forks import TYPER, WHOLE, Call, run_all
+from tests.forks import TYPER, WHOLE, Call
 from tests.grids import some
-from tests.support import NOON, Scratch, environment, scratch
+from tests.near import Near, near, run_all
+from tests.support import NOON, Scratch, environment
 
 AGENT = {"BB_AGENT": "cobalt-harbor"}
 # What the lists of words are made of: everything that either way looks at, and a word that neither knows.
@@ -72,7 +73,7 @@ SOME_VERBS = [
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = scratch(tmp_path_factory.mktemp("widely") / "repo")
+    made = near(tmp_path_factory.mktemp("widely") / "repo")
     made.settings["BB_NOW"] = NOON
     for name in ("amber-otter", "cobalt-harbor", "x" * 48):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0
@@ -161,7 +162,7 @@ def test_a_return_from_silence_is_answered_and_recorded_alike(tmp_path: Path, af
     """This is the one heartbeat that opens the ledger, so the two ways need a repository each."""
     left = {}
     for way in (WHOLE, TYPER):
-        repo = scratch(tmp_path / way)
+        repo = near(tmp_path / way)
         for name in ("amber-otter", "cobalt-harbor"):
             assert repo.bb("agent", "register", "--name", name, "--role", "builder", BB_NOW=NOON).status == 0
         calls = [
@@ -178,7 +179,7 @@ def test_a_return_from_silence_is_answered_and_recorded_alike(tmp_path: Path, af
 
 @pytest.mark.parametrize("way", ["whole", "typer"])
 def test_outside_a_repository_both_refuse_with_the_same_words(tmp_path: Path, way: str):
-    outside = Scratch(tmp_path, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    outside = Near(tmp_path, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
     calls = [Call(["agent", "heartbeat", "--agent", "amber-otter", *tail]) for tail in ([], ["--json"])]
 
     told, asked = run_all(outside, calls, way)
@@ -187,8 +188,8 @@ def test_outside_a_repository_both_refuse_with_the_same_words(tmp_path: Path, wa
     assert told.err.startswith(f"Error: [NOT_A_REPOSITORY] {tmp_path} is not in a git repository\nHint: ")
 
 
-def test_a_started_process_says_what_a_forked_one_says(repo: Scratch):
-    """The many lists above run in forks of one process; here a few run as a user starts them."""
+def test_a_started_process_says_what_a_command_in_this_process_says(repo: Scratch):
+    """The many lists above run in the process of the test; here a few run as a user starts them."""
     lists = [
         ["--agent", "amber-otter"],
         ["--agent", "amber-otter", "--json"],
@@ -199,12 +200,13 @@ def test_a_started_process_says_what_a_forked_one_says(repo: Scratch):
     calls = [Call(["agent", "heartbeat", *tail]) for tail in lists]
     keep = repo.store / "presence" / "amber-otter.json"
     before = keep.read_bytes()
-    forked = run_all(repo, calls, keep=keep.parent)
+    here = run_all(repo, calls, keep=keep.parent)
+    started = Scratch(repo.path, repo.settings)
     alone = "import sys; from bb.cli import app; sys.exit(app.answer(sys.argv[1:]))"
 
-    for call, expected in zip(calls, forked, strict=True):
+    for call, expected in zip(calls, here, strict=True):
         keep.write_bytes(before)
-        assert repo.bb(*call.words) == expected
+        assert started.bb(*call.words) == expected
         keep.write_bytes(before)
         typer = subprocess.run(
             [sys.executable, "-c", alone, *call.words],

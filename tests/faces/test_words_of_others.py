@@ -237,8 +237,7 @@ DOORS = {
     "watch/lines.py": "JSON, or `line`, which takes it wrapped",
     "programs/attach.py": "a request as data",
     "app.py": "what was typed", "lean.py": "what was typed", "local.py": "what was typed",
-    "programs/mcp_command.py": "what was typed", "programs/page_commands.py": "what was typed",
-    "watch/commands.py": "what was typed",
+    "calls/by_hand.py": "what was typed", "programs/commands.py": "answers as data, for `say`",
     "screens/cbcl.py": "a tree in the JSON form of its language",
     "screens/chat.py": "how a process ended", "watch/layout.py": "what it compares with what it drew last",
 }  # fmt: skip

@@ -10,20 +10,19 @@ from itertools import islice
 from typing import Any
 
 from bb.attention.acts.answers import clean_remark
-from bb.attention.facts import AttentionFact, Deleted, Posting, Progressed
+from bb.attention.facts import Answer, AttentionFact, Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import deletion_facts
 from bb.attention.judging.cases import find_message, may_see
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import PermissionDenied, no_event
+from bb.attention.refusals import no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.state.book import AttentionState
 from bb.attention.words import MUST, signal_in
+from bb.groups.permissions import PermissionDenied
 from bb.kernel import clock
 from bb.kernel.errors import Usage
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST_COUNTED = 10_000
 LONGEST_REMARK = 240

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Claiming, Moved, Posted
+from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.decide import decide
@@ -35,7 +35,7 @@ from bb.attention.refusals import (
     Superseded,
     UnknownAgent,
 )
-from bb.attention.state import claims, deliveries
+from bb.attention.state import claims, transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
@@ -62,8 +62,6 @@ from bb.kernel.digest import digest
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
 MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see
@@ -393,7 +391,7 @@ def settle_escalations(book: AttentionState, known: MessageHead, agent: str, by:
         for who in other.meant if other else ():
             found = book.delivery(event, who)
             if found and found.is_open and (event != origin or who != agent):
-                facts.append(Moved("system", event, who, deliveries.SETTLED, {"by": by}))
+                facts.append(Moved("system", event, who, transitions.SETTLED, {"by": by}))
     return facts
 
 

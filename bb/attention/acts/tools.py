@@ -10,9 +10,9 @@ from typing import Any
 
 from bb.attention.acts import answers, sending
 from bb.attention.acts.drafts import missing_member, parse_draft
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Answer
 from bb.attention.judging import claiming
-from bb.attention.messages.envelopes import Members, invalid
+from bb.attention.messages.envelopes import EnvelopeMembers, invalid
 from bb.attention.state.book import AttentionState
 from bb.attention.turns import queries, reading
 from bb.attention.turns.queries import Filter
@@ -21,8 +21,7 @@ from bb.attention.words import MODES, POLICIES, SIGNALS
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-Answer = tuple[list[AttentionFact], dict[str, Any]]
-Call = Callable[[AttentionState, str, Members, int], Answer]
+Call = Callable[[AttentionState, str, EnvelopeMembers, int], Answer]
 
 LONGEST = 10_000
 
@@ -58,10 +57,10 @@ class Tool(Record):
 
 def call(name: str, book: AttentionState, agent: str, given: Any, now: int) -> Answer:
     """Call the tool NAME for AGENT."""
-    return TOOLS[name].call(book, agent, Members(given), now)
+    return TOOLS[name].call(book, agent, EnvelopeMembers(given), now)
 
 
-def _list(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _list(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     include = given.one_of("include", ("meta", "body", "envelope"), "meta")
     wanted = Filter(
         stream=given.id("stream"),
@@ -79,7 +78,7 @@ def _list(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     return queries.list_events(book, agent, wanted, now)
 
 
-def _read(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _read(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     event, conversation = given.id("eventId"), given.id("conversation")
     if not (event or conversation):
         raise missing_member("eventId")
@@ -95,11 +94,11 @@ def _read(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
     return reading.read(book, agent, window, now)
 
 
-def _send(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _send(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     return sending.send(book, agent, parse_draft(given.value), now)
 
 
-def _react(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _react(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     event = given.id("inReplyTo") or given.id("onMessage")
     if not event:
         raise missing_member("inReplyTo")
@@ -118,7 +117,7 @@ def _react(book: AttentionState, agent: str, given: Members, now: int) -> Answer
     )
 
 
-def _claim(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _claim(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     what = _subject(given)
     action = given.one_of("action", ("claim", "renew", "release", "transfer"), "claim")
     if action == "release":
@@ -131,19 +130,19 @@ def _claim(book: AttentionState, agent: str, given: Members, now: int) -> Answer
     return claiming.claim(book, agent, now, **what, ttl_ms=given.number("ttlMs"), takeover=takeover)
 
 
-def _defer(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _defer(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     event, reason = given.id("eventId", is_needed=True), given.text("reason", LONGEST, is_needed=True)
     until = _moment(given, "until", now)
     return answers.defer(book, agent, event, reason, now, until=until, eta=given.text("eta", LONGEST))
 
 
-def _resolve(book: AttentionState, agent: str, given: Members, now: int) -> Answer:
+def _resolve(book: AttentionState, agent: str, given: EnvelopeMembers, now: int) -> Answer:
     what = {"event": given.id("assignment"), "thread": ""} if "assignment" in given else _subject(given)
     outcome = given.one_of("outcome", answers.OUTCOMES, "done")
     return answers.resolve(book, agent, now, **what, outcome=outcome, note=given.text("note", LONGEST))
 
 
-def _subject(given: Members) -> dict[str, str]:
+def _subject(given: EnvelopeMembers) -> dict[str, str]:
     """An event, or a thread as `<conversation>/<thread>`."""
     event, thread = given.id("eventId"), given.id("thread")
     if bool(event) == bool(thread):
@@ -152,7 +151,7 @@ def _subject(given: Members) -> dict[str, str]:
     return {"event": event, "thread": f"{conversation} {name}" if thread else ""}
 
 
-def _several(given: Members, name: str, known: Sequence[str]) -> tuple[str, ...]:
+def _several(given: EnvelopeMembers, name: str, known: Sequence[str]) -> tuple[str, ...]:
     """The words of a member that holds a list or a single word."""
     value = given.value.get(name)
     listed = value if isinstance(value, list) else [] if value is None else [value]
@@ -162,7 +161,7 @@ def _several(given: Members, name: str, known: Sequence[str]) -> tuple[str, ...]
     return tuple(listed)
 
 
-def _moment(given: Members, name: str, now: int) -> int | None:
+def _moment(given: EnvelopeMembers, name: str, now: int) -> int | None:
     """The RFC 3339 time in a member, in milliseconds; None if it is absent."""
     if name not in given:
         return None
@@ -173,7 +172,7 @@ def _moment(given: Members, name: str, now: int) -> int | None:
         raise invalid("must be an RFC 3339 time", given.at(name)) from None
 
 
-def _limit(given: Members, most: int) -> int:
+def _limit(given: EnvelopeMembers, most: int) -> int:
     return min(given.number("limit") or queries.USUAL, most)
 
 

@@ -13,19 +13,19 @@ ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
 def mentions(message: Part) -> list[str]:
     """The ids of users, the ids of roles after an @, and @all."""
-    users = [user.text("id") for user in message.parts("mentions")]
+    users = [user.needed("id") for user in message.objects("mentions")]
     called: list[tuple[str, tuple[str, ...]]] = [(who, (f"<@{who}>", f"<@!{who}>")) for who in users]
     called += [("@" + role, (f"<@&{role}>",)) for role in message.texts("mention_roles")]
     if message.flag("mention_everyone"):
         called.append((EVERYBODY, ("@everyone", "@here")))
-    text = message.maybe_text("content")
+    text = message.text("content")
     said = without_quotes_and_code(text)
     return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
 
 
 def readable(message: Part) -> str:
     """The text, with names in place of ids if Discord sends them."""
-    names = {user.text("id"): user.maybe_text("username") for user in message.parts("mentions")}
+    names = {user.needed("id"): user.text("username") for user in message.objects("mentions")}
 
     def shown(entity: re.Match[str]) -> str:
         sign, found = entity[1], entity[2]
@@ -33,11 +33,11 @@ def readable(message: Part) -> str:
             return sign.removeprefix("a")
         return "#" + found if sign == "#" else "@" + (names.get(found) or found)
 
-    return ENTITY.sub(shown, message.maybe_text("content") or _embedded(message))
+    return ENTITY.sub(shown, message.text("content") or _embedded(message))
 
 
 def _embedded(message: Part) -> str:
-    texts = [embed.maybe_text(name) for embed in message.parts("embeds") for name in ("title", "description")]
+    texts = [embed.text(name) for embed in message.objects("embeds") for name in ("title", "description")]
     return "\n".join(text for text in texts if text)
 
 

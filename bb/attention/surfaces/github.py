@@ -31,7 +31,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     event = header(headers, "X-GitHub-Event") or _guessed(payload)
     if event not in WRITTEN:
         return []
-    action = whole.text("action")
+    action = whole.needed("action")
     if action in INTENTS:
         return [_request(whole, event, action)]
     return _text_line(whole, event, TYPES[action]) if action in TYPES else []
@@ -46,7 +46,7 @@ def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
     """The lines for a text that was written, edited or deleted."""
     member, called, number, about = WRITTEN[event]
     thing = whole.part(member)
-    name = f"{called}:{thing.number(number)}"
+    name = f"{called}:{thing.needed_number(number)}"
     if kind == "delete":
         return [{"type": kind, "eventId": _event_id(whole, name)}]
     content = github_text.content(thing, event)
@@ -59,7 +59,7 @@ def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
 def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     """The mentions of a text, its time, and the message that it answers."""
     created, changed = _moments(whole, thing, event)
-    body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
+    body, earlier = thing.text("body"), thing.number("in_reply_to_id")
     called = WRITTEN[event][1]
     return without_empty(
         target=target(github_text.mentions(body)),
@@ -75,9 +75,9 @@ def _request(whole: Part, event: str, action: str) -> Line:
     _, called, number, about = WRITTEN[event]
     thing = whole.part(about)
     who, recipient = _requested(whole, action)
-    name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
+    name = f"{called}:{thing.needed_number(number)}:{action}:{who}:{thing.needed('updated_at')}"
     request = "Assigned to" if action == "assigned" else "Review requested from"
-    content = text_content(f"{request} {who}: {thing.text('title')}") + text_content(thing.maybe_text("body"))
+    content = text_content(f"{request} {who}: {thing.needed('title')}") + text_content(thing.text("body"))
     return _line("message", whole, name, _author(whole, "sender"), thing) | {
         "target": target([who], recipient),
         "content": content + github_text.link(thing),
@@ -88,17 +88,17 @@ def _request(whole: Part, event: str, action: str) -> Line:
 
 def _requested(whole: Part, action: str) -> tuple[str, str]:
     """The mention and the recipient of an assignment or review request. A team is only a mention."""
-    if action == "review_requested" and (team := whole.maybe_part("requested_team")):
-        organisation = whole.part("repository").text("full_name").partition("/")[0]
-        return f"@{organisation}/{team.text('slug')}", ""
-    login = whole.part("assignee" if action == "assigned" else "requested_reviewer").text("login")
+    if action == "review_requested" and "requested_team" in whole:
+        organisation = whole.part("repository").needed("full_name").partition("/")[0]
+        return f"@{organisation}/{whole.part('requested_team').needed('slug')}", ""
+    login = whole.part("assignee" if action == "assigned" else "requested_reviewer").needed("login")
     return login, login
 
 
 def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
     """The members that every line has: type, event id, place and author."""
     repository = whole.part("repository")
-    place, number = repository.text("full_name"), about.number("number")
+    place, number = repository.needed("full_name"), about.needed_number("number")
     is_private = repository.flag("private", otherwise=True)  # private unless it is known to be public
     where = {"id": place, "kind": "channel", "name": place, "threadId": str(number), "streamId": place}
     return {
@@ -111,23 +111,23 @@ def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
 
 
 def _event_id(whole: Part, name: str) -> str:
-    return f"github:{whole.part('repository').text('full_name')}:{name}"
+    return f"github:{whole.part('repository').needed('full_name')}:{name}"
 
 
 def _author(part: Part, member: str) -> Line:
     """The author. For a deleted account GitHub sends null, and shows it as @ghost."""
-    if part.members.get(member, "absent") is None:
+    if part.value.get(member, "absent") is None:
         return {"id": "ghost", "kind": HUMAN}
     user = part.part(member)
-    login = user.text("login")
-    is_bot = user.maybe_text("type") == "Bot" or login.endswith("[bot]")
-    return without_empty(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.maybe_text("name"))
+    login = user.needed("login")
+    is_bot = user.text("type") == "Bot" or login.endswith("[bot]")
+    return without_empty(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.text("name"))
 
 
 def _is_reworded(whole: Part) -> bool:
     """Whether an edit changed text. GitHub also sends an edit when the base of a pull request changes."""
-    changes = whole.maybe_part("changes")
-    return changes is None or not changes.members.keys().isdisjoint(("body", "title"))
+    changes = whole.object("changes")
+    return "changes" not in whole or not changes.value.keys().isdisjoint(("body", "title"))
 
 
 def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
@@ -135,6 +135,6 @@ def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
     is_review = event == "pull_request_review"
     created = thing.moment("submitted_at" if is_review else "created_at")
     for part in (thing, *([whole.part("pull_request")] if is_review else [])):
-        if part.maybe_text("updated_at"):
+        if part.text("updated_at"):
             return created, max(created, part.moment("updated_at"))
     return created, created

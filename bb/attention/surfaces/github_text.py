@@ -17,20 +17,20 @@ MARKER = re.compile(r"<!--\s{0,8}bb:([^\s<>]{1,200}?)\s{0,8}-->")
 
 def content(thing: Part, event: str) -> list[Line]:
     """The content of THING, the text in a webhook of the type EVENT."""
-    body = thing.maybe_text("body")
+    body = thing.text("body")
     match event:
         case "issue_comment":
             return text_content(body)
         case "pull_request_review_comment":
             return text_content(body) + link(thing, _spot(thing))
         case "pull_request_review":
-            return text_content(VERDICTS.get(thing.maybe_text("state").lower(), "")) + text_content(body)
-    return text_content(f"{thing.text('title')}\n\n{body}".rstrip()) + link(thing)
+            return text_content(VERDICTS.get(thing.text("state").lower(), "")) + text_content(body)
+    return text_content(f"{thing.needed('title')}\n\n{body}".rstrip()) + link(thing)
 
 
 def link(thing: Part, title: str = "") -> list[Line]:
     """The link to THING's page."""
-    url = thing.maybe_text("html_url")
+    url = thing.text("html_url")
     return [without_empty(type="link", url=url, title=title)] if url else []
 
 
@@ -50,8 +50,8 @@ def marker(text: str) -> str:
 
 def _spot(comment: Part) -> str:
     """The file and line of a review comment."""
-    line = comment.maybe_number("line")
-    return comment.maybe_text("path") + (f":{line}" if line is not None else "")
+    line = comment.number("line")
+    return comment.text("path") + (f":{line}" if line is not None else "")
 
 
 def _shown(text: str) -> str:

@@ -16,7 +16,7 @@ FILES = ("m.image", "m.file", "m.audio", "m.video")
 
 def content(message: Part, *, is_answer: bool = False) -> list[Line]:
     """The content of a message, or the new content of an edit."""
-    kind, body = message.text("msgtype"), message.text("body")
+    kind, body = message.needed("msgtype"), message.needed("body")
     if kind.startswith("m.key."):  # verification between two devices
         return []
     if kind in FILES:
@@ -27,19 +27,18 @@ def content(message: Part, *, is_answer: bool = False) -> list[Line]:
 
 def mentions(message: Part) -> list[str]:
     """The ids of users, and @all. The text is searched only if the message has no list of mentions."""
-    meant = message.maybe_part("m.mentions")
-    if meant is not None:
+    if "m.mentions" in message:
+        meant = message.object("m.mentions")
         return meant.texts("user_ids") + ([EVERYBODY] if meant.flag("room") else [])
-    said = unquoted(message.maybe_text("body"))
+    said = unquoted(message.text("body"))
     ids = [found.rstrip(".-") for found in USER.findall(said)]
     return ids + [EVERYBODY if name == "room" else name for name in mentioned_names(USER.sub(" ", said))]
 
 
 def _file(message: Part, body: str) -> list[Line]:
     """A file and its caption. In an encrypted room, the address of the file is next to its key."""
-    sealed = message.maybe_part("file")
-    url = sealed.text("url") if sealed else message.text("url")
-    name = message.maybe_text("filename") or body
+    url = (message.object("file") if "file" in message else message).needed("url")
+    name = message.text("filename") or body
     return [*text_content(body if name != body else ""), without_empty(type="file", url=url, title=name)]
 
 

@@ -6,20 +6,16 @@ Completion runs while the user types a line, so it never prints an error; on an 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+
+from typer._click import Context
 
 from bb.kernel.errors import BbError
 from bb.kernel.show import WORD
 from bb.ops import params
+from bb.ops.params import Kind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from typer._click import Context
-
-    from bb.ops.params import Kind
-
-    Completion = Callable[[Context, list[str], str], list[str]]
+Completion = Callable[[Context, list[str], str], list[str]]
 
 
 def completion(kind: type[Kind], metavar: str = "") -> Completion:

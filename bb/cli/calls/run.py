@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
     from bb.ops.desk.desk import Desk
 
-SAYS_WHAT_TO_GIVE = "pass "
-
 
 def perform(
     op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
@@ -68,17 +66,15 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
         say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
     else:
         say.success(op.words, answer, as_json=as_json, screen=op.screen)
+        say.limited(op, answer)
     return 0
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
-    """A hint of the form "pass ...", with command-line names in place of request members."""
-    if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
-        return hint
-    names = {each.name: each.metavar if each.is_argument else each.option for each in op.parameters}
-    return " ".join(
-        names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
-    )
+    """HINT with the words of the command line in place of marked members of a request, such as `reply_to`."""
+    for each in op.parameters if hint else ():
+        hint = hint and hint.replace(f"`{each.name}`", each.metavar if each.is_argument else each.option)
+    return hint
 
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bb.cli.calls import carry, say
@@ -49,14 +49,15 @@ class DaemonGone(Busy):
     hint = "`bb daemon logs` shows why; `bb daemon start` starts the daemon and its actors again"
 
 
-def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
-    """Show an actor's terminal and pass keys to it, unless READ_ONLY."""
+def attach(given: Mapping[str, Any]) -> int:
+    """Show an actor's terminal and pass keys to it, unless GIVEN says `read_only`."""
+    read_only = bool(given.get("read_only"))
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
     if not (read_only or is_at_terminal):
         raise NeedsTerminal
     if is_at_terminal and os.name == "nt":
         raise NeedsTerminal("attaching needs a terminal of Linux or macOS")
-    home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
+    home, wanted = knowns.home(os.environ), _request(given)
     if is_at_terminal and not read_only:
         size = dict(zip(("cols", "rows"), os.get_terminal_size(OUTPUT), strict=True))
         wanted |= size if all(0 < cells <= MOST_CELLS[name] for name, cells in size.items()) else {}
@@ -95,9 +96,8 @@ def _refuse_if_lost(home: str) -> None:
         return
 
 
-def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:
+def _request(given: Mapping[str, Any]) -> dict[str, Any]:
     op = catalogue.find("term_attach")
-    given = {"actor_id": actor, "group_id": group, "read_only": read_only}
     desk = desks.desk_here()
     try:
         return carry.request(op, desk, catalogue.bind(op, given))

@@ -221,7 +221,7 @@ def _oldest_first(messages: list[Foreign]) -> list[Foreign]:
 
 def _names(things: list[Foreign], name: str, columns: int) -> int:
     """The width of a column of names."""
-    longest = max((paint.display_width(str(each[name])) for each in things), default=0)
+    longest = paint.widest(each[name] for each in things)
     return min(longest, LONGEST_NAME, columns // 4)
 
 

@@ -127,14 +127,9 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
-    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
+    who = f"{each['from_agent']}{paint.doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
-
-
-def _doubt(each: Foreign) -> str:
-    """A note after the person's name on data without the person's signature."""
-    return " (unverified)" if each.get("signature") else ""
 
 
 def incursion(each: Foreign, now: int) -> str:
@@ -142,7 +137,7 @@ def incursion(each: Foreign, now: int) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
-    what = f"{each['from_agent']}{_doubt(each)} {verb} {each['scope']}{more}"
+    what = f"{each['from_agent']}{paint.doubt(each)} {verb} {each['scope']}{more}"
     whose = f"held by {each['to_agent']} ({each['held']})"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.coloured(what, 'red')}, {whose}"
 

@@ -7,13 +7,12 @@ import sys
 
 from bb.cli.calls import progress, say
 from bb.cli.watch import filters
-from bb.cli.watch.model import ALL, LONGEST_FILTER, Chosen, View
+from bb.cli.watch.model import ALL, Chosen
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ops.desk import desk as desks
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentOrPerson, Since, Text
 
 
 class NoScreen(Usage):
@@ -23,20 +22,10 @@ class NoScreen(Usage):
     hint = "omit --view: events are then printed line by line"
 
 
-class Words(Text):
-    """Only items that contain all of these words: an agent, a bead, a path, any text."""
-
-    longest = LONGEST_FILTER
-
-
 def watch(
-    agent: str | None, bead: str | None, words: str | None, view: str | None, since: str | None, *, as_json: bool
+    agent: str | None, bead: str | None, words: str, view: str | None, since: str | None, *, as_json: bool
 ) -> int:
     """Show the state live until the user quits."""
-    agent = AgentOrPerson.from_text(agent, "agent") if agent is not None else None
-    bead = Text.from_text(bead, "bead") if bead is not None else None
-    words = Words.from_text(words, "filter").strip() if words is not None else ""
-    view = View.from_text(view, "view") if view is not None else None
     has_screen = not as_json and _is_at_terminal() and _can_draw()
     if view is not None and not has_screen:
         raise NoScreen
@@ -46,7 +35,7 @@ def watch(
     _read_once()
     at = desks.desk_here(only_reads=True)
     try:
-        start = clock.before(Since.from_text(since, "since"), at.now()) if since is not None else None
+        start = clock.before(since, at.now()) if since is not None else None
         if agent is not None and agent != ids.PERSON:
             signs_of_life.registered(at.store.caught_up(), agent)
         if not has_screen:

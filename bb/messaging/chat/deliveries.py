@@ -28,7 +28,7 @@ class MissingActorIds(Usage):
     """The request names no actor to deliver to."""
 
     code = "MISSING_ACTOR_IDS"
-    hint = "pass actor_ids: one or more recipients of the message"
+    hint = "pass `actor_ids`: one or more recipients of the message"
 
 
 def delivery(actor_id: str, event_id: str, state: str, failure: str | None = None) -> dict[str, Any]:

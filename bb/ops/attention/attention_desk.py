@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Answer, AttentionFact
 from bb.attention.refusals import NUMBERS, refusal_fact
 from bb.attention.state.book import AttentionState
 from bb.coordination.agents import roster
@@ -18,7 +18,7 @@ from bb.ledger.views import attention
 from bb.ops.desk.desk import Desk
 from bb.ops.params import Text
 
-Decide = Callable[[AttentionState, int], tuple[list[AttentionFact], dict[str, Any]]]
+Decide = Callable[[AttentionState, int], Answer]
 
 
 NAMED = "choose another name, id or key: C2A replaces a secret in a text by its type, but it cannot change a name"

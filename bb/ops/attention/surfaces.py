@@ -20,7 +20,7 @@ from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.gc_pause import GcPause
 from bb.ledger.index.index import Index
-from bb.ledger.records.store import must_be_recordable
+from bb.ledger.records.recordable import must_be_recordable
 from bb.ledger.views import attention
 from bb.messaging.chat.principals import SERVICE
 from bb.ops.attention.attention_desk import C2aDesk

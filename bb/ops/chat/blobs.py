@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.show import harmless
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
@@ -95,7 +95,7 @@ def get(
     octets = content(desk, path, group_id)
     if output is not None:
         where = os.path.join(desk.cwd, output)
-        with disk.Replacement(where) as file:
+        with output_files.Replacement(where) as file:
             file.write(octets)
         return {"path": path, "output": where, "bytes": len(octets)}
     import base64  # noqa: PLC0415

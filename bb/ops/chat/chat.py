@@ -31,7 +31,7 @@ class MissingReplyTo(Usage):
     """The request does not name the message to reply to."""
 
     code = "MISSING_REPLY_TO"
-    hint = "pass reply_to, the id of a message; `bb chat inbox` shows it"
+    hint = "pass `reply_to`, the id of a message; `bb chat inbox` shows it"
 
 
 class MissingEventId(Usage):
@@ -232,7 +232,7 @@ def send(
         "attachments": attachments,
         "refs": refs,
         "format": format,
-        "mode": message_mode,
+        "message_mode": message_mode,
         "reply_required": reply_required or None,
         "client_id": client_id,
         "client_ts": client_ts,
@@ -291,7 +291,7 @@ def reply(
         "attachments": attachments,
         "refs": refs,
         "format": format,
-        "mode": message_mode,
+        "message_mode": message_mode,
         "reply_required": reply_required or None,
         "client_id": client_id,
         "client_ts": client_ts,
@@ -305,12 +305,10 @@ def reply(
 
 def _refuse_plain(arguments: dict[str, Any]) -> None:
     """Refuse options that a C2A message would ignore."""
-    names = {"mode": "message_mode"}
     for name in (name for name, value in arguments.items() if value and name not in ("text", "thread")):
-        member = names.get(name, name)
-        option = "--" + member.replace("_", "-")
+        option = "--" + name.replace("_", "-")
         hint = MASKED if name == "allow_secret" else None
-        raise NotOfC2A(f"a C2A message cannot have {option}", hint=hint, path=f"$.{member}")
+        raise NotOfC2A(f"a C2A message cannot have {option}", hint=hint, path=f"$.{name}")
 
 
 def _sent(
@@ -393,7 +391,7 @@ def send_cross_group(
         "text": text,
         "priority": priority,
         "format": format,
-        "mode": message_mode,
+        "message_mode": message_mode,
         "refs": refs,
         "reply_required": reply_required or None,
         "insight": insight,

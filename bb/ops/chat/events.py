@@ -13,6 +13,7 @@ from bb.kernel.event import Event
 from bb.kernel.ids import Order
 from bb.kernel.record import Record
 from bb.ledger.records.course import Passed
+from bb.ledger.records.events import numbered
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
@@ -120,7 +121,7 @@ def _event(group: GroupDesk, event_id: str | None) -> Event | None:
         from bb.messaging.chat.acks import EventNotFound  # noqa: PLC0415
 
         raise EventNotFound(f"the group has no event {event_id[:60]!r}", path="$.since_event_id")
-    return group.store.numbered([event])[0]
+    return numbered(group.store, [event])[0]
 
 
 def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict[str, Any]]:

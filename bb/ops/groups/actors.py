@@ -29,7 +29,7 @@ class MissingActorId(Usage):
     """The request does not name an actor."""
 
     code = "MISSING_ACTOR_ID"
-    hint = "pass actor_id; `bb actor list` shows the ids"
+    hint = "pass `actor_id`; `bb actor list` shows the ids"
 
 
 class Runtime(JsonText):

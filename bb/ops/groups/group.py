@@ -9,6 +9,7 @@ from bb.groups import settings
 from bb.groups.actors import actors
 from bb.groups.actors.profiles import HEADLESS
 from bb.groups.facts import (
+    STATES,
     Changed,
     GroupStarted,
     GroupStopped,
@@ -22,6 +23,7 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.records import events as recorded
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon
 from bb.ops.desk.desk import Desk
@@ -55,7 +57,7 @@ class MissingScopeKey(Usage):
     """The request does not name a directory's key."""
 
     code = "MISSING_SCOPE_KEY"
-    hint = "pass scope_key; `bb group show --json` lists the group's directories with their keys"
+    hint = "pass `scope_key`; `bb group show --json` lists the group's directories with their keys"
 
 
 class ConfirmationRequired(Usage):
@@ -87,7 +89,7 @@ class Path(JsonText):
 class State(JsonText):
     """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
-    offered = actors.GROUP_STATES
+    offered = STATES
 
 
 class Patch(Json):
@@ -132,7 +134,7 @@ def _row(group: GroupDesk) -> dict[str, Any]:
         "title": state.title,
         "topic": state.topic,
         "created_at": state.created_at,
-        "updated_at": group.store.last_recorded_at() or state.updated_at,
+        "updated_at": recorded.last_recorded_at(group.store) or state.updated_at,
         "default_scope_key": state.active_scope,
         "path": group.known.scopes.get(state.active_scope, ""),
         "running": live_daemon.is_any_running(group),
@@ -198,7 +200,11 @@ def create(
     who = group_desk.group_author(desk, by)
     with knowns.lock(home):
         group = directories.create(desk, home, called, about, who)
-    return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
+    return {
+        "group_id": group.id,
+        "title": called,
+        "event": group.shown(recorded.event(group.store, f"{group.store.writer}.1")),
+    }
 
 
 @op(

@@ -21,7 +21,7 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
-from bb.ledger.records.store import refuse_secrets_in
+from bb.ledger.records.recordable import refuse_secrets_in
 from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon, sources
 from bb.ops.desk.desk import Desk
@@ -35,7 +35,7 @@ class MissingTemplate(Usage):
     """The request does not contain a template."""
 
     code = "MISSING_TEMPLATE"
-    hint = "pass template, the text that `bb group template-export` prints"
+    hint = "pass `template`, the text that `bb group template-export` prints"
 
 
 class InvalidTitle(Usage):

@@ -46,7 +46,7 @@ class MissingMessageId(Usage):
     """The request does not name a message."""
 
     code = "MISSING_MESSAGE_ID"
-    hint = "pass message_id"
+    hint = "pass `message_id`"
 
 
 class TerminalSize(Json):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination.agents import liveness, roster
-from bb.coordination.guards import changes, hazards, person_commands
+from bb.coordination.guards import changes, hazards
 from bb.coordination.guards.hazards import Change, Circumstances
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
@@ -47,7 +47,7 @@ def _reads(words: Sequence[str]) -> bool:
 
 def shell_verdict(desk: Desk, heard: HookPayload, named: str | None) -> dict[str, Any]:
     """May this shell command run?"""
-    found, order = hazards.find_hazards(heard.command), person_commands.find_person_command(heard.command, _reads)
+    found, order = hazards.find_hazards(heard.command), hazards.find_person_command(heard.command, _reads)
     try:
         if not (found or order) or not desk.store.exists:
             return allow(heard)

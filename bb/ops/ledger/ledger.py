@@ -11,10 +11,11 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
+from bb.ledger.records import events as recorded
 from bb.ledger.records import walk as walks
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import OLDER, TruncatedRows, op
@@ -136,8 +137,8 @@ def show(desk: Desk, event: Text) -> dict[str, Any]:
         event (EVENT): The event's id, as shown by `bb ledger log`.
     """
     store = desk.ledger
-    found = store.event(event)
-    raw = store.line(event)
+    found = recorded.event(store, event)
+    raw = recorded.line(store, event)
     known = policy.cached(store)
     envelope = next(iter(standing.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
     return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
@@ -246,7 +247,7 @@ def export(
         return rows
     path = os.path.join(desk.cwd, output)
     count = 0
-    with disk.Replacement(path) as file:
+    with output_files.Replacement(path) as file:
         for row in rows:
             file.write((row if isinstance(row, bytes) else json_text.dumps(row).encode()) + b"\n")
             count += 1

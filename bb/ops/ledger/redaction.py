@@ -9,7 +9,7 @@ from bb.kernel import ids
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
-from bb.ledger.records import redaction
+from bb.ledger.records import events, redaction
 from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
@@ -43,7 +43,7 @@ def redact(desk: Desk, event: Text, *, reason: AllowSecretReason, agent: AgentOr
     store = desk.store
     store.require_ledger()
     redaction.blank(store)  # first completes an interrupted redaction, whose line cannot be read
-    original = store.event(event)
+    original = events.event(store, event)
     fact = redactions.redact(event, original.kind, original.by, who, reason)
 
     def decide(index: Index) -> list[Any]:

@@ -13,8 +13,9 @@ from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LOCAL
-from bb.ledger.records import come_to_count, policy, set_aside
-from bb.ledger.records.store import JOURNALS, NotInitialized
+from bb.ledger.records import come_to_count, making, policy, set_aside
+from bb.ledger.records.journals import JOURNALS
+from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
 from bb.ledger.travel import intake
@@ -223,7 +224,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
     """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
     store, now = desk.store, desk.now()
     try:
-        store.make_folder()
+        making.make_folder(store.place)
         with SyncLock(store.path):
             if direction != PULL:
                 signs_of_life.roll_up(desk)

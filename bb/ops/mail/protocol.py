@@ -7,13 +7,13 @@ from typing import Any
 from bb.coordination.protocol import events
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
-from bb.ops.catalogue import first_rows, op
+from bb.ops.catalogue import Parameter, first_rows, op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import incursions
 from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Text, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Flag, Key, Number, Scope, Text, UncheckedText
 
 
 class EventNotThere(NotFound):
@@ -23,10 +23,24 @@ class EventNotThere(NotFound):
     hint = "`bb protocol list` shows the ids"
 
 
-class Urgency(Text):
-    """The urgency: low, medium or high."""
+def _options(event_type: str) -> tuple[Parameter, ...]:
+    """The options of the verb that sends events of this type: one for each field that the sender writes."""
+    return tuple(map(_option, events.options(event_type)))
 
-    choices = ("low", "medium", "high")
+
+def _option(field: events.Field) -> Parameter:
+    choices = tuple(map(str, field.kind)) if isinstance(field.kind, tuple) else ()
+    kind: Any = Flag if field.kind == events.FLAG else UncheckedText  # the rules of events check what has no choices
+    return Parameter(
+        name=field.name,
+        keyword=field.name,
+        kind=type(field.name, (Text,), {"choices": choices}) if choices else kind,
+        is_argument=False,
+        is_required=field.is_required,
+        is_repeated=False,
+        default=None,
+        docstring=f"The fields of an event.\n\nParameters:\n    {field.name}: {field.help}",
+    )
 
 
 class Type(Text):
@@ -54,6 +68,7 @@ class Limit(Number):
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
+    more=_options(events.HANDOFF),
 )
 def handoff(
     desk: Desk,
@@ -62,27 +77,22 @@ def handoff(
     to: To,
     bead: Bead,
     subject: Subject,
-    summary: UncheckedText,
-    next_action: UncheckedText,
     scope: Scope | None = None,
     thread: Thread | None = None,
     no_ack: bool = False,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
     """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
     Your reservations are not transferred. Release them, so that the recipient can reserve the same scopes.
 
     Parameters:
-        summary: A summary of the work done and its current state; `-` reads it from stdin.
-        next_action: The next step for the recipient.
         no_ack: The recipient need not acknowledge it.
     """
-    text = mail.text_of(desk, summary)
-    payload = {"subject": subject.strip(), "summary": text, "next_action": next_action, "requires_ack": not no_ack}
-    body = f"{text}\n\nNext: {next_action}"
-    return _send(desk, from_, to, bead, events.HANDOFF, body, payload, scope, thread, key, allow_secret)
+    given = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
+    return _send(desk, from_, to, bead, events.HANDOFF, given, scope, thread, key, allow_secret)
 
 
 @op(
@@ -91,6 +101,7 @@ def handoff(
     examples=(
         "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker Two --requested-action One --urgency low",
     ),
+    more=_options(events.BLOCKED),
 )
 def blocked(
     desk: Desk,
@@ -99,30 +110,15 @@ def blocked(
     to: To,
     bead: Bead,
     subject: Subject,
-    blocker: UncheckedText,
-    requested_action: UncheckedText,
-    urgency: Urgency,
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
-    """Report that you are blocked, why, and what help you request. `--to user` asks the person.
-
-    Parameters:
-        blocker: The problem that blocks you; `-` reads it from stdin.
-        requested_action: The help that you request.
-    """
-    text = mail.text_of(desk, blocker)
-    payload = {
-        "subject": subject.strip(),
-        "blocker": text,
-        "requested_action": requested_action,
-        "urgency": urgency,
-        "requires_ack": True,
-    }
-    body = f"{text}\n\nAsked for: {requested_action}"
-    return _send(desk, from_, to, bead, events.BLOCKED, body, payload, scope, thread, key, allow_secret)
+    """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
+    given = fields | {"subject": subject.strip(), "requires_ack": True}
+    return _send(desk, from_, to, bead, events.BLOCKED, given, scope, thread, key, allow_secret)
 
 
 @op(
@@ -178,19 +174,20 @@ def _send(
     to: str,
     bead: str,
     category: str,
-    body: str,
-    payload: dict[str, Any],
+    given: dict[str, Any],
     scope: str | None,
     thread: str | None,
     key: str | None,
     allow_secret: str | None,
 ) -> dict[str, Any]:
-    """Send a protocol event as a message, so that the recipient finds it in its inbox."""
+    """Send a protocol event as a message, so that the recipient finds it in its inbox. GIVEN are its fields."""
+    main = events.options(category)[0].name
+    payload = events.payload_of(category, given | {main: mail.text_of(desk, given[main])})
     letter = {
         "to": to,
         "category": category,
         "subject": payload["subject"],
-        "body": body,
+        "body": events.text_of(category, payload),
         "bead": bead,
         "thread": thread,
         "scope": lambda: None if scope is None else desk.scope(scope).text,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.faces.faces_support import Forger
-from tests.forks import Call, Quick, quick, run_all
+from tests.forks import Call
+from tests.near import Near, near, run_all
 from tests.support import NOON, Scratch, environment
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
@@ -21,7 +22,7 @@ AMBER = ["--agent", "amber-otter"]
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    return quick(tmp_path / "repo")
+    return near(tmp_path / "repo")
 
 
 def register(now: str, name: str = "amber-otter") -> Call:
@@ -148,7 +149,7 @@ def places(repo: Scratch, tmp_path: Path) -> dict[str, Scratch]:
         "git directory": repo.path / ".git",
         "link": tmp_path / "link",
     }
-    return {name: Quick(path, {"BB_NOW": NOON}) for name, path in found.items()}
+    return {name: Near(path, {"BB_NOW": NOON}) for name, path in found.items()}
 
 
 def test_every_worktree_and_folder_of_a_clone_has_the_same_agents(places: dict[str, Scratch], repo: Scratch):
@@ -199,7 +200,7 @@ def test_another_branch_has_the_same_agents(repo: Scratch):
 
 def test_two_clones_have_agents_of_their_own_until_they_share(repo: Scratch, tmp_path: Path):
     repo.git("clone", "--quiet", str(repo.path), str(tmp_path / "clone"))
-    clone = Quick(tmp_path / "clone")
+    clone = Near(tmp_path / "clone")
 
     run_all(repo, [register(NOON)])
     answer = run_all(clone, [register(NOON)])[0]
@@ -209,9 +210,9 @@ def test_two_clones_have_agents_of_their_own_until_they_share(repo: Scratch, tmp
 
 
 def test_a_submodule_is_a_repository_of_its_own(repo: Scratch, tmp_path: Path):
-    other = quick(tmp_path / "other")
+    other = near(tmp_path / "other")
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "sub")
-    sub = Quick(repo.path / "sub")
+    sub = Near(repo.path / "sub")
 
     run_all(sub, [register(NOON)])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forks import Quick, quick
+from tests.near import Near, near
 from tests.support import NOON, Scratch
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
@@ -16,7 +16,7 @@ AT = "2026-01-05T12:{:02}:00.000Z".format
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository at noon."""
-    made = quick(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     made.settings["BB_NOW"] = NOON
     return made
 
@@ -26,7 +26,7 @@ def register(repo: Scratch, name: str = "amber-otter", *more: str, **settings: s
 
 
 def at(repo: Scratch, moment: str) -> Scratch:
-    return Quick(repo.path, repo.settings | {"BB_NOW": moment})
+    return Near(repo.path, repo.settings | {"BB_NOW": moment})
 
 
 def liveness(repo: Scratch, agent: str = "amber-otter", **settings: str) -> str:
@@ -168,7 +168,7 @@ def test_who_is_asked_about_is_not_refreshed_by_the_question(repo: Scratch):
 def test_all_worktrees_and_branches_see_the_same_agents(repo: Scratch, tmp_path: Path):
     repo.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
     (tmp_path / "tree" / "deep").mkdir()
-    tree = Quick(tmp_path / "tree" / "deep", repo.settings)
+    tree = Near(tmp_path / "tree" / "deep", repo.settings)
     register(repo)
     register(tree, "cobalt-harbor")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forks import Quick, quick
+from tests.near import Near, near
 from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, kept, nothing_written, reserve, stay
 from tests.support import NOON, ROOT, Ran, Scratch, environment
 
@@ -76,7 +76,7 @@ def test_a_name_that_only_an_actor_may_have_cannot_be_taken_and_might_be_adopted
 
 
 def test_the_first_session_makes_the_ledger(tmp_path: Path):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
 
     begun = init(repo, "--register", "shy-lynx").data
 
@@ -143,7 +143,7 @@ def test_a_worktree_of_its_own_counts_and_not_another_one(repo: Scratch, tmp_pat
     repo.git("commit", "--quiet", "--allow-empty", "-m", "start")
     reserve(repo, OTTER, "src")
     repo.git("worktree", "add", "--quiet", str(tmp_path / "other"))
-    other = Quick(tmp_path / "other", repo.settings)
+    other = Near(tmp_path / "other", repo.settings)
     change(other, "src/a.py")
 
     assert init(repo, "--adopt", OTTER).code == "ADOPTION_REJECTED"
@@ -208,7 +208,7 @@ def test_without_a_terminal_nothing_is_asked(repo: Scratch):
 
 def test_without_a_work_tree_only_beads_are_evidence(tmp_path: Path):
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True, env=environment())
-    repo = Quick(tmp_path / "bare", {"BB_NOW": NOON})
+    repo = Near(tmp_path / "bare", {"BB_NOW": NOON})
     repo.json("agent", "register", "--name", OTTER, "--role", "builder").data  # noqa: B018
 
     refused = init(repo, "--adopt", OTTER, "--scope", "src")

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.faces.faces_support import everything_in
-from tests.forks import Call, Quick, quick, run_all
+from tests.forks import Call
+from tests.near import Near, near, run_all
 from tests.support import NOON, Ran, Scratch, environment
 
 
@@ -30,7 +31,7 @@ MS = SECOND / 1000
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """amber-otter and cobalt-harbor registered at noon."""
-    made = quick(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     run_all(made, [registering("amber-otter"), registering("cobalt-harbor")])
     return made
 
@@ -275,7 +276,7 @@ def test_an_agent_that_nobody_registered_is_not_found_and_leaves_no_trace(repo: 
 
 
 def test_without_a_ledger_nobody_is_found_and_none_is_made(tmp_path: Path):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
 
     answers = run_all(repo, [beat(0), show(0), listing(0)])
 
@@ -388,7 +389,7 @@ GARBAGE = {
 def test_a_presence_file_of_garbage_is_as_good_as_none(repo: Scratch, octets: bytes):
     """In processes of their own, since a fresh interpreter fails at broken JSON in a way of its own."""
     (repo.store / "presence" / "amber-otter.json").write_bytes(octets)
-    later = Quick(repo.path, {"BB_NOW": moment(5)})
+    later = Near(repo.path, {"BB_NOW": moment(5)})
 
     assert [agent["agent_id"] for agent in later.json("agent", "list").data] == ["amber-otter", "cobalt-harbor"]
     assert later.json("agent", "heartbeat", "--agent", "amber-otter").data["last_seen_at"] == moment(5)
@@ -458,6 +459,6 @@ def test_a_person_sees_a_table_whose_columns_stand_below_each_other(repo: Scratc
 
 
 def test_where_there_is_nobody_a_person_is_told_how_to_be_somebody(tmp_path: Path):
-    told = quick(tmp_path / "repo").bb("agent", "list")
+    told = near(tmp_path / "repo").bb("agent", "list")
 
     assert (told.status, "bb agent register --name" in told.out) == (0, True)

@@ -11,7 +11,8 @@ import pytest
 
 from bb.kernel import ids
 from tests.faces.faces_support import everything_in
-from tests.forks import Call, Quick, quick, run_all
+from tests.forks import Call
+from tests.near import Near, near, run_all
 from tests.support import NOON, Ran, Scratch, environment
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
@@ -20,7 +21,7 @@ TOKEN = "gh" + "p_" + "aB3d" * 9
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    made = quick(tmp_path / "repo")
+    made = near(tmp_path / "repo")
     made.settings["BB_NOW"] = NOON
     return made
 
@@ -30,13 +31,13 @@ def registering(name: str, role: str = "builder", *more: str, **settings: str) -
 
 
 def register(repo: Scratch, name: str, role: str = "builder", *more: str, **settings: str) -> Ran:
-    later = Quick(repo.path, repo.settings | settings)
+    later = Near(repo.path, repo.settings | settings)
     return later.json("agent", "register", "--name", name, "--role", role, *more)
 
 
 def seen(repo: Scratch, minute: int, verb: str = "show") -> dict[str, Any]:
     """amber-otter, asked about or beating at a minute past noon."""
-    return Quick(repo.path, {"BB_NOW": AT(minute)}).json("agent", verb, "--agent", "amber-otter").data
+    return Near(repo.path, {"BB_NOW": AT(minute)}).json("agent", verb, "--agent", "amber-otter").data
 
 
 def recorded(repo: Scratch) -> tuple[object, ...]:
@@ -154,7 +155,7 @@ def test_a_role_and_a_display_name_lose_the_blanks_around_them(repo: Scratch):
 def test_the_first_thing_wrong_is_named(repo: Scratch):
     """Options there, then id, role and display name, then the settings, then the repository, then what it holds."""
     register(repo, "amber-otter")
-    outside = Quick(repo.path.parent, {"GIT_CEILING_DIRECTORIES": str(repo.path.parent.parent)})
+    outside = Near(repo.path.parent, {"GIT_CEILING_DIRECTORIES": str(repo.path.parent.parent)})
     wrong = {"BB_NOW": "tomorrow", "BB_AGENT_STALE_MINUTES": "0"}
 
     here = run_all(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.forks import quick
+from tests.near import near
 from tests.support import ROOT, Ran, Scratch
 
 OTTER, HERON = "amber-otter", "blue-heron"
@@ -20,7 +20,7 @@ NOW = "2026-11-20T10:00:10Z"
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    made = quick(tmp_path / "repo", BB_NOW=NOW)
+    made = near(tmp_path / "repo", BB_NOW=NOW)
     for name in (OTTER, HERON):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0
     return made

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.stories.daemon.ipc_support import Daemon, end, request
+from tests.support import is_running
 from tests.waiting import PATIENCE, until
 
 # Says when it is ready, and writes down each piece that is typed to it, with when.
@@ -188,17 +189,6 @@ class Client:
         self._socket.close()
 
 
-def is_there(pid: int) -> bool:
-    """Whether a process runs; one that waits to be collected does not."""
-    return state_of(pid) not in ("", "Z", "X")
-
-
-def state_of(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
-
-
 def zombies_of(pid: int) -> list[int]:
     """The children of a process that have ended and that it has not collected."""
     found = []
@@ -211,4 +201,4 @@ def zombies_of(pid: int) -> list[int]:
 
 
 def gone(pid: int) -> Callable[[], bool]:
-    return lambda: not is_there(pid)
+    return lambda: not is_running(pid)

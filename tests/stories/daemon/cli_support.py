@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.forks import Quick, quick
-from tests.support import Scratch, environment
+from tests.support import Scratch, environment, is_running
 from tests.waiting import PATIENCE
 
 SHELL = ["--runtime", "custom", "--command", "sh", "--command", "-i"]
@@ -46,7 +46,7 @@ def ended(made: Scratch) -> Iterator[None]:
     finally:
         pid = pid_of(made)
         made.bb("daemon", "stop")
-        if pid and is_alive(pid):
+        if pid and is_running(pid):
             os.kill(pid, signal.SIGKILL)
 
 
@@ -58,14 +58,6 @@ def pid_of(made: Scratch) -> int | None:
 
 def home(made: Scratch) -> Path:
     return Path(made.settings["CCCC_HOME"])
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in ("Z", "X")
 
 
 def spawned(made: Scratch, words: Sequence[str], **how: Any) -> subprocess.Popen[str]:

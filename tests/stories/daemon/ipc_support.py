@@ -62,6 +62,11 @@ class Daemon:
         return found
 
     @property
+    def env(self) -> dict[str, str]:
+        """What leads a command to this daemon: `repo.bb(..., **daemon.env)`."""
+        return {"CCCC_HOME": str(self.home)} | self.settings
+
+    @property
     def pid(self) -> int:
         assert self.process is not None
         return self.process.pid
@@ -88,7 +93,7 @@ class Daemon:
             return subprocess.Popen(
                 [*limited, sys.executable, *(["-c", self.before + PROGRAM] if self.before else ["-m", "bb.daemon"])],
                 cwd=self.home.parent,
-                env=environment(**({"CCCC_HOME": str(self.home)} | self.settings | settings)),
+                env=environment(**(self.env | settings)),
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
@@ -169,11 +174,16 @@ class Daemon:
         assert isinstance(result, dict), result
         return result
 
-    def code(self, op: str, **args: Any) -> str:
-        """Ask for an operation that is refused; the code of the refusal."""
+    def refusal(self, op: str, **args: Any) -> dict[str, Any]:
+        """Ask for an operation that is refused; the error."""
         answer = self.ask(op, **args)
         assert answer["ok"] is False, answer
-        return Refusal(answer["error"]).code
+        error: dict[str, Any] = answer["error"]
+        return error
+
+    def code(self, op: str, **args: Any) -> str:
+        """Ask for an operation that is refused; the code of the refusal."""
+        return str(self.refusal(op, **args)["code"])
 
     def stream(self, group_id: str, **args: Any) -> Stream:
         """Listen to a group."""

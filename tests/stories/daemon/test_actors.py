@@ -17,9 +17,9 @@ if os.name == "nt":
     pytest.skip("POSIX terminals", allow_module_level=True)
 
 from bb.kernel import clock
-from tests.stories.daemon.actor_support import BASH, Stage, gone, is_there, zombies_of
+from tests.stories.daemon.actor_support import BASH, Stage, gone, zombies_of
 from tests.stories.daemon.ipc_support import Refusal, request
-from tests.support import scratch
+from tests.support import is_running, scratch
 from tests.waiting import until
 
 
@@ -615,7 +615,7 @@ def test_ipc_8_4_who_is_restarted_is_another_process_at_once(stage: Stage):
     after = stage.pid("shell")
     assert after != before
     until(gone(before))
-    assert is_there(after)
+    assert is_running(after)
     with stage.terminal("shell") as client:
         client.type("echo here$((1 + 1))\n")
         client.sees("here2")
@@ -743,7 +743,7 @@ def test_a_daemon_that_ends_ends_its_programs_and_the_next_one_starts_them_again
     pid = stage.pid("polite")
 
     assert stage.daemon.stop() == 0
-    assert not is_there(pid)
+    assert not is_running(pid)
     assert said.read_text() == "bye\n"
     assert stage.children() == []
 

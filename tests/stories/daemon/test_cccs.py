@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemons import Daemon, running
+from tests.stories.daemon.ipc_support import Daemon, running
 from tests.support import Scratch, scratch
 
 Event = dict[str, Any]
@@ -26,9 +26,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.fixture
 def group(shared: Daemon) -> str:
     """A group with two actors."""
-    made: str = shared.result("group_create", title="Here")["group_id"]
+    made: str = shared.call("group_create", title="Here")["group_id"]
     for actor in ("ada", "bo"):
-        shared.result("actor_add", group_id=made, actor_id=actor, runtime="custom", runner="headless")
+        shared.call("actor_add", group_id=made, actor_id=actor, runtime="custom", runner="headless")
     return made
 
 
@@ -44,12 +44,12 @@ def stream(daemon: Daemon, group: str, count: int, **how: Any) -> list[Event]:
 
 
 def say(daemon: Daemon, group: str, text: str, **more: Any) -> Event:
-    event: Event = daemon.result("send", group_id=group, text=text, **more)["event"]
+    event: Event = daemon.call("send", group_id=group, text=text, **more)["event"]
     return event
 
 
 def unread(daemon: Daemon, group: str, actor: str) -> list[str]:
-    return [event["id"] for event in daemon.result("inbox_list", group_id=group, actor_id=actor)["messages"]]
+    return [event["id"] for event in daemon.call("inbox_list", group_id=group, actor_id=actor)["messages"]]
 
 
 # -- §3, §4: the envelope
@@ -61,10 +61,10 @@ EVERYTHING = ["group.create", "actor.add", "chat.message", "chat.ack", "chat.rea
 def test_every_event_a_client_sees_is_a_cccs_event(shared: Daemon, group: str):
     asked = say(shared, group, "Look!", to=["ada"], priority="attention", client_id="once")
     about = {"group_id": group, "actor_id": "ada", "by": "ada"}
-    shared.result("chat_ack", **about, event_id=asked["id"])
-    shared.result("inbox_mark_all_read", **about)
-    shared.result("system_notify", group_id=group, kind="info", title="News", target_actor_id="bo")
-    shared.result("context_sync", group_id=group, ops=[{"op": "vision.update", "vision": "One ledger"}])
+    shared.call("chat_ack", **about, event_id=asked["id"])
+    shared.call("inbox_mark_all_read", **about)
+    shared.call("system_notify", group_id=group, kind="info", title="News", target_actor_id="bo")
+    shared.call("context_sync", group_id=group, ops=[{"op": "vision.update", "vision": "One ledger"}])
 
     events = stream(shared, group, 8, since_seq=0, kinds=EVERYTHING)
 
@@ -92,7 +92,7 @@ def test_cccs_4_what_only_the_writer_says_is_not_the_clients_to_say(shared: Daem
 
 def test_cccs_4_unknown_kinds_are_kept_and_passed_on(shared: Daemon, tmp_path: Path):
     repo = scratch(tmp_path / "repo")
-    made = shared.result("attach", path=str(repo.path))["group_id"]
+    made = shared.call("attach", path=str(repo.path))["group_id"]
     append_unknown(repo.store)
 
     (event,) = stream(shared, made, 1, since_seq=0, kinds=["vendor.acme.sparkle"])
@@ -132,14 +132,14 @@ def test_cccs_6_1_a_message_sent_twice_under_one_client_id_is_one_message(shared
 
 def test_cccs_6_1_after_ten_minutes_a_client_id_may_stand_for_another_message(tmp_path: Path):
     with running(tmp_path / "home", BB_NOW="2026-01-05T12:00:00Z") as daemon:
-        made = daemon.result("group_create")["group_id"]
+        made = daemon.call("group_create")["group_id"]
         first = say(daemon, made, "one", client_id="1")
         daemon.stop()
-        daemon.env["BB_NOW"] = "2026-01-05T12:10:00Z"
+        daemon.settings["BB_NOW"] = "2026-01-05T12:10:00Z"
         daemon.start()
         assert say(daemon, made, "two", client_id="1")["id"] == first["id"]
         daemon.stop()
-        daemon.env["BB_NOW"] = "2026-01-05T12:10:01Z"
+        daemon.settings["BB_NOW"] = "2026-01-05T12:10:01Z"
         daemon.start()
         assert say(daemon, made, "two", client_id="1")["data"]["text"] == "two"
 
@@ -148,7 +148,7 @@ def test_cccs_6_2_an_acknowledgement_is_given_once(shared: Daemon, group: str):
     asked = say(shared, group, "Now!", to=["ada"], priority="attention")
     about = {"group_id": group, "actor_id": "ada", "by": "ada", "event_id": asked["id"]}
 
-    first, second = shared.result("chat_ack", **about), shared.result("chat_ack", **about)
+    first, second = shared.call("chat_ack", **about), shared.call("chat_ack", **about)
 
     assert (first["acked"], first["already"], first["event"]["kind"]) == (True, False, "chat.ack")
     assert second == {"acked": True, "already": True, "event": None}
@@ -158,20 +158,20 @@ def test_cccs_6_2_reading_acknowledges_nothing_and_acknowledging_reads_nothing(s
     one, other = (say(shared, group, text, to=["ada"], priority="attention") for text in ("one", "other"))
     about = {"group_id": group, "actor_id": "ada", "by": "ada"}
 
-    shared.result("chat_ack", **about, event_id=other["id"])
+    shared.call("chat_ack", **about, event_id=other["id"])
     assert unread(shared, group, "ada") == [one["id"], other["id"]]
-    shared.result("inbox_mark_read", **about, event_id=one["id"])
+    shared.call("inbox_mark_read", **about, event_id=one["id"])
     assert unread(shared, group, "ada") == [other["id"]]
-    assert shared.result("chat_ack", **about, event_id=one["id"])["already"] is False
+    assert shared.call("chat_ack", **about, event_id=one["id"])["already"] is False
 
 
 def test_cccs_6_3_a_mark_is_inclusive_and_only_moves_forward(shared: Daemon, group: str):
     first, second, third = (say(shared, group, text, to=["ada"])["id"] for text in "abc")
     about = {"group_id": group, "actor_id": "ada", "by": "ada"}
 
-    marked = shared.result("inbox_mark_read", **about, event_id=second)
+    marked = shared.call("inbox_mark_read", **about, event_id=second)
     assert unread(shared, group, "ada") == [third]
-    again = shared.result("inbox_mark_read", **about, event_id=first)
+    again = shared.call("inbox_mark_read", **about, event_id=first)
 
     assert unread(shared, group, "ada") == [third]
     assert again["cursor"] == marked["cursor"]
@@ -181,7 +181,7 @@ def test_cccs_6_3_a_mark_is_inclusive_and_only_moves_forward(shared: Daemon, gro
 def test_cccs_6_4_a_reaction_is_an_event_of_its_own(shared: Daemon, group: str):
     said = say(shared, group, "Done.", by="ada")
 
-    event = shared.result("chat.react", group_id=group, event_id=said["id"], emoji="👍", by="bo")["event"]
+    event = shared.call("chat.react", group_id=group, event_id=said["id"], emoji="👍", by="bo")["event"]
 
     assert (event["kind"], event["by"]) == ("chat.reaction", "bo")
     assert event["data"] == {"event_id": said["id"], "actor_id": "bo", "emoji": "👍"}
@@ -194,13 +194,13 @@ def test_cccs_6_4_a_reaction_is_an_event_of_its_own(shared: Daemon, group: str):
 def test_cccs_8_what_was_attached_is_read_back_as_it_was(shared: Daemon, group: str):
     octets = bytes(range(256)) * 100
     given = {"name": "../a plan.bin", "data_base64": base64.b64encode(octets).decode()}
-    kept = shared.result("blob.put", group_id=group, **given)
+    kept = shared.call("blob.put", group_id=group, **given)
 
     attached = {name: kept[name] for name in ("path", "title", "bytes", "sha256")}
     event = say(shared, group, "", attachments=[attached])
 
     assert event["data"]["attachments"] == [attached]
-    read = shared.result("blob.get", group_id=group, path=kept["path"])
+    read = shared.call("blob.get", group_id=group, path=kept["path"])
     assert base64.b64decode(read["data_base64"]) == octets
     missing = dict(attached, path=attached["path"].replace(attached["sha256"][:8], "00000000"))
     assert shared.refusal("send", group_id=group, text="", attachments=[missing])["code"] == "invalid_attachments"
@@ -222,7 +222,7 @@ def test_cccs_10_a_stream_goes_on_from_an_event_a_place_or_a_time(shared: Daemon
 def test_cccs_10_a_stream_of_some_kinds_and_of_so_many_events(shared: Daemon, group: str):
     for text in "abc":
         say(shared, group, text)
-        shared.result("system_notify", group_id=group, title=text)
+        shared.call("system_notify", group_id=group, title=text)
 
     found = stream(shared, group, 99, since_seq=0, kinds=["system.notify"], limit=2)
 
@@ -234,10 +234,10 @@ def test_cccs_10_a_cursor_means_the_same_after_the_index_was_made_anew_and_after
     one.git("clone", "--quiet", "--bare", str(one.path), str(tmp_path / "hub.git"))
     one.git("remote", "add", "origin", str(tmp_path / "hub.git"))
     with running(tmp_path / "home") as daemon:
-        made = daemon.result("attach", path=str(one.path))["group_id"]
-        daemon.result("actor_add", group_id=made, actor_id="ada", runtime="custom", runner="headless")
+        made = daemon.call("attach", path=str(one.path))["group_id"]
+        daemon.call("actor_add", group_id=made, actor_id="ada", runtime="custom", runner="headless")
         first, second, third = (say(daemon, made, text, to=["ada"]) for text in ("1", "2", "3"))
-        daemon.result("inbox_mark_read", group_id=made, actor_id="ada", by="ada", event_id=second["id"])
+        daemon.call("inbox_mark_read", group_id=made, actor_id="ada", by="ada", event_id=second["id"])
         assert one.bb("sync", "--publish").status == 0
         one.git("clone", "--quiet", str(tmp_path / "hub.git"), str(other))
         there = type(one)(other)
@@ -246,14 +246,14 @@ def test_cccs_10_a_cursor_means_the_same_after_the_index_was_made_anew_and_after
         assert there.bb("sync", "--publish").status == 0
         assert one.bb("sync").status == 0
 
-        messages = daemon.result("inbox_list", group_id=made, actor_id="ada")["messages"]
+        messages = daemon.call("inbox_list", group_id=made, actor_id="ada")["messages"]
         assert [message["data"]["text"] for message in messages] == ["3", "from the other clone"]
         daemon.stop()
         for file in one.store.glob("index.sqlite*"):
             file.unlink()
         daemon.start()
 
-        assert daemon.result("inbox_list", group_id=made, actor_id="ada")["messages"] == messages
+        assert daemon.call("inbox_list", group_id=made, actor_id="ada")["messages"] == messages
         behind = stream(daemon, made, 2, since_event_id=second["id"], kinds=["chat.message"])
         assert [event["id"] for event in behind] == [message["id"] for message in messages]
         assert first["seq"] < second["seq"] < third["seq"] == messages[0]["seq"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemons import Daemon, running
 from tests.grids import some
+from tests.stories.daemon.ipc_support import Daemon, running
 from tests.stories.travel.travel_support import Clone, agents_at_work, hub
 from tests.support import Scratch
 
@@ -38,12 +38,12 @@ class Group:
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
-        self.id = str(daemon.result("group_create", title="Dates")["group_id"])
+        self.id = str(daemon.call("group_create", title="Dates")["group_id"])
         for name in ("ada", "bo", "cy"):
-            daemon.result("actor_add", group_id=self.id, actor_id=name, runner="headless")
+            daemon.call("actor_add", group_id=self.id, actor_id=name, runner="headless")
 
     def ask(self, op: str, **args: Any) -> dict[str, Any]:
-        return self._daemon.result(op, group_id=self.id, **args)
+        return self._daemon.call(op, group_id=self.id, **args)
 
     def refused(self, op: str, **args: Any) -> dict[str, Any]:
         return self._daemon.refusal(op, group_id=self.id, **args)
@@ -264,7 +264,7 @@ ASKED = {
 @pytest.mark.parametrize(("op", "name"), [(op, name) for op, names in ASKED.items() for name in names])
 def test_whatever_is_sent_is_answered_or_refused_and_no_bug(daemon: Daemon, group: Group, op: str, name: str):
     for junk in some(JUNK, 5):
-        answer = daemon.call(op, **{"group_id": group.id, "ops": [PLAN[0]], name: junk})
+        answer = daemon.ask(op, **{"group_id": group.id, "ops": [PLAN[0]], name: junk})
         assert answer["ok"] or answer["error"]["code"] not in ("internal_error", ""), (junk, answer)
 
 
@@ -293,16 +293,16 @@ def test_what_was_shared_is_there_when_the_daemon_comes_back(tmp_path: Path):
 
 
 def test_commands_in_the_repository_and_clients_of_the_daemon_see_one_context(daemon: Daemon, repo: Scratch):
-    group_id = daemon.result("attach", path=str(repo.path))["group_id"]
+    group_id = daemon.call("attach", path=str(repo.path))["group_id"]
     repo.settings |= daemon.env
 
     def typed(op: str, **given: Any) -> Any:
         return repo.json("call", op, "--args", json.dumps(given)).data
 
     typed("context_sync", ops=PLAN[:4])
-    sent = daemon.result("context_sync", group_id=group_id, ops=[{"op": "task.create", "title": "Third"}])
+    sent = daemon.call("context_sync", group_id=group_id, ops=[{"op": "task.create", "title": "Third"}])
 
-    assert typed("context_get") == daemon.result("context_get", group_id=group_id)
+    assert typed("context_get") == daemon.call("context_get", group_id=group_id)
     assert typed("context_get")["version"] == sent["version"]
     assert [task["id"] for task in typed("task_list")["tasks"]] == ["T001", "T002", "T003"]
 

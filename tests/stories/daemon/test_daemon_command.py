@@ -17,8 +17,8 @@ import pytest
 from bb.ledger.local import descriptor
 from bb.ops import catalogue
 from tests.forks import Quick
-from tests.stories.daemon.cli_support import SHELL, ended, home, is_alive, pid_of, served, spawned, station, stopped
-from tests.support import Scratch, environment
+from tests.stories.daemon.cli_support import SHELL, ended, home, pid_of, served, spawned, station, stopped
+from tests.support import Scratch, environment, is_running
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX processes")
@@ -128,7 +128,7 @@ def test_a_daemon_can_be_met_over_tcp(repo: Quick):
 def test_a_daemon_that_nobody_needs_ends_by_itself_if_that_was_wanted(repo: Quick):
     pid = repo.json("daemon", "start", "--exit-when-idle", "1").data["pid"]
 
-    until(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_running(pid), "its end")
 
     assert repo.json("daemon", "status").data["running"] is False
 
@@ -153,7 +153,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
     assert (found["stopped"], found["pid"]) == (True, pid)
     assert [each["actor_id"] for each in found["actors"]] == ["peer-1"]
     assert not descriptor.is_running(str(home(repo)))
-    until(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_running(pid), "its end")
     assert repo.json("daemon", "start").data["started"] is True  # at once
     assert [each["actor_id"] for each in repo.json("daemon", "status").data["actors"]] == ["peer-1"]
     assert repo.bb("daemon", "stop").out.endswith(", with its actors peer-1\n")
@@ -227,7 +227,7 @@ def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Quick):
 def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Quick):
     pid = repo.json("daemon", "start").data["pid"]
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_running(pid), "its end")
 
     assert repo.json("daemon", "status").data["running"] is False
     assert repo.json("call", "ping").code == "DAEMON_UNAVAILABLE"

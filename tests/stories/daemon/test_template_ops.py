@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.daemons import Daemon, running
 from tests.forks import quick
 from tests.grids import some
+from tests.stories.daemon.ipc_support import Daemon, running
 from tests.support import Scratch
 
 TOKEN = "ghp_" + "aZ09" * 9
@@ -30,12 +30,12 @@ class Group:
 
     def __init__(self, daemon: Daemon, group_id: str | None = None) -> None:
         self.daemon = daemon
-        self.id = group_id or str(daemon.result("group_create", title="Dates")["group_id"])
+        self.id = group_id or str(daemon.call("group_create", title="Dates")["group_id"])
         for name in () if group_id else ("ada", "bo", "cy"):
             self.ask("actor_add", actor_id=name, runner="headless", env={"TOKEN": f"of {name}"})
 
     def ask(self, op: str, **args: Any) -> dict[str, Any]:
-        return self.daemon.result(op, group_id=self.id, **args)
+        return self.daemon.call(op, group_id=self.id, **args)
 
     def refused(self, op: str, **args: Any) -> dict[str, Any]:
         return self.daemon.refusal(op, group_id=self.id, **args)
@@ -131,7 +131,7 @@ def test_ipc_8_12_a_preview_says_what_would_change_and_changes_nothing(group: Gr
 
 
 def test_ipc_8_12_a_preview_names_the_directory_of_the_group(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     assert group.ask("group_template_preview", template=text(template()))["scope_root"] == str(repo.path)
     assert Group(daemon).ask("group_template_preview", template=text(template()))["scope_root"] == ""
 
@@ -208,7 +208,7 @@ def test_an_import_is_one_record(group: Group):
 
 
 def test_who_stays_keeps_what_only_its_own_group_knows(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     key = group.ask("group_show")["group"]["active_scope_key"]
     group.ask("actor_add", actor_id="ada", runner="headless", env={"TOKEN": "of ada"}, default_scope_key=key)
     group.ask("actor_add", actor_id="bo", runner="headless", env={"TOKEN": "of bo"})
@@ -236,7 +236,7 @@ def test_who_is_removed_or_disabled_stops_and_nobody_else(group: Group):
 
 
 def test_who_is_removed_gives_back_what_it_held(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     repo.settings |= daemon.env
     for name in ("amber-otter", "cobalt-harbor"):
         assert repo.bb("agent", "register", "--name", name, "--role", "builder").status == 0
@@ -250,7 +250,7 @@ def test_who_is_removed_gives_back_what_it_held(daemon: Daemon, repo: Scratch):
 
 
 def test_who_registered_by_itself_is_run_as_the_template_says(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     assert repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
     exported = group.exported()
     exported["actors"][0]["submit"] = "newline"
@@ -263,7 +263,7 @@ def test_who_registered_by_itself_is_run_as_the_template_says(daemon: Daemon, re
 
 
 def test_a_change_to_who_registered_by_itself_leaves_the_rest_as_it_was(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     assert repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
     for op, more in (("actor_update", {"patch": {"submit": "newline"}}), ("actor_stop", {}), ("actor_start", {})):
         found = group.ask(op, actor_id="amber-otter", **more)["actor"]
@@ -274,7 +274,7 @@ def test_a_change_to_who_registered_by_itself_leaves_the_rest_as_it_was(daemon: 
 
 
 def test_prompts_are_files_beside_the_group_and_a_work_tree_is_let_be(daemon: Daemon, repo: Scratch):
-    group = Group(daemon, daemon.result("attach", path=str(repo.path))["group_id"])
+    group = Group(daemon, daemon.call("attach", path=str(repo.path))["group_id"])
     prompts = {"preamble": "You are careful.\n", "help": "Ask ‘user’."}
 
     done = group.replace(template(prompts=prompts))
@@ -375,7 +375,7 @@ def test_templates_are_for_those_who_steer_the_group(group: Group, by: str):
     asked = {"template": text(template()), "confirm": group.id}
     for op in ("group_template_export", "group_template_preview", "group_template_import_replace"):
         assert group.refused(op, by=by, **asked)["code"] == "permission_denied"
-        assert group.daemon.call(op, group_id=group.id, **asked)["ok"], "who does not say who asks is the person"
+        assert group.daemon.ask(op, group_id=group.id, **asked)["ok"], "who does not say who asks is the person"
 
 
 def test_the_foreman_may(group: Group):
@@ -394,7 +394,7 @@ def folder(tmp_path: Path) -> Path:
 def test_ipc_8_12_a_group_is_made_for_a_directory_as_a_template_says(daemon: Daemon, folder: Path):
     wanted = template("bo", "ada", title="Dates", topic="How to parse them", prompts={"help": "Ask."})
 
-    done = daemon.result("group_create_from_template", path=str(folder), template=text(wanted))
+    done = daemon.call("group_create_from_template", path=str(folder), template=text(wanted))
 
     assert done["applied"] is True
     group = Group(daemon, done["group_id"])
@@ -418,21 +418,21 @@ def test_ipc_8_12_a_group_is_made_for_a_directory_as_a_template_says(daemon: Dae
 def test_what_is_asked_for_names_the_group_before_the_template_does(
     daemon: Daemon, folder: Path, asked: dict[str, str], said: dict[str, str], found: tuple[str, str]
 ):
-    done = daemon.result("group_create_from_template", path=str(folder), template=text(template(**said)), **asked)
-    shown = daemon.result("group_show", group_id=done["group_id"])["group"]
+    done = daemon.call("group_create_from_template", path=str(folder), template=text(template(**said)), **asked)
+    shown = daemon.call("group_show", group_id=done["group_id"])["group"]
     assert (shown["title"], shown["topic"]) == found
 
 
 def test_a_group_for_a_repository_is_the_groups_whose_ledger_is_there(daemon: Daemon, repo: Scratch):
-    done = daemon.result("group_create_from_template", path=str(repo.path), template=text(template("ada")))
+    done = daemon.call("group_create_from_template", path=str(repo.path), template=text(template("ada")))
 
-    assert daemon.result("attach", path=str(repo.path))["group_id"] == done["group_id"]
+    assert daemon.call("attach", path=str(repo.path))["group_id"] == done["group_id"]
     assert [each["agent_id"] for each in repo.json("agent", "list").data] == ["ada"]
     assert repo.git("status", "--porcelain") == ""
 
 
 def test_ipc_8_12_a_directory_that_belongs_to_a_group_is_refused_and_the_group_is_named(daemon: Daemon, folder: Path):
-    found = daemon.result("attach", path=str(folder))
+    found = daemon.call("attach", path=str(folder))
     group_id = found["group_id"]
     assert found["title"] == "site"
     error = daemon.refusal("group_create_from_template", path=str(folder), template=text(template()))
@@ -446,7 +446,7 @@ def test_a_repository_where_somebody_works_is_not_made_anew(daemon: Daemon, repo
 
     assert error["code"] == "scope_already_attached"
     assert [each["agent_id"] for each in repo.json("agent", "list").data] == ["amber-otter"]
-    assert daemon.result("attach", path=str(repo.path))["group_id"] == error["details"]["group_id"]
+    assert daemon.call("attach", path=str(repo.path))["group_id"] == error["details"]["group_id"]
 
 
 @pytest.mark.parametrize(("path", "code"), [(None, "missing_path"), ("", "missing_path"), ("nowhere", "invalid_path")])
@@ -536,5 +536,5 @@ ASKED = {
 def test_whatever_is_sent_is_answered_or_refused_and_no_bug(group: Group, folder: Path, op: str, name: str):
     for junk in some(JUNK, 5):
         right = {"group_id": group.id, "confirm": group.id, "template": text(template("ada")), "path": str(folder)}
-        answer = group.daemon.call(op, **{**right, name: junk})
+        answer = group.daemon.ask(op, **{**right, name: junk})
         assert answer["ok"] or answer["error"]["code"] not in ("internal_error", ""), (junk, answer)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forks import quick
+from tests.near import near
 from tests.stories.ownership.ownership_support import give_away, planted
 from tests.support import ROOT, Scratch, environment
 
@@ -231,7 +231,7 @@ def web() -> Iterator[str]:
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository with a hub that has its ledger, something held, something changed and something staged."""
-    made = quick(tmp_path / "repo", SUDO_UID="")
+    made = near(tmp_path / "repo", SUDO_UID="")
     hub = tmp_path / "hub.git"
     made.git("init", "--quiet", "--bare", str(hub))
     made.git("remote", "add", "origin", str(hub))

@@ -12,7 +12,7 @@ import pytest
 
 from bb.ledger.local import last_sync
 from tests.faces.good_calls import AMBER, GOOD, commands, good_words, prepare
-from tests.forks import quick
+from tests.near import near
 from tests.stories.ownership.ownership_support import WAYS, everything_in, give_away, only_root, planted
 from tests.support import ROOT, Scratch, environment, scratch
 
@@ -82,7 +82,7 @@ def test_the_refusal_names_the_command_that_git_itself_names(tmp_path: Path):
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, dict[str, list[str]]]:
     """A repository in which every op has something to be about, and a right call of each. Then it is given away."""
-    repo = quick(tmp_path_factory.mktemp("all") / "theirs")
+    repo = near(tmp_path_factory.mktemp("all") / "theirs")
     prepare(repo)
     calls = {op.name: good_words(op, repo) for op in commands().values() if op.name != "ledger.rotate"}
     (repo.path / "message").write_text("Change the parser\n")

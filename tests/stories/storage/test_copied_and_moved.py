@@ -14,7 +14,6 @@ from bb.coordination.agents import identity, roster
 from bb.coordination.facts import Updated
 from bb.ledger.files.lock import Lock
 from bb.ledger.records import walk
-from tests.forks import Quick, quick
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -39,6 +38,7 @@ from tests.ledger.ledger_support import (
     take_the_same,
     together,
 )
+from tests.near import Near, near
 from tests.support import NOON, Scratch
 
 
@@ -204,7 +204,7 @@ def test_a_moved_repository_goes_on_under_its_own_name(here: Path, tmp_path: Pat
 
 
 def test_a_pulled_together_git_directory_keeps_it_too(tmp_path: Path):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     make(repo.path, ADA)
     before = writer_of(repo.path)
     repo.git("init", "--quiet", "--separate-git-dir", str(tmp_path / "kept"))
@@ -216,7 +216,7 @@ def test_a_pulled_together_git_directory_keeps_it_too(tmp_path: Path):
     "command", [("gc", "--quiet"), ("clean", "-ffdxq"), ("stash",), ("checkout", "-q", "-b", "other"), ("prune",)]
 )
 def test_git_itself_never_touches_the_ledger(tmp_path: Path, command: tuple[str, ...]):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     make(repo.path, ADA)
     (repo.path / "file").write_text("untracked")
     before = digest(repo.path)
@@ -228,7 +228,7 @@ def test_git_itself_never_touches_the_ledger(tmp_path: Path, command: tuple[str,
 
 
 def test_the_ledger_leaves_the_work_tree_clean(tmp_path: Path):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     make(repo.path, ADA)
 
     assert repo.git("status", "--porcelain", "--ignored") == ""
@@ -236,7 +236,7 @@ def test_the_ledger_leaves_the_work_tree_clean(tmp_path: Path):
 
 
 def test_worktrees_come_and_go_and_the_ledger_stays(tmp_path: Path):
-    repo = quick(tmp_path / "repo")
+    repo = near(tmp_path / "repo")
     repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     make(tmp_path / "linked", ADA)
     repo.git("worktree", "remove", "--force", str(tmp_path / "linked"))
@@ -307,7 +307,7 @@ def test_a_repetition_of_several_facts_answers_with_all_of_them(here: Path):
 
 def test_a_registration_by_force_can_be_repeated_under_its_key(here: Path):
     """The first time it adds the agent; the second time it would change it, but it is the same request."""
-    repo = Quick(here, {"BB_NOW": NOON})
+    repo = Near(here, {"BB_NOW": NOON})
     words = ("agent", "register", "--name", "quiet-heron", "--role", "builder", "--force-update", "--key", "once")
     first = repo.json(*words).data
     lines = len(every_line(kept(here)))
@@ -376,7 +376,7 @@ def test_a_lost_lock_file_costs_a_writer_and_nothing_else(here: Path):
     ],
 )
 def test_a_damaged_clone_file_is_named_and_written_anew_by_doctor(here: Path, content: bytes):
-    repo = Quick(here, {"BB_NOW": NOON})
+    repo = Near(here, {"BB_NOW": NOON})
     before = json.loads((kept(here) / "clone.json").read_bytes())
     (kept(here) / "clone.json").write_bytes(content)
 
@@ -389,7 +389,7 @@ def test_a_damaged_clone_file_is_named_and_written_anew_by_doctor(here: Path, co
 
 
 def test_a_lost_clone_file_is_written_anew_by_doctor(here: Path):
-    repo = Quick(here, {"BB_NOW": NOON})
+    repo = Near(here, {"BB_NOW": NOON})
     before = json.loads((kept(here) / "clone.json").read_bytes())
     (kept(here) / "clone.json").unlink()
 
@@ -416,7 +416,7 @@ def newer(path: Path, **members: int) -> Scratch:
     """The ledger at PATH as a newer bb would leave it."""
     file = kept(path) / "clone.json"
     file.write_text(json.dumps(json.loads(file.read_bytes()) | {"format": 2, "new_member": {}} | members))
-    return Quick(path, {"BB_NOW": NOON})
+    return Near(path, {"BB_NOW": NOON})
 
 
 READS = [

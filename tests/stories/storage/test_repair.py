@@ -17,7 +17,6 @@ from bb.ledger.journal import journal as journals
 from bb.ledger.journal import segments as journal_segments
 from bb.ledger.journal import writers
 from bb.ledger.journal.journal import Journal
-from tests.forks import Quick
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -56,7 +55,7 @@ def here(tmp_path: Path) -> Scratch:
     """Line 1 makes the ledger, lines 2 to 6 register five agents."""
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    return Quick(path, {"BB_NOW": NOON})
+    return Near(path, {"BB_NOW": NOON})
 
 
 def known(here: Scratch) -> list[str]:
@@ -276,7 +275,7 @@ def test_a_key_used_behind_the_damage_is_still_used(tmp_path: Path):
     damage_line(only_segment(path), 2)
     forget_index(path)
 
-    fix(Quick(path, {"BB_NOW": NOON}))
+    fix(Near(path, {"BB_NOW": NOON}))
 
     with opened(path) as store:
         assert refusal_of(lambda: register(store, "quiet-heron", key="once")) is None
@@ -312,7 +311,7 @@ def test_what_is_very_long_behind_the_damage_is_not_lost_for_its_length(tmp_path
     damage_line(only_segment(path), 2)
     forget_index(path)
 
-    fix(Quick(path, {"BB_NOW": NOON}))
+    fix(Near(path, {"BB_NOW": NOON}))
 
     assert "quiet-heron" in agents(path)
     assert problems_of_living(path) == []
@@ -329,7 +328,7 @@ def test_a_segment_that_lost_its_lines_costs_only_those(tmp_path: Path, left: by
     monkeypatch.setattr(journals, "SEGMENT_SIZE", 1)
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    here = Quick(path, {"BB_NOW": NOON})
+    here = Near(path, {"BB_NOW": NOON})
     segments(next((kept(path) / "j").iterdir()))[3].write_bytes(left)
     forget_index(path)
 
@@ -347,7 +346,7 @@ def test_a_segment_that_is_gone_costs_only_its_lines(tmp_path: Path, which: int,
     monkeypatch.setattr(journals, "SEGMENT_SIZE", 1)
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    here = Quick(path, {"BB_NOW": NOON})
+    here = Near(path, {"BB_NOW": NOON})
     segments(next((kept(path) / "j").iterdir()))[which].unlink()
 
     fix(here)

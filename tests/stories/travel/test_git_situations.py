@@ -14,7 +14,7 @@ import pytest
 
 from tests.stories.travel.branch_support import Branch
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
-from tests.support import NOON, environment, scratch
+from tests.support import NOON, environment, is_running, scratch
 from tests.waiting import until
 
 
@@ -464,13 +464,6 @@ def fake_ssh(folder: Path, body: str) -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return path
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("trap", ["", "trap '' TERM INT HUP"], ids=["obedient", "stubborn"])

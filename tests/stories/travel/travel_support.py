@@ -14,7 +14,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.journal import writers
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
-from tests.forks import Quick
+from tests.near import Near
 from tests.support import NOON, Scratch, environment, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -22,7 +22,7 @@ SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was la
 
 
 @dataclass
-class Clone(Quick):
+class Clone(Near):
     """A clone of the hub, and short ways to ask things of it."""
 
     def ask(self, name: str, /, now: str = NOON, **given: Any) -> Any:
