@@ -249,16 +249,15 @@ def op(
     """
 
     def declare(function: F) -> F:
-        taken: dict[str, Parameter] = {}
+        by_name: dict[str, Parameter] = {}
         for form in forms or (function,):
-            for parameter in _parameters(form):
-                taken.setdefault(parameter.name, parameter)
-        parameters = _with_more(tuple(taken.values()), more)
+            for parameter in _with_more(_parameters(form), more):
+                by_name.setdefault(parameter.name, parameter)
         _declared[name] = Op(
             name,
             function,
             function.__doc__ or "",
-            parameters,
+            tuple(by_name.values()),
             examples,
             streams,
             function.__module__,
@@ -268,7 +267,7 @@ def op(
             reads,
             output,
             screen,
-            taken,
+            by_name,
             forms,
         )
         return function
