@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bb.coordination.agents import work_state
-from bb.ledger.files import disk
+from bb.ledger.files import output
 from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
 from bb.web.questions import answer
@@ -32,7 +32,7 @@ def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
         sys.stdout.buffer.write(octets)
         sys.stdout.buffer.flush()
     else:
-        with disk.Replacement(os.path.join(cwd, path)) as file:
+        with output.Replacement(os.path.join(cwd, path)) as file:
             file.write(octets)
     return {"path": path, "bytes": len(octets)}
 

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
 
-NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 LONGEST_TICK = 2_000_000_000  # nanoseconds: FAT has the coarsest timestamps of all file systems
-ENOUGH_ROOM = 64 << 20  # bytes
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 SMALL = 1 << 16  # bytes; bb writes no small file that is nearly as large
+
+
+PLAIN, PLAIN_FOLDER = 0o644, 0o755
+SETGID, GROUP_WRITES = 0o2000, 0o0020
+SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable
 
 
 class DiskFull(Refused):
@@ -109,6 +112,35 @@ def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
     return fd, status
 
 
+class Reading:
+    """`with Reading(path, flags) as (fd, status):` reads a regular file. Errors of the system become refusals."""
+
+    def __init__(self, path: str, flags: int = 0) -> None:
+        self._path = path
+        self._flags = flags
+
+    def __enter__(self) -> tuple[int, os.stat_result]:
+        try:
+            opened = open_to_read(self._path, self._flags)
+        except OSError as error:
+            raise refusal(error) from error
+        self._fd = opened[0]
+        return opened
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        os.close(self._fd)
+        if isinstance(error, OSError):
+            raise refusal(error) from error
+
+
+def make_empty(path: str, mode: int = PLAIN) -> None:
+    """Make an empty file, such as one to be locked, unless there is one."""
+    try:
+        os.close(create(path, os.O_WRONLY, mode))
+    except OSError as error:
+        raise refusal(error) from error
+
+
 def reader(path: str, *, may_wait: bool = False) -> IO[bytes]:
     """Open a regular file as a Python file object; raise OSError for anything else.
 
@@ -137,9 +169,6 @@ def read_small(path: str, most: int = SMALL) -> bytes | None:
 
 # Only the owner can write the files bb makes, whatever the umask. Exception: a folder that is group-writable and setgid
 # was made for `core.sharedRepository` (`ledger/git/sharing.py`), so new files in it are group-writable too.
-PLAIN, PLAIN_FOLDER = 0o644, 0o755
-SETGID, GROUP_WRITES = 0o2000, 0o0020
-SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable
 
 
 def create(path: str, flags: int, mode: int = PLAIN) -> int:
@@ -183,61 +212,6 @@ def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAI
     except OSError as error:
         remove_if_there(temporary)
         raise refusal(error) from error
-
-
-class OutputNotWritten(Refused):
-    """The file cannot be written."""
-
-    code = "OUTPUT_NOT_WRITTEN"
-    hint = "name a file in a directory that you may write to"
-
-
-class Replacement:
-    """A file that is written in pieces under a temporary name and renamed when it is complete.
-
-    It keeps the permissions of the file it replaces, and a symbolic link to that file. A pipe or a device is written
-    to directly.
-    """
-
-    def __init__(self, path: str) -> None:
-        if "\0" in path:
-            raise OutputNotWritten("the file cannot be written: its name contains a NUL character")
-        self._path = os.path.realpath(path)
-        self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
-        self._temporary = self._path if self._is_direct else f"{self._path}.{os.urandom(8).hex()}.tmp"
-
-    def __enter__(self) -> IO[bytes]:
-        try:
-            how = os.O_WRONLY | (0 if self._is_direct else os.O_CREAT | os.O_EXCL) | getattr(os, "O_BINARY", 0)
-            self._file = open(os.open(self._temporary, how, PLAIN), "wb")
-            if not self._is_direct and os.path.exists(self._path):
-                os.chmod(self._temporary, os.stat(self._path).st_mode & 0o7777)
-        except OSError as error:
-            self._tidy()
-            raise self._refusal(error) from error
-        return self._file
-
-    def __exit__(self, _: type[BaseException] | None, failure: BaseException | None, __: object) -> None:
-        try:
-            self._file.close()
-            if failure is None and not self._is_direct:
-                os.replace(self._temporary, self._path)
-        except OSError as error:
-            raise self._refusal(error) from error
-        finally:
-            self._tidy()
-        if isinstance(failure, OSError):
-            raise self._refusal(failure) from failure
-
-    def _tidy(self) -> None:
-        if not self._is_direct:
-            remove_if_there(self._temporary)
-
-    def _refusal(self, error: OSError) -> BbError:
-        """DiskFull for a full disk; any other error is reported for the file that was named."""
-        if REFUSALS.get(error.errno) is DiskFull:
-            return refusal(error)
-        return OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path)
 
 
 def write_all(fd: int, octets: bytes) -> None:
@@ -353,21 +327,6 @@ class FolderListing:
         return self._names
 
 
-def has_room(path: str) -> bool:
-    """Whether the file at PATH is writable and its disk has enough free space, as far as the system reports it."""
-    folder = os.path.dirname(path)
-    if not os.access(folder, os.W_OK) or (os.path.lexists(path) and not _is_writable(path)):
-        return False
-    if not hasattr(os, "statvfs"):
-        return True
-    status = os.statvfs(folder)
-    return status.f_bavail * status.f_frsize > ENOUGH_ROOM
-
-
-def _is_writable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.W_OK)
-
-
 def sync_folder(path: str) -> None:
     """Make a new name in a folder survive a power failure, if the system supports that."""
     if os.name == "nt":
@@ -402,21 +361,3 @@ def abandoned_temporary_files(folder: str) -> Iterator[str]:
                     yield path
             except OSError:
                 continue  # its process has just renamed or removed it
-
-
-def file_system(path: str) -> str:
-    """The type of the file system that contains PATH; empty if it is unknown (anywhere but on Linux)."""
-    real = os.path.realpath(path)
-    mounts = [
-        (point, kind) for point, kind in _read_mounts() if real == point or real.startswith(point.rstrip("/") + "/")
-    ]
-    return max(mounts, key=lambda mount: len(mount[0]), default=("", ""))[1]
-
-
-def _read_mounts() -> list[tuple[str, str]]:
-    try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
-            rows = [row.split() for row in file]
-    except OSError:
-        return []
-    return [(row[1], row[2]) for row in rows if len(row) > 2]

@@ -5,7 +5,7 @@ through a linked folder that leads out of the work tree or into `.git`. A linked
 is followed: the author of such a link could have committed the file itself. The path is resolved first. Then bb walks
 it from the top without following links, so a link that appears in the meantime is refused too.
 
-A path that the user gives as an option is trusted and written by `disk.Replacement` instead.
+A path that the user gives as an option is trusted and written by `output.Replacement` instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from contextlib import contextmanager, suppress
 
 from bb.kernel.errors import BbError, Refused
-from bb.ledger.files import disk
+from bb.ledger.files import disk, output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _refusal(root: str, path: str, error: OSError) -> BbError:
         return LinkInTheWay(f"{path} cannot be written: it goes through a symbolic link", path=whole)
     if disk.REFUSALS.get(error.errno) is disk.DiskFull:
         return disk.refusal(error)
-    return disk.OutputNotWritten(f"{whole} cannot be written: {error.strerror}", path=whole)
+    return output.OutputNotWritten(f"{whole} cannot be written: {error.strerror}", path=whole)
 
 
 def _above(root: str, path: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bb.kernel.errors import NotFound, Usage
+from bb.kernel.errors import Usage
 from bb.kernel.show import harmless
-from bb.ledger.files import disk
+from bb.ledger.files.output import Replacement
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
@@ -17,13 +17,6 @@ from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invali
 
 # Bytes in one answer. Base64 adds a third; clients refuse larger answers (IPC §4.3).
 PORTION = 2_900_000
-
-
-class FileNotRead(NotFound):
-    """The file cannot be read."""
-
-    code = "FILE_NOT_READ"
-    hint = "name an existing file that you have permission to read"
 
 
 class InvalidBlob(Usage):
@@ -116,7 +109,7 @@ def get(
     octets = content(desk, path, group_id)
     if output is not None:
         where = os.path.join(desk.cwd, output)
-        with disk.Replacement(where) as file:
+        with Replacement(where) as file:
             file.write(octets)
         return {"path": path, "output": where, "bytes": len(octets)}
     import base64  # noqa: PLC0415
@@ -145,7 +138,7 @@ def read(desk: Desk, file: str) -> bytes:
             return stream.read(blobs.LARGEST + 1)
     except (OSError, ValueError) as error:  # a NUL in its name, say
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
+        raise sources.FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
 
 
 def _decoded(text: str) -> bytes:

@@ -185,7 +185,7 @@ def _parsed(desk: Desk, template: Any) -> Template:
         return templates.parse(template)
     try:
         text = sources.read(desk, template, SIZE, _too_large).octets.decode()
-    except (sources.TextNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
+    except (sources.FileNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
     return templates.parse(text)
 

@@ -11,7 +11,7 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
-from bb.ledger.files import disk
+from bb.ledger.files.output import Replacement
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
@@ -251,7 +251,7 @@ def export(
         return rows
     path = os.path.join(desk.cwd, output)
     count = 0
-    with disk.Replacement(path) as file:
+    with Replacement(path) as file:
         for row in rows:
             file.write((row if isinstance(row, bytes) else json_text.dumps(row).encode()) + b"\n")
             count += 1
