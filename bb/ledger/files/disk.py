@@ -18,8 +18,6 @@ LONGEST_TICK = 2_000_000_000  # nanoseconds: FAT has the coarsest timestamps of 
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 SMALL = 1 << 16  # bytes; bb writes no small file that is nearly as large
-
-
 PLAIN, PLAIN_FOLDER = 0o644, 0o755
 SETGID, GROUP_WRITES = 0o2000, 0o0020
 SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
 PATIENCE = 10.0  # seconds to wait while another process is catching up
-
 BEYOND = chr(0x10FFFF)  # sorts after every character of a place
 
 
