@@ -14,8 +14,8 @@ import pytest
 from bb.coordination.agents import roster
 from bb.kernel.errors import BbError
 from bb.ledger.care import checkup
-from bb.ledger.files import disk as real
-from bb.ledger.index import index as indexes
+from bb.ledger.files import file_systems as real
+from bb.ledger.index import database
 from bb.ledger.journal import journal as journals
 from bb.ledger.records import making, walk
 from bb.ledger.records.store import Store
@@ -384,7 +384,7 @@ def read_only_index(monkeypatch: pytest.MonkeyPatch) -> None:
             return connect(path, **named)
         return connect(f"file:{path}?mode=ro", uri=True, **named)
 
-    monkeypatch.setattr(indexes.sqlite3, "connect", connect_to_read)
+    monkeypatch.setattr(database.sqlite3, "connect", connect_to_read)
 
 
 @pytest.mark.parametrize("state", ["current", "behind", "missing"])
@@ -409,7 +409,7 @@ def is_in_memory(store: Store) -> bool:
 def test_an_index_that_had_to_be_made_in_memory_is_in_its_file_again_once_there_is_room(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(indexes, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(database, "LOOK_AGAIN", 0)
     monkeypatch.setattr(real, "ENOUGH_ROOM", 1 << 62)
     with opened(here) as store:
         store.caught_up().start_over(sqlite3.OperationalError("database or disk is full"))

@@ -14,7 +14,8 @@ from bb.ledger.local import bare_repositories, blobs
 from bb.ledger.records import course, making
 from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
-from bb.ledger.views.chat import ACK, ChatIndex
+from bb.ledger.views.chat import ChatIndex
+from bb.ledger.views.chat_tables import ACK
 from tests.ledger.course_support import Place, clones, texts, writer_of
 from tests.ledger.ledger_support import NOW, agents, audited, chained, problems
 

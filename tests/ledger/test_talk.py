@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -20,8 +21,9 @@ from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import events as recorded
 from bb.ledger.records import redaction
-from bb.ledger.views import chat
-from bb.ledger.views.chat import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REQUEST
+from bb.ledger.records.store import Store
+from bb.ledger.views import chat_reader, chat_tables
+from bb.ledger.views.chat_tables import ACK, ATTENTION, AUTOMATIC, CANCELLED, MAIL, NOTICE, REQUEST, ReadPosition
 from bb.messaging.chat import acks
 from tests.examples import examples
 from tests.ledger.course_support import Place, another, clones, writer_of
@@ -129,10 +131,10 @@ def test_notices_that_a_group_is_owed_by_itself_can_be_left_out(here: Place):
     here.notice("broken", kind="error")
     here.say("said")
 
-    assert here.inbox("bob", but=chat.AUTOMATIC) == ["nudged by somebody", "broken", "said"]
-    assert here.inbox("bob", only=chat.AUTOMATIC) == ["nudge"]
+    assert here.inbox("bob", but=AUTOMATIC) == ["nudged by somebody", "broken", "said"]
+    assert here.inbox("bob", only=AUTOMATIC) == ["nudge"]
     assert here.unread("bob") == 4
-    assert here.talk.count_unread("bob", ["", "bob"], but=chat.AUTOMATIC) == 3
+    assert here.talk.count_unread("bob", ["", "bob"], but=AUTOMATIC) == 3
     assert here.talk.count_unread("bob", ["", "bob"], but=NOTICE) == 1
 
 
@@ -194,7 +196,7 @@ def test_reading_says_when_and_what_says_so(here: Place):
     assert (reading.ts, reading.updated_at) == (event.ts, said.ts)
     (found,) = recorded.numbered(here.store, [said])
     assert reading.said_at == found.seq
-    assert here.talk.reading("cyd") == chat.ReadPosition()
+    assert here.talk.reading("cyd") == ReadPosition()
 
 
 def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
@@ -203,7 +205,7 @@ def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
 
     assert here.inbox("bob") == ["two"]
     assert here.unread("bob") == 1
-    assert here.talk.reading("bob") == chat.ReadPosition()
+    assert here.talk.reading("bob") == ReadPosition()
 
 
 @pytest.mark.parametrize(
@@ -279,7 +281,7 @@ def test_a_message_that_comes_while_somebody_looks_is_not_lost(here: Place):
         here.say(str(number), by="bob")
     here.talk.catch_up()
     posts = here.talk.unread("bob", ["", "@all", "bob"])
-    sent_to = here.talk._sent_to
+    sent_to = here.talk.sent_to
 
     def slow(*args: Any, **named: Any) -> Iterator[Any]:
         yield from sent_to(*args, **named)
@@ -287,9 +289,9 @@ def test_a_message_that_comes_while_somebody_looks_is_not_lost(here: Place):
             other.say("meanwhile")
             other.talk.catch_up()
 
-    here.talk._sent_to = slow  # type: ignore[method-assign]
+    here.talk.sent_to = slow  # type: ignore[method-assign]
     assert list(posts) == []
-    here.talk._sent_to = sent_to  # type: ignore[method-assign]
+    here.talk.sent_to = sent_to  # type: ignore[method-assign]
 
     assert here.inbox("bob") == ["meanwhile"]
 
@@ -360,7 +362,7 @@ members = st.sampled_from(
 @examples(30)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*chat.NOTED, "chat.other"]), st.dictionaries(members, anything)),
+        st.tuples(st.sampled_from([*chat_reader.NOTED, "chat.other"]), st.dictionaries(members, anything)),
         min_size=1,
         max_size=8,
     )
@@ -554,7 +556,7 @@ def test_portions_of_any_size_make_the_same(two: list[Place], monkeypatch: pytes
     before = everything(a)
 
     for most in (1, 2, 7):
-        monkeypatch.setattr(chat, "MOST_AT_ONCE", most)
+        monkeypatch.setattr(chat_reader, "MOST_AT_ONCE", most)
         a.begin_anew()
         assert everything(a) == before
 
@@ -788,3 +790,33 @@ def test_what_was_said_can_be_read_although_the_index_cannot_be_written_any_more
     assert here.store.index.is_in_memory
     assert here.store.index.path == path
     assert here.inbox("bob") == ["before", "after"]
+
+
+# -- the tables of chat are its own
+
+
+def tables(place: Place) -> set[str]:
+    """The tables of chat in the file of the index."""
+    with contextlib.closing(sqlite3.connect(place.store.index.path)) as index:
+        rows = index.execute("select name from sqlite_master where type = 'table' and name like 'talk%'")
+        return {name for (name,) in rows}
+
+
+def test_the_tables_of_chat_are_made_when_chat_is_first_asked_for(here: Place):
+    here.store.caught_up()
+    assert tables(here) == set()
+
+    here.say("one")
+    assert here.inbox("bob") == ["one"]
+    assert tables(here) == set(chat_tables.TABLES)
+
+
+def test_a_process_that_knows_nothing_of_chat_may_rebuild_the_index(here: Place):
+    here.say("one")
+    assert here.inbox("bob") == ["one"]
+    with contextlib.closing(Store(here.store.place)) as other:
+        other.index.rebuild(other.journals())
+
+    assert here.inbox("bob") == ["one"]
+    here.say("two")
+    assert here.inbox("bob") == ["one", "two"]

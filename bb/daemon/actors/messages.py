@@ -15,7 +15,8 @@ from bb.daemon.actors.session import OnTerminal, Session
 from bb.daemon.clients.streams import StreamEvent, Streams, with_verification_mark
 from bb.groups.facts import ACTIVE, PAUSED
 from bb.kernel.event import Event
-from bb.ledger.views.chat import CLAIMED, MAIL, NOTICE, TYPED, ChatIndex, Post
+from bb.ledger.views.chat import ChatIndex
+from bb.ledger.views.chat_tables import CLAIMED, MAIL, NOTICE, TYPED, Post
 from bb.messaging.chat import message, notifications, requests
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk

@@ -29,7 +29,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.event import Event
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
-from bb.ledger.views.chat import AUTOMATIC
+from bb.ledger.views.chat_tables import AUTOMATIC
 from bb.messaging.chat import notifications
 from bb.messaging.chat.principals import SYSTEM
 from bb.messaging.facts import Said

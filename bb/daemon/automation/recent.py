@@ -16,7 +16,7 @@ from bb.kernel import clock
 from bb.kernel.event import Event
 from bb.ledger.records import course
 from bb.ledger.records.course import Course
-from bb.ledger.views.chat import ACK, ATTENTION, NOTICE
+from bb.ledger.views.chat_tables import ACK, ATTENTION, NOTICE
 from bb.messaging.chat import acks, message, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
 from bb.ops.desk.group_desk import GroupDesk

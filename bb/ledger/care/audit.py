@@ -53,7 +53,8 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
         fresh.rebuild(journals, progress)
         damages = {damage.writer: damage for damage in fresh.damages()}
         state = state_digest(fresh)
-        with store.caught_up().consistent_read() as known:
+        known = store.caught_up()
+        with known.consistent_read():
             chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
             is_right = _is_right(fresh, known, set(damages), state)
     finally:

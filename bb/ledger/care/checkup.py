@@ -13,7 +13,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.care import audit, repair, restore
-from bb.ledger.files import disk
+from bb.ledger.files import disk, file_systems
 from bb.ledger.git import git, ownership, sharing
 from bb.ledger.git import place as places
 from bb.ledger.index.reader import Progress
@@ -53,7 +53,7 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
         ownership.refuse_foreign(place, env)
         findings.append(Finding("repository", GOOD, place.work_tree or place.common))
     except ownership.UnsafeRepository as error:
-        findings.append(Finding("repository", ODD, error.message, (error.hint or "").rpartition(": ")[2]))
+        findings.append(Finding("repository", ODD, error.message, error.command))
     return [*findings, *_store(place, env, now, progress)]
 
 
@@ -222,8 +222,8 @@ def _writable(store: Store) -> Finding:
         return Finding("ledger", ODD, error.message, error.hint)
     if not os.access(store.path, os.W_OK):
         return Finding("ledger", ODD, f"{store.path} is read-only", "remount or change its permissions")
-    kind = disk.file_system(store.path)
-    if kind in disk.NETWORK_FILE_SYSTEMS:
+    kind = file_systems.file_system(store.path)
+    if kind in file_systems.NETWORK_FILE_SYSTEMS:
         return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may have no effect", None)
     return Finding("ledger", GOOD, store.path)
 

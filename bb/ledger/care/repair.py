@@ -100,21 +100,15 @@ def _close_holes(journal: Journal, segment: Segment) -> None:
 
 def _without_holes(segment: Segment, at: int = 0) -> Iterator[bytes]:
     """The contents of a file from byte AT on, without NULs, block by block. Data after NULs starts a new line."""
-    try:
-        fd, _ = disk.open_to_read(segment.path, NO_FOLLOW)
-        try:
-            is_behind_hole, ended = False, True
-            while octets := read_at(fd, BLOCK, start := _next_data(fd, at)):
-                is_behind_hole, at = is_behind_hole or start > at, start + len(octets)
-                for number, piece in enumerate(NULS.split(octets)):
-                    is_behind_hole |= number > 0
-                    if piece:
-                        yield piece if ended or not is_behind_hole else b"\n" + piece
-                        is_behind_hole, ended = False, piece.endswith(b"\n")
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
+    with disk.Reading(segment.path, NO_FOLLOW) as (fd, _):
+        is_behind_hole, ended = False, True
+        while octets := read_at(fd, BLOCK, start := _next_data(fd, at)):
+            is_behind_hole, at = is_behind_hole or start > at, start + len(octets)
+            for number, piece in enumerate(NULS.split(octets)):
+                is_behind_hole |= number > 0
+                if piece:
+                    yield piece if ended or not is_behind_hole else b"\n" + piece
+                    is_behind_hole, ended = False, piece.endswith(b"\n")
 
 
 def _next_data(fd: int, at: int) -> int:

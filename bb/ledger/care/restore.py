@@ -11,6 +11,7 @@ import os
 from bb.ledger.files import disk
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
+from bb.ledger.journal import rewriting
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Link
@@ -40,7 +41,7 @@ def restore(store: Store, damage: Damage) -> bool:
         disk.make_folder(journal.torn)
         aside = os.path.join(journal.torn, f"{damage.writer}-{damage.n}-{os.urandom(3).hex()}.jsonl")
         with journal.lock_if_any():
-            journal.cut(damage.n, aside)
+            rewriting.cut(journal, damage.n, aside)
             journal.extend(whole)
         redaction.blank(store)  # archived lines still have payloads that were redacted later
         return True

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bb.kernel.errors import BbError
-
-NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 LONGEST_TICK = 2_000_000_000  # nanoseconds: FAT has the coarsest timestamps of all file systems
-ENOUGH_ROOM = 64 << 20  # bytes
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 SMALL = 1 << 16  # bytes; bb writes no small file that is nearly as large
+PLAIN, PLAIN_FOLDER = 0o644, 0o755
+SETGID, GROUP_WRITES = 0o2000, 0o0020
+SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable
 
 
 def refusal(error: OSError) -> BbError:
@@ -41,6 +41,35 @@ def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
         os.close(fd)
         raise OSError(errno.ENXIO, "not a regular file", path)
     return fd, status
+
+
+class Reading:
+    """`with Reading(path, flags) as (fd, status):` reads a regular file. Errors of the system become refusals."""
+
+    def __init__(self, path: str, flags: int = 0) -> None:
+        self._path = path
+        self._flags = flags
+
+    def __enter__(self) -> tuple[int, os.stat_result]:
+        try:
+            opened = open_to_read(self._path, self._flags)
+        except OSError as error:
+            raise refusal(error) from error
+        self._fd = opened[0]
+        return opened
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        os.close(self._fd)
+        if isinstance(error, OSError):
+            raise refusal(error) from error
+
+
+def make_empty(path: str, mode: int = PLAIN) -> None:
+    """Make an empty file, such as one to be locked, unless there is one."""
+    try:
+        os.close(create(path, os.O_WRONLY, mode))
+    except OSError as error:
+        raise refusal(error) from error
 
 
 def reader(path: str, *, may_wait: bool = False) -> IO[bytes]:
@@ -71,9 +100,6 @@ def read_small(path: str, most: int = SMALL) -> bytes | None:
 
 # Only the owner can write the files bb makes, whatever the umask. Exception: a folder that is group-writable and setgid
 # was made for `core.sharedRepository` (`ledger/git/sharing.py`), so new files in it are group-writable too.
-PLAIN, PLAIN_FOLDER = 0o644, 0o755
-SETGID, GROUP_WRITES = 0o2000, 0o0020
-SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable
 
 
 def create(path: str, flags: int, mode: int = PLAIN) -> int:
@@ -250,21 +276,6 @@ class FolderListing:
         return self._names
 
 
-def has_room(path: str) -> bool:
-    """Whether the file at PATH is writable and its disk has enough free space, as far as the system reports it."""
-    folder = os.path.dirname(path)
-    if not os.access(folder, os.W_OK) or (os.path.lexists(path) and not _is_writable(path)):
-        return False
-    if not hasattr(os, "statvfs"):
-        return True
-    status = os.statvfs(folder)
-    return status.f_bavail * status.f_frsize > ENOUGH_ROOM
-
-
-def _is_writable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.W_OK)
-
-
 def sync_folder(path: str) -> None:
     """Make a new name in a folder survive a power failure, if the system supports that."""
     if os.name == "nt":
@@ -299,21 +310,3 @@ def abandoned_temporary_files(folder: str) -> Iterator[str]:
                     yield path
             except OSError:
                 continue  # its process has just renamed or removed it
-
-
-def file_system(path: str) -> str:
-    """The type of the file system that contains PATH; empty if it is unknown (anywhere but on Linux)."""
-    real = os.path.realpath(path)
-    mounts = [
-        (point, kind) for point, kind in _read_mounts() if real == point or real.startswith(point.rstrip("/") + "/")
-    ]
-    return max(mounts, key=lambda mount: len(mount[0]), default=("", ""))[1]
-
-
-def _read_mounts() -> list[tuple[str, str]]:
-    try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
-            rows = [row.split() for row in file]
-    except OSError:
-        return []
-    return [(row[1], row[2]) for row in rows if len(row) > 2]

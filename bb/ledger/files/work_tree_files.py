@@ -15,7 +15,7 @@ import os
 from contextlib import contextmanager, suppress
 
 from bb.kernel.errors import BbError, Refused
-from bb.ledger.files import disk
+from bb.ledger.files import disk, output_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +164,6 @@ def _refusal(root: str, path: str, error: OSError) -> BbError:
     whole = os.path.join(root, *path.split("/"))
     if error.errno in (errno.ELOOP, errno.ENOTDIR) and any(map(os.path.islink, _above(root, path))):
         return LinkInTheWay(f"{path} cannot be written: it goes through a symbolic link", path=whole)
-    from bb.ledger.files import output_files  # noqa: PLC0415  (only a failed write needs it)
 
     return output_files.not_written(error, whole)
 

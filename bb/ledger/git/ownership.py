@@ -34,6 +34,10 @@ class UnsafeRepository(Forbidden):
     code = "UNSAFE_REPOSITORY"
     hint = "if you trust its owner, run: git config --global --add safe.directory PATH"
 
+    def __init__(self, message: str, *, when: str, command: str, path: str, owner: int | None) -> None:
+        super().__init__(message, hint=f"{when}: {command}", path=path, owner=owner)
+        self.command = command  # that makes bb act in this repository
+
 
 def refuse_foreign(place: Place, env: Mapping[str, str] | None = None) -> None:
     """Refuse a repository of another user, or a bare one that `safe.bareRepository` requires to be named."""
@@ -46,7 +50,8 @@ def refuse_foreign(place: Place, env: Mapping[str, str] | None = None) -> None:
             path = os.path.realpath(place.git_dir)
             raise UnsafeRepository(
                 f"{path} is a bare repository that was not named, and git's setting safe.bareRepository is explicit",
-                hint=f"to use this repository, name it: GIT_DIR={quoted(path)} bb …",
+                when="to use this repository, name it",
+                command=f"GIT_DIR={quoted(path)} bb …",
                 path=path,
                 owner=None,
             )
@@ -75,7 +80,8 @@ def _foreign(path: str, part: tuple[str, int] | None) -> UnsafeRepository:
     return UnsafeRepository(
         f"{what} {whose}, and you are user {os.geteuid() if hasattr(os, 'geteuid') else '?'}; "
         "bb changes nothing in it and ignores its configuration",
-        hint=f"if you trust its owner, run: git config --global --add safe.directory {quoted(path)}",
+        when="if you trust its owner, run",
+        command=f"git config --global --add safe.directory {quoted(path)}",
         path=path,
         owner=owner,
     )

@@ -1,4 +1,4 @@
-"""Tells which lines count, for code that reads journals directly instead of the folded state.
+"""Tells which lines are signed, and which count, for code that reads journals directly instead of the folded state.
 
 The index decides this for each writer when it reads the lines (table `counted`). If all lines count, there is no
 `Counting`, and no check is needed.
@@ -7,16 +7,18 @@ The index decides this for each writer when it reads the lines (table `counted`)
 from __future__ import annotations
 
 from bb.kernel import ids
+from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from bb.coordination.records.vouching import Reach
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
-    from bb.ledger.signing.verdicts import SigningLaw
+    from bb.ledger.signing.verdicts import Signatures, SigningLaw
 
 PERSON, ESCAPED = ids.PERSON.encode(), b"\\u"
 UNVERIFIED: dict[str, Any] = {"signature": {"verdict": "unverified"}}  # the member of an answer that marks an event
@@ -87,3 +89,28 @@ def for_index(index: Index) -> Counting | None:
     """Tells which lines count here; None if all lines count."""
     law = index.law
     return Counting(index, law) if law and law.may_exclude_lines else None
+
+
+def signatures(index: Index, repo: str) -> Signatures:
+    """The signatures in the chains here, to be checked against the id REPO."""
+    from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (needed only to verify signatures)
+
+    def tell(query: str, *values: str | int) -> None:
+        try:
+            index.ask_many(query, [values])
+        except sqlite3.OperationalError:  # the result is stored another time
+            return
+
+    return Signatures(repo, index.ask, tell)
+
+
+def signed_upto(index: Index, writer: str) -> tuple[int, str]:
+    """The number of WRITER's last signature line, and the signature; 0 if there is none."""
+    rows = index.ask("select n, said from signature where writer = ? order by n desc limit 1", writer)
+    return rows[0] if rows else (0, "")
+
+
+def signatures_behind(index: Index, heads: Mapping[str, int], out: Mapping[str, int]) -> int:
+    """The number of signature lines of these writers after the lines OUT, which are published."""
+    query = "select count(*) from signature where writer = ? and n > ?"
+    return sum(index.ask(query, writer, out.get(writer, 0))[0][0] for writer in heads)

@@ -6,7 +6,6 @@ import os
 
 from bb.kernel import ids, json_text
 from bb.kernel.errors import Refused
-from bb.kernel.event import GENESIS
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 
@@ -84,7 +83,8 @@ def read(store: str) -> Clone | None:
 def from_journals(store: str) -> Clone | None:
     """The identity of a store without a clone.json, read from the first lines of its journals; None if no line
     contains it."""
-    from bb.ledger.journal import line as lines  # noqa: PLC0415  (needed only if clone.json is missing)
+    from bb.kernel.event import GENESIS  # noqa: PLC0415  (needed only if clone.json is missing)
+    from bb.ledger.journal import line as lines  # noqa: PLC0415
     from bb.ledger.journal import writers  # noqa: PLC0415
     from bb.ledger.journal.journal import Journal  # noqa: PLC0415
 

@@ -217,7 +217,7 @@ class Journal:
         segments = self.segments()
         home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=len(segments))
         for place, segment in enumerate(segments[home:], home):
-            start = self._offset_of(segment, n, is_last=place + 1 == len(segments)) if place == home else 0
+            start = self.offset_of(segment, n, is_last=place + 1 == len(segments)) if place == home else 0
             for _, block in segment.blocks(start):
                 yield from block.lines()
 
@@ -225,7 +225,7 @@ class Journal:
         """The link that line N must follow, computed from the line before it."""
         return lines.START if n == 1 else lines.link_without_previous(next(self.lines_from(n - 1)), self.writer)
 
-    def _offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
+    def offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
         """The offset of line N in its segment. The last segment is searched from its end, because callers mostly
         want recent lines; other segments are searched from the start."""
         start = lines.PREFIX_OF % (self.writer.encode(), n)
@@ -256,43 +256,6 @@ class Journal:
             finally:
                 self.sync()
             octets = octets[end:]
-
-    def cut(self, n: int, aside: str) -> int:
-        """Move all lines from N on into the file ASIDE; return their number. The lock must be held.
-
-        The remaining part becomes a new file with a new inode, so readers notice the change.
-        """
-        segments = self.segments()
-        home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=0)
-        start = self._offset_of(segments[home], n, is_last=home + 1 == len(segments))
-        moved = b"".join([segments[home].octets()[start:], *(segment.octets() for segment in segments[home + 1 :])])
-        disk.replace(aside, moved, durable=True)
-        for segment in reversed(segments[home + 1 :]):
-            disk.remove_if_there(segment.path)
-        disk.replace(segments[home].path, segments[home].octets()[:start], durable=True)
-        return moved.count(b"\n")
-
-    def blank(self, n: int) -> bool:
-        """Overwrite the payload of line N in place; return whether it was still there. The lock must be held.
-
-        The line keeps its length and its head, so the chain stays valid.
-        """
-        home = [segment for segment in self.segments() if segment.first <= n]
-        raw = self.line(n)
-        after = None if raw is None else lines.blanked(raw)
-        if not home or after is None or after == raw:
-            return False
-        try:
-            fd = os.open(home[-1].path, os.O_RDWR | NO_FOLLOW)
-            try:
-                os.lseek(fd, self._offset_of(home[-1], n, is_last=False), os.SEEK_SET)
-                disk.write_all(fd, after)
-                disk.sync_data(fd)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
-        return True
 
     def append(
         self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str], *, is_synced: bool = True

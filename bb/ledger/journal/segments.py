@@ -55,49 +55,31 @@ class Segment(Record):
 
     def octets(self) -> bytes:
         """The whole file, unchecked."""
-        try:
-            fd, status = disk.open_to_read(self.path, NO_FOLLOW)
-            try:
-                if status.st_size > LARGEST:
-                    raise LedgerDamaged(f"{self.path} is larger than a segment can be", path=self.path)
-                return read_at(fd, status.st_size, 0)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
+        with disk.Reading(self.path, NO_FOLLOW) as (fd, status):
+            if status.st_size > LARGEST:
+                raise LedgerDamaged(f"{self.path} is larger than a segment can be", path=self.path)
+            return read_at(fd, status.st_size, 0)
 
     def is_whole(self) -> bool:
         """Whether it ends with a whole line, or is empty."""
-        try:
-            fd, status = disk.open_to_read(self.path, NO_FOLLOW)
-            try:
-                size = status.st_size
-                return size == 0 or read_at(fd, 1, size - 1) == b"\n"
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
+        with disk.Reading(self.path, NO_FOLLOW) as (fd, status):
+            size = status.st_size
+            return size == 0 or read_at(fd, 1, size - 1) == b"\n"
 
     def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
         """Whole lines from OFFSET on, block by block, with each block's offset.
 
         Reading ends at a line that is longer than the limit.
         """
-        try:
-            fd, _ = disk.open_to_read(self.path, NO_FOLLOW)
-            try:
-                while octets := read_at(fd, BLOCK, offset):
-                    if b"\n" not in octets:
-                        octets = read_at(fd, lines.MAX_LINE, offset)
-                    whole = octets.rfind(b"\n") + 1
-                    if not whole:
-                        return
-                    yield offset, Block(octets[:whole])
-                    offset += whole
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
+        with disk.Reading(self.path, NO_FOLLOW) as (fd, _):
+            while octets := read_at(fd, BLOCK, offset):
+                if b"\n" not in octets:
+                    octets = read_at(fd, lines.MAX_LINE, offset)
+                whole = octets.rfind(b"\n") + 1
+                if not whole:
+                    return
+                yield offset, Block(octets[:whole])
+                offset += whole
 
 
 def offset_near(segment: Segment, prefix: bytes, n: int) -> int:
@@ -106,53 +88,41 @@ def offset_near(segment: Segment, prefix: bytes, n: int) -> int:
     Every line of the writer begins with PREFIX, followed by its number. Other text is skipped, so damage only makes the
     search slower.
     """
-    try:
-        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
-        try:
-            low, high = 0, status.st_size
-            while high - low > NEAR:
-                middle = (low + high) // 2
-                octets = read_at(fd, TAIL_BLOCK, middle)
-                start = octets.find(b"\n" + prefix) + 1
-                number = octets[start + len(prefix) :].partition(b'"')[0] if start else b""
-                if not number.isdigit():
-                    high = middle  # in the middle of a long line
-                elif int(number) <= n:
-                    low = middle + start
-                else:
-                    high = middle
-            return low
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
+    with disk.Reading(segment.path, NO_FOLLOW) as (fd, status):
+        low, high = 0, status.st_size
+        while high - low > NEAR:
+            middle = (low + high) // 2
+            octets = read_at(fd, TAIL_BLOCK, middle)
+            start = octets.find(b"\n" + prefix) + 1
+            number = octets[start + len(prefix) :].partition(b'"')[0] if start else b""
+            if not number.isdigit():
+                high = middle  # in the middle of a long line
+            elif int(number) <= n:
+                low = middle + start
+            else:
+                high = middle
+        return low
 
 
 def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
     """The whole lines of a segment before END, last first, read in growing blocks."""
-    try:
-        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
-        try:
-            rest, size, is_end = b"", TAIL_BLOCK, True
-            end = status.st_size if end is None else end
-            while end:
-                start = max(0, end - size)
-                pieces = (read_at(fd, end - start, start) + rest).split(b"\n")
-                if is_end and len(pieces) > 1:
-                    pieces.pop()  # empty, or an incomplete last line
-                    is_end = False
-                rest = pieces[0]
-                if len(rest) > 2 * lines.MAX_LINE:  # a sparse file would fill the memory
-                    raise _too_long(segment)
-                if not is_end:
-                    yield from reversed(pieces[1:])
-                end, size = start, min(size * 4, BLOCK)
+    with disk.Reading(segment.path, NO_FOLLOW) as (fd, status):
+        rest, size, is_end = b"", TAIL_BLOCK, True
+        end = status.st_size if end is None else end
+        while end:
+            start = max(0, end - size)
+            pieces = (read_at(fd, end - start, start) + rest).split(b"\n")
+            if is_end and len(pieces) > 1:
+                pieces.pop()  # empty, or an incomplete last line
+                is_end = False
+            rest = pieces[0]
+            if len(rest) > 2 * lines.MAX_LINE:  # a sparse file would fill the memory
+                raise _too_long(segment)
             if not is_end:
-                yield rest
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
+                yield from reversed(pieces[1:])
+            end, size = start, min(size * 4, BLOCK)
+        if not is_end:
+            yield rest
 
 
 def _too_long(segment: Segment) -> LedgerDamaged:
@@ -161,23 +131,17 @@ def _too_long(segment: Segment) -> LedgerDamaged:
 
 def last_line_feed(segment: Segment) -> int:
     """The offset after the last line feed."""
-    try:
-        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
-        try:
-            end, size = status.st_size, TAIL_BLOCK
-            while end:
-                start = max(0, end - size)
-                found = read_at(fd, end - start, start).rfind(b"\n")
-                if found >= 0:
-                    return start + found + 1
-                if status.st_size - start > 2 * lines.MAX_LINE:
-                    raise _too_long(segment)
-                end, size = start, min(size * 4, BLOCK)
-            return 0
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
+    with disk.Reading(segment.path, NO_FOLLOW) as (fd, status):
+        end, size = status.st_size, TAIL_BLOCK
+        while end:
+            start = max(0, end - size)
+            found = read_at(fd, end - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            if status.st_size - start > 2 * lines.MAX_LINE:
+                raise _too_long(segment)
+            end, size = start, min(size * 4, BLOCK)
+        return 0
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:

@@ -70,10 +70,7 @@ def mint(journals: str, writer: str) -> str:
     """Create the writer WRITER, owned by this store and kernel."""
     folder = os.path.join(journals, writer)
     disk.make_folder(folder)
-    try:
-        os.close(disk.create(os.path.join(folder, LOCK), os.O_WRONLY))
-    except OSError as error:
-        raise disk.refusal(error) from error
+    disk.make_empty(os.path.join(folder, LOCK))
     _write_owner(folder, _here(folder))
     return writer
 
@@ -83,10 +80,7 @@ def store_lock(store: str) -> Lock:
     from bb.ledger.files.lock import Lock  # noqa: PLC0415  (a heartbeat locks nothing)
 
     path = os.path.join(store, LOCK)
-    try:
-        os.close(disk.create(path, os.O_WRONLY))
-    except OSError as error:
-        raise disk.refusal(error) from error
+    disk.make_empty(path)
     return Lock(path)
 
 

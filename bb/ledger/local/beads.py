@@ -2,12 +2,15 @@
 
 The folder is searched in this order: `BEADS_DIR`, `.beads` in the work tree, `.beads` in the main work tree, following
 `.beads/redirect`. The file in it is the one that the configuration names, `issues.jsonl`, or the older `beads.jsonl`.
-If it cannot be read, beads are unknown. Unknown is not the same as free.
+If it cannot be read, beads are unknown. Unknown is not the same as free. A tracker's command is asked one read-only
+question, with limits on time and output.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 
 from bb.coordination.agents.beads import Bead, bead, is_something_else
 from bb.kernel import clock, json_text
@@ -15,7 +18,6 @@ from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import ownership
-from bb.ledger.local import bead_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,14 @@ FOLDER, REDIRECT = ".beads", "redirect"
 FILES = ("issues.jsonl", "beads.jsonl")  # current and older installations
 LARGEST, MOST = 256 << 20, 500_000  # bytes and lines of the file
 MOST_REDIRECTS = 3
+PATIENCE = 5.0  # seconds; a slower tracker counts as unavailable
+LARGEST_ANSWER = 64 << 20  # bytes
+
+# In the order of preference. The default limit of `bd` is 50.
+QUESTIONS = {
+    "bd": ("--readonly", "list", "--status", "in_progress", "--json", "--limit", "0"),
+    "br": ("list", "--status", "in_progress", "--json"),
+}
 
 
 class KnownBeads(Record):
@@ -45,7 +55,7 @@ class KnownBeads(Record):
         return self.source != "none"
 
 
-def read_beads(place: Place, env: Mapping[str, str], patience: float = bead_commands.PATIENCE) -> KnownBeads:
+def read_beads(place: Place, env: Mapping[str, str], patience: float = PATIENCE) -> KnownBeads:
     """The beads of the repository at PLACE."""
     if place.work_tree is None:
         return KnownBeads("none", note="this repository has no work tree")
@@ -162,7 +172,7 @@ def _exported_at(folder: str) -> int | None:
 
 def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> KnownBeads:
     """The beads that the tracker's command lists."""
-    if (asked := bead_commands.list_beads(work_tree, env, patience)) is None:
+    if (asked := _list_beads(work_tree, env, patience)) is None:
         return KnownBeads("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
     name, octets, problem = asked
     if octets is None:
@@ -190,3 +200,37 @@ def _records(answer: Any) -> list[Any] | None:
     while isinstance(answer, dict):
         answer = next((answer[name] for name in ("data", "issues") if name in answer), None)
     return answer if isinstance(answer, list) else None
+
+
+def _list_beads(
+    work_tree: str, env: Mapping[str, str], patience: float = PATIENCE
+) -> tuple[str, bytes | None, str] | None:
+    """The tracker that was run, its answer or None, and the problem if there is no answer. None if no tracker is
+    installed."""
+    for name, words in QUESTIONS.items():
+        if path := shutil.which(name, path=env.get("PATH")):
+            answer, problem = _run([path, *words], work_tree, env, patience)
+            return name, answer, problem
+    return None
+
+
+def _run(words: list[str], work_tree: str, env: Mapping[str, str], patience: float) -> tuple[bytes | None, str]:
+    try:
+        done = subprocess.run(  # noqa: S603  (a fixed question to an installed tracker)
+            words,
+            cwd=work_tree,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=patience,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"`{os.path.basename(words[0])}` took longer than {patience:g} s"
+    except OSError as error:
+        return None, f"`{os.path.basename(words[0])}` could not be run: {error.strerror}"
+    if done.returncode:
+        return None, f"`{os.path.basename(words[0])}` failed with status {done.returncode}"
+    if len(done.stdout) > LARGEST_ANSWER:
+        return None, f"the answer of `{os.path.basename(words[0])}` is too large to be read"
+    return done.stdout, ""

@@ -38,10 +38,7 @@ class ReportedProblems:
         self._lock = Lock(os.path.join(store, LOCK), PATIENCE)
 
     def __enter__(self) -> Self:
-        try:
-            os.close(disk.create(self._lock.path, os.O_WRONLY))
-        except OSError as error:
-            raise disk.refusal(error) from error
+        disk.make_empty(self._lock.path)
         try:
             self._lock.__enter__()
         except LedgerBusy as error:

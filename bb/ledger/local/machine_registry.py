@@ -198,10 +198,7 @@ def lock(home: str) -> Lock:
     """The lock that is held while a directory is assigned to a group."""
     disk.make_private_folder(os.path.join(home, GROUPS))
     path = os.path.join(home, LOCK)
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise disk.refusal(error) from error
+    disk.make_empty(path, 0o600)
     return Lock(path)
 
 

@@ -44,8 +44,8 @@ class QueuePlace:
     def __enter__(self) -> Self:
         disk.make_folder(self.folder)
         lock = os.path.join(self.folder, LOCK)
+        disk.make_empty(lock)
         try:
-            os.close(disk.create(lock, os.O_WRONLY))
             with Lock(lock):
                 _clear(self.folder)
                 self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)

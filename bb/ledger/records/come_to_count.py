@@ -15,6 +15,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import ownership
+from bb.ledger.index import counting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def since_last_report(store: Store) -> list[NewlyCounted]:
     if law is None:
         reach, now = heads, {}  # all lines count
     else:
-        signed = index.signatures(law.repo)
+        signed = counting.signatures(index, law.repo)
         reach = {writer: min(n, law.reach(writer, signed).upto) for writer, n in heads.items()}
         now = {writer: [reach[writer], n] for writer, n in heads.items()}
     if now != before and ownership.is_ours(store.place):

@@ -54,6 +54,8 @@ def set_lines_aside(store: str, journal: Journal, n: int, *, is_fork: bool, upto
     UPTO is the number of the last line that is published for that writer. Our own lines are marked as owed when the
     writer is retired, so that the next sync continues if this process is killed before the lines are moved.
     """
+    from bb.ledger.journal import rewriting  # noqa: PLC0415  (forks are rare)
+
     journals = os.path.join(store, JOURNALS)
     owner = writers.read_owner(journals, journal.writer)
     is_owed = is_fork and owner is not None and writers.may_be_owed(journals, journal.writer, FORKED)
@@ -64,7 +66,7 @@ def set_lines_aside(store: str, journal: Journal, n: int, *, is_fork: bool, upto
     end = f"{OWED}{upto}" if is_owed else UNTOLD if is_fork else ""
     path = os.path.join(_folder(store), f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl{end}")
     with journal.lock_if_any():
-        journal.cut(n, path)
+        rewriting.cut(journal, n, path)
 
 
 def owed_files(store: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from bb.coordination.records import vouching
 from bb.coordination.records.vouching import Verification
 from bb.kernel import ids
+from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.records.policy import SignerPolicy
 from bb.ledger.records.store import Store
@@ -20,7 +21,7 @@ MOST_WRITERS = 200  # in an answer; writers with problems come first
 def of_writers(store: Store, known: SignerPolicy, index: Index | None = None) -> list[Verification]:
     """The signature status of each writer's lines."""
     index = index or store.caught_up()
-    signatures = index.signatures(store.clone.repo)
+    signatures = counting.signatures(index, store.clone.repo)
     standings = [signatures.standing(known.policy, writer, n) for writer, n in index.heads().items()]
     return [_of_ours(standing, known) if standing.writer == store.writer else standing for standing in standings]
 

@@ -1,4 +1,4 @@
-"""The ledger of one repository: records facts, reads state, iterates over events.
+"""The ledger of one repository: records facts and reads state.
 
 Recording decides and appends under one lock: it folds the new lines, calls the rule, and has the rule's lines on the
 disk before it releases the lock. So a rule such as "no other agent holds this scope" is decided on current state.

@@ -317,8 +317,5 @@ def _not_ours(status: os.stat_result, forbidden: int) -> str | None:
 
 
 def _lock(path: str) -> Lock:
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise disk.refusal(error) from error
+    disk.make_empty(path, 0o600)
     return Lock(path)

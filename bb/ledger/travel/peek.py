@@ -26,6 +26,7 @@ from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git
 from bb.ledger.git.place import Place
+from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
@@ -252,10 +253,10 @@ def _number(text: str) -> int | None:
 def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], before: Admitted) -> None:
     """Save the results of publication order of the lines that count."""
     from bb.ledger.published import pins  # noqa: PLC0415
-    from bb.ledger.travel import sync  # noqa: PLC0415
+    from bb.ledger.travel import admitted  # noqa: PLC0415
 
-    counts = law.counting(index.signatures(law.repo))
-    lawful = sync.admit_commits(sync.without_lines_that_do_not_count(before, commits, counts), commits, counts)
+    counts = law.counting(counting.signatures(index, law.repo))
+    lawful = admitted.admit_commits(admitted.without_lines_that_do_not_count(before, commits, counts), commits, counts)
     pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
 
 
@@ -263,7 +264,7 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
     the commits, and the results of earlier epochs."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import intake, sync  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import admitted, intake  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
@@ -273,7 +274,7 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     intake.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
         _write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=sync.admit_commits(history.settled, commits)))
+    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))
     return history.tip.generation, commits, history.settled
 
 
@@ -311,7 +312,7 @@ def _begun(newest: Snapshot | None) -> Index | None:
     if newest is None:
         return index
     try:
-        index.start_from(newest.heads, newest.rows)
+        snapshot.fill(index, newest.heads, newest.rows)
         if not newest.has_global:
             return index
     except Exception:  # noqa: S110  (folds may fail in any way on forged states)

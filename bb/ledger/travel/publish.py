@@ -14,12 +14,13 @@ from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import git, program
+from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
 from bb.ledger.published.charter import CHARTER, Charter
 from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
-from bb.ledger.records import redaction
+from bb.ledger.records import events, redaction
 from bb.ledger.signing import ssh_signatures
 
 TYPE_CHECKING = False
@@ -71,8 +72,15 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     out, index = tip.last_lines if tip else {}, store.caught_up()
     more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
     blanks = tuple(redaction.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
-    count = sum(n - out.get(writer, 0) for writer, n in more.items()) - index.signatures_behind(more, out)
+    count = sum(n - out.get(writer, 0) for writer, n in more.items()) - counting.signatures_behind(index, more, out)
     return Unpublished(more, count, blanks)
+
+
+def lines_of(store: Store, before: Tip | None, wanted: Unpublished) -> Iterator[tuple[str, int, bytes]]:
+    """The WANTED lines after BEFORE: the writer, the number of the first line, and the lines."""
+    for writer, last in wanted.heads.items():
+        first = before.heads[writer].n + 1 if before and writer in before.heads else 1
+        yield writer, first, events.octets(store, writer, first, last)
 
 
 def _is_to_blank(event: str, tip: Tip) -> bool:

@@ -15,7 +15,7 @@ from bb.kernel import ids, json_text
 from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
 from bb.ledger.git import git
-from bb.ledger.index import index as indexes
+from bb.ledger.index import database
 from bb.ledger.index.index import Index
 from bb.ledger.journal import folds
 from bb.ledger.journal.journal import Journal, LedgerDamaged
@@ -93,7 +93,7 @@ def _rows(index: Index, heads: Mapping[str, int]) -> Iterator[bytes]:
     rows = [bulk_check.canonical([fold, key, state]) for fold in index.folds() for key, state in index.states(fold)]
     links = {writer: index.position(writer).link for writer in sorted(heads)}
     written = {writer: [link.n, link.lamport, link.head_digest] for writer, link in links.items()}
-    yield bulk_check.canonical({"format": FORMAT, "state": indexes.VERSION, "heads": written, "rows": len(rows)})
+    yield bulk_check.canonical({"format": FORMAT, "state": database.VERSION, "heads": written, "rows": len(rows)})
     yield from rows
 
 
@@ -133,7 +133,7 @@ def read(octets: bytes) -> Snapshot | None:
     try:
         first, _, rest = octets.partition(b"\n")
         header = bulk_check.decode(first)
-        if (header["format"], header["state"], header["rows"]) != (FORMAT, indexes.VERSION, rest.count(b"\n")):
+        if (header["format"], header["state"], header["rows"]) != (FORMAT, database.VERSION, rest.count(b"\n")):
             return None
         rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
@@ -147,7 +147,7 @@ def header_of(octets: bytes) -> tuple[dict[str, int], bool] | None:
     try:
         header = json_text.read(octets.partition(b"\n")[0])
         heads = {writer: _link(writer, *link).n for writer, link in header["heads"].items()}
-        return heads, header["state"] == indexes.VERSION
+        return heads, header["state"] == database.VERSION
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -185,3 +185,15 @@ class _Upto(Journal):
 
     def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> None:
         """Ignore damage: it is after the last line that is read."""
+
+
+def fill(index: Index, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
+    """Begin with the states of ROWS, the result of the lines up to LINKS, as if those lines had been read."""
+    index.cursors.forget()
+    at = ((writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items())
+    index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+    for fold, key, state in rows:
+        index.ask_many("insert into state values (?, ?, ?)", [(fold, key, json_text.dumps(state))])
+        terms_of = getattr(folds.fold_module(fold), "terms", None)
+        terms = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
+        index.ask_many("insert or ignore into term values (?, ?, ?, ?)", terms)

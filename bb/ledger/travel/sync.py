@@ -13,49 +13,33 @@ from __future__ import annotations
 import os
 import time
 
-from bb.coordination.holdings import admission, holdings
 from bb.coordination.records import signers
-from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
-from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
-from bb.ledger.index import counting
-from bb.ledger.journal import kinds
-from bb.ledger.journal import line as lines
-from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
-from bb.ledger.records import events, making, policy, redaction, set_aside
-from bb.ledger.signing import keys, ssh_signatures
-from bb.ledger.travel import publish, remote
+from bb.ledger.records import making, redaction, set_aside
+from bb.ledger.travel import admitted, publish, remote
+from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.turns import FIRST_PAUSE, random_pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from bb.coordination.facts import HoldingFact
-    from bb.coordination.holdings.admission import Admitted
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
-    from bb.ledger.records.policy import SignerPolicy
     from bb.ledger.records.store import Store
-    from bb.ledger.signing.keys import Key
-    from bb.ledger.signing.verdicts import Counting
+    from bb.ledger.travel.arrivals import Arrivals
     from bb.ledger.travel.branch import History
     from bb.ledger.travel.intake import Incoming
 
-SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
-REMEMBERED = 1000  # reservations; above that, ended ones are removed
-RESERVED = kinds.BY_FACT["Reserved"][0]
-HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
-MOST_LOST = 100  # lost events in an answer
 PULL, PUSH, BOTH = "pull", "push", "both"
 
 
@@ -94,23 +78,16 @@ class Sync:
         self.store = store
         self.name = name
         self.pins = pins.read(store.path)
-        self._now = now
+        self.signatures = OwnSignatures(store, self.pins.arbiter or name, now)
+        self.now = now
         self._deadline = time.monotonic() + patience
-        self._came = self._went = self._attempts = 0
-        self._heard: dict[str, int] = {}
-        self._unverified: set[str] = set()
-        self._kinds: dict[str, int] = {}
-        self._reserved: list[str] = []
+        self._went = self._attempts = 0
+        self._arrivals: Arrivals | None = None  # None if nothing was imported
         self._joined: str | None = None
-        self._archived: int | None = None
+        self.archived: int | None = None
         self._not_compacted: str | None = None
-        self._anew: Charter | None = None  # of a new epoch
+        self.begun_anew: Charter | None = None  # of a new epoch
         self._is_gone = False  # whether the branch disappeared from the remote
-        self._known: SignerPolicy | None = None  # the list of signers, and our key
-        self._unsigned: BbError | None = None  # why signing failed
-        self._lost: list[str] = []  # imported events without payload and without a valid withdrawal
-        self._judged: dict[str, int] = {}  # number of imported lines that are verified, unverified, forged
-        self._doubted: dict[str, dict[str, object]] = {}  # writers with lines that are not verified
         self._left_to: str | None = None  # our former writer, if another store has published under its id
 
     @property
@@ -123,18 +100,18 @@ class Sync:
             self.look(may_be_gone=publishes)
         self._record_again()
         if publishes and not self.pin.publishes:
-            self._pin(self.pin.replace(publishes=True))  # only now: the look has shown that the remote exists
+            self.remember(self.pin.replace(publishes=True))  # only now: the look has shown that the remote exists
         if direction != PULL:
-            self._publish()
+            self.publish_all()
             self._compact()
         self._keep_to_the_law()
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time."""
         if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
-            law = self.store.law if self.known.text is not None else None
+            law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
-                self._pin(self.pin)
+                self.remember(self.pin)
 
     def base(self) -> str:
         """The last verified commit. It contains everything published so far."""
@@ -144,25 +121,38 @@ class Sync:
         return tip.commit
 
     def outcome(self) -> SyncResult:
-        tip = self.pin.tip
+        tip, came = self.pin.tip, self._arrivals
         return SyncResult(
             remote=self.name,
             tip=tip.commit if tip else None,
             generation=tip.generation if tip else 0,
             events=tip.events if tip else 0,
-            came=self._came,
+            came=came.count if came else 0,
             went=self._went,
-            kinds=self._kinds,
-            heard=self._heard,
-            unverified=tuple(sorted(self._unverified)),
-            reserved=tuple(self._reserved),
+            kinds=came.kinds if came else {},
+            heard=came.heard if came else {},
+            unverified=tuple(sorted(came.unverified)) if came else (),
+            reserved=tuple(came.reserved) if came else (),
             joined=self._joined,
             attempts=self._attempts,
-            archived=self._archived,
+            archived=self.archived,
             not_compacted=self._not_compacted,
-            begun_anew=_told(self._anew),
+            begun_anew=_told(self.begun_anew),
             signatures=self._told_of_signatures(),
         )
+
+    def _told_of_signatures(self) -> dict[str, object] | None:
+        if not self.store.exists:
+            return None
+        known, failure, came = self.signatures.known, self.signatures.failure, self._arrivals
+        answer: dict[str, object] = known.shown()
+        if known.text is not None:
+            answer |= came.judged() if came else {"came": {}, "doubted": []}
+        if failure:
+            answer["unsigned"] = f"{failure.code}: {failure.message}"
+        if self._left_to:
+            answer["left_writer"] = self._left_to
+        return answer | (came.lost() if came else {})
 
     # -- looking
 
@@ -172,7 +162,7 @@ class Sync:
 
         tip = self.pin.tip
         known = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
-        found = remote.fetch(self.store.place, self.name, self._left(), whole=known is None)
+        found = remote.fetch(self.store.place, self.name, self.left(), whole=known is None)
         if found is None:
             if tip is not None and not may_be_gone:
                 hint = "your copy is complete; `bb sync --publish` restores the branch"
@@ -216,17 +206,18 @@ class Sync:
 
         commits = list(history.upto(found, self.store.progress))
         rotation.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
-        self._anew = history.tip.charter
+        self.begun_anew = history.tip.charter
         return commits
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         from bb.ledger.travel import intake  # noqa: PLC0415
+        from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
-        must_be_ours(after.charter.repo, self.known.policy.repo)
+        must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
-            incoming = intake.check(self.store, commits, self._published(but=None if self._anew else self.name))
+            incoming = intake.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
         except intake.LedgerForked as changed:
-            if not self._anew:
+            if not self.begun_anew:
                 raise
             raise LedgerRewritten(f"the new epoch of the ledger has other lines: {changed.message}") from None
         is_another = self.store.exists and after.charter.repo != self.store.clone.repo
@@ -238,62 +229,25 @@ class Sync:
         if not self.store.exists or is_another:
             making.join(self.store, after.charter.repo)
             self._joined = after.charter.repo
-            self._known = policy.refresh(self.store, self._now, seen=(self.known.text, self.known.where))
+            self.signatures.read_again((self.signatures.known.text, self.signatures.known.where))
         self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
         intake.write(self.store, incoming)
         redaction.blank(self.store)
-        self._lost += self._not_believed(commits)
-        for change in incoming:
-            self._came += change.more.count(b"\n") - change.more.count(SIGNATURE)
-            self._hear(change.more)
-        self._judge(incoming)
-        self._pin(self.pin.replace(tip=after), commits)
+        self._arrivals = self._arrivals or Arrivals(self.store)
+        self._arrivals.take(commits, incoming)
+        if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:
+            self._arrivals.judge(self.signatures.known.policy, incoming)
+        self.remember(self.pin.replace(tip=after), commits)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
-        if self._anew:  # no local ref may keep the earlier commits alive
+        if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
         self._record_again()
 
     def _record_again(self) -> None:
         """Record the events of our lines again that were put aside, in this sync or an interrupted one."""
-        if set_aside.owed_files(self.store.path) and set_aside.record_again(self.store, self._now):
+        if set_aside.owed_files(self.store.path) and set_aside.record_again(self.store, self.now):
             # The lines are from a new writer with the same key, and must count here at once.
-            self._known = policy.refresh(self.store, self._now, remote=self.pins.arbiter or self.name)
-
-    def _not_believed(self, commits: list[Commit]) -> list[str]:
-        """The events in COMMITS that have no payload and no valid withdrawal."""
-        raws = []
-        for writer, first, octets in (added for commit in commits for added in commit.added):
-            if lines.may_hold_blanks(octets):
-                numbered = enumerate(octets.split(b"\n")[:-1], first)
-                blank = (n for n, raw in numbered if lines.is_blank(raw))
-                raws += [raw for n in blank if (raw := Journal(self.store.path, writer).line(n))]
-        return redaction.unexplained_blanks(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
-
-    def _hear(self, octets: bytes) -> None:
-        """Note the authors of one writer's imported lines, and the age of each author's last line relative to the
-        newest of these lines. Both times are from the writer's clock, so they can be compared. Lines that do not count
-        are no sign of life."""
-        last_lines: dict[str, int] = {}
-        counted = counting.for_index(self.store.caught_up())
-        for raw in octets.split(b"\n")[:-1]:
-            try:
-                members = lines.members(raw)
-            except lines.Unreadable:
-                continue
-            event, kind, by = members["id"], members["kind"], members["by"]
-            if kind == SIGNED:
-                continue
-            self._kinds[kind] = self._kinds.get(kind, 0) + 1
-            if kind == RESERVED:
-                self._reserved.append(event)
-            if counted and counted.leaves_out and not counted.counts_as_written(*ids.split_event_id(event), raw):
-                continue
-            if counted and counted.is_doubted(event, kind, by):
-                self._unverified.add(by)
-            last_lines[by] = clock.parse_or(members["ts"], 0)
-        newest = max(last_lines.values(), default=0)
-        for agent, at in last_lines.items():
-            self._heard[agent] = min(newest - at, self._heard.get(agent, newest - at))
+            self.signatures.read_again()
 
     def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
@@ -307,7 +261,8 @@ class Sync:
             if owner is not None and owner.retired is None:
                 writers.retire(journals, change.writer, "lines were published under its id from elsewhere", None)
                 if change.writer == self.store.writer:
-                    self._left_to, self._known = change.writer, None
+                    self._left_to = change.writer
+                    self.signatures.forget()
 
     def _has(self, tip: Tip) -> bool:
         """Whether this clone still has every line published up to TIP."""
@@ -323,100 +278,22 @@ class Sync:
                 last_lines[writer] = max(last_lines.get(writer, 0), n)
         return last_lines
 
-    # -- signing
-
-    @property
-    def known(self) -> SignerPolicy:
-        """The list of signers, and the key that we sign with."""
-        if self._known is None:
-            remote = self.pins.arbiter or self.name
-            meanwhile = keys.ed25519 if self._is_to_sign() else None
-            self._known = policy.refresh(self.store, self._now, remote=remote, meanwhile=meanwhile)
-        return self._known
-
-    def _is_to_sign(self) -> bool:
-        """Whether our lines are probably to be signed, judged before the reviewed file is read."""
-        store, last = self.store, policy.cached(self.store)
-        if not (store.exists and store.writer) or (last and last.mode == signers.OFF):
-            return False
-        index = store.caught_up()
-        return index.heads().get(store.writer, 0) > index.signed_upto(store.writer)[0]
+    # -- publishing
 
     def wanted(self) -> publish.Unpublished:
         """The lines to publish. Ours are signed first."""
-        must_be_ours(self.store.clone.repo, self.known.policy.repo)
-        self._sign()
+        must_be_ours(self.store.clone.repo, self.signatures.known.policy.repo)
+        self.signatures.sign()
         return publish.unpublished(self.store, self.pin.tip)
-
-    def _sign(self) -> None:
-        """Sign our lines, unless the last one is a signature by our key already."""
-        store = self.store
-        if self.known.mode == signers.OFF or self._unsigned or not store.writer:
-            return
-        last = store.caught_up().heads().get(store.writer, 0)
-        n, signature = store.index.signed_upto(store.writer)
-        if not last or (n == last and self._is_ours(signature)):
-            return
-        try:
-            if self.known.key is None and self.known.trouble is None:
-                self._known = policy.refresh(store, self._now, makes=True, remote=self.pins.arbiter or self.name)
-            key = self.known.must_have_key()
-            store.sign(key, self._now)
-        except keys.SigningFailed as refusal:
-            if self.known.mode == signers.REQUIRE:
-                raise
-            self._unsigned = refusal
-
-    def _is_ours(self, signature: str) -> bool:
-        """Whether a signature names our key. True if we have no key."""
-        try:
-            key = self.known.key
-            return key is None or ssh_signatures.read(ssh_signatures.decoded(signature)).key == key.public
-        except ssh_signatures.Malformed:
-            return False
-
-    @property
-    def _key(self) -> Key | None:
-        """The key that signs commits; None if signing is off or fails."""
-        is_off = self.known.mode == signers.OFF or self._unsigned is not None
-        return None if is_off else self.known.key
-
-    def _judge(self, incoming: Sequence[Incoming]) -> None:
-        """Count how many imported lines are signed by listed keys."""
-        if self.known.text is None or self.known.mode == signers.OFF:
-            return
-        index, repo = self.store.caught_up(), self.store.clone.repo
-        signatures, heads = index.signatures(repo), index.heads()
-        for change in incoming:
-            if not (count := change.more.count(b"\n")):
-                continue
-            last = heads.get(change.writer, 0)
-            standing = signatures.standing(self.known.policy, change.writer, last)
-            for n in range(last - count + 1, last + 1):
-                verdict = standing.verdict(n)
-                self._judged[verdict] = self._judged.get(verdict, 0) + 1
-            if standing.verified < last:
-                self._doubted[change.writer] = standing.shown()
-
-    def _told_of_signatures(self) -> dict[str, object] | None:
-        if not self.store.exists:
-            return None
-        unsigned = {"unsigned": f"{self._unsigned.code}: {self._unsigned.message}"} if self._unsigned else {}
-        came = {"came": self._judged, "doubted": list(self._doubted.values())} if self.known.text is not None else {}
-        left = {"left_writer": self._left_to} if self._left_to else {}
-        lost = {"lost": self._lost[:MOST_LOST]} if self._lost else {}
-        return self.known.shown() | came | unsigned | left | lost
-
-    # -- publishing
 
     def _may_push_at_once(self) -> bool:
         tip = self.pin.tip
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
-    def _publish(self) -> None:
+    def publish_all(self) -> None:
         """Publish unpublished lines. Try again if another clone was faster."""
         if self._is_gone and self.pin.tip:
-            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self._left())
+            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
         pause, known = FIRST_PAUSE, self.pin.tip
         while wanted := self.wanted():
@@ -424,7 +301,7 @@ class Sync:
             try:
                 self.push(wanted)
             except remote.Moved as moved:
-                if self._left() <= pause:
+                if self.left() <= pause:
                     message = f"other clones were faster in {self._attempts} attempts"
                     raise remote.Contended(message, remote=self.name) from None
                 pause = random_pause(pause)
@@ -446,25 +323,20 @@ class Sync:
         """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
         before = self.pin.tip
         expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self._now, self._key)
-        remote.push(self.store.place, self.name, tip.commit, expected, self._left())
-        commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
+        remote.push(self.store.place, self.name, tip.commit, expected, self.left())
+        commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
         self._went += wanted.count
-        self._pin(self.pin.replace(tip=tip), [commit])
+        self.remember(self.pin.replace(tip=tip), [commit])
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
-
-    def _added(self, before: Tip | None, wanted: publish.Unpublished) -> Iterable[tuple[str, int, bytes]]:
-        for writer, last in wanted.heads.items():
-            first = before.heads[writer].n + 1 if before and writer in before.heads else 1
-            yield writer, first, events.octets(self.store, writer, first, last)
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
         later sync. Other errors are reported, and the next attempt waits for more lines."""
         before = self.pin.tip
-        if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
+        if before is None or not self._has(before) or self.left() < LEAST_FOR_COMPACTING:
             return
         if self.pin.put_off and not before.has_grown_since(self.pin.put_off):
             return
@@ -474,7 +346,7 @@ class Sync:
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"
-            self._pin(self.pin.replace(put_off=before.events))
+            self.remember(self.pin.replace(put_off=before.events))
 
     def _compact_on(self, before: Tip) -> None:
         is_judged = self._is_judged(before)
@@ -483,16 +355,17 @@ class Sync:
         from bb.ledger.travel import compacting  # noqa: PLC0415
 
         if not is_judged:
-            self._pin(self.pin.replace(judged=compacting.check_newest_snapshot(self.store, before)))
+            self.remember(self.pin.replace(judged=compacting.check_newest_snapshot(self.store, before)))
             if self._is_right and not before.is_due:
                 return
-        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right, key=self._key)
-        patience = max(self._left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
+        key = self.signatures.key
+        tip, judged, lines = compacting.commit(self.store, before, self.now, keeps=self._is_right, key=key)
+        patience = max(self.left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
-        self._pin(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)
+        self.remember(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)
         remote.mark_verified(self.store.place.common, self.name, tip.commit)
-        self._archived = lines
+        self.archived = lines
 
     def _is_judged(self, tip: Tip) -> bool:
         """Whether the newest snapshot was checked already, or there is none."""
@@ -506,116 +379,20 @@ class Sync:
         """Whether the newest snapshot is not known to be wrong."""
         return self.pin.judged is None or self.pin.judged.is_right
 
-    # -- new epochs
-
-    def rotate(self, by: str, reason: str) -> int:
-        """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it."""
-        from bb.ledger.travel import compacting, rotation  # noqa: PLC0415
-        from bb.ledger.travel.branch import History  # noqa: PLC0415
-
-        self.look()
-        self._publish()
-        before = self.pin.tip
-        if before is None:
-            raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}")
-        history = History(self.store.place.common, None)
-        commits = list(history.upto(before.commit, self.store.progress))
-        known = admit_commits(history.settled, commits).keeping(rotation.live(self.store))
-        carried = known.without(frozenset(redaction.redacted(self.store)))
-        root = rotation.begin(self.store, before, carried, by, reason, self._now, self._key)
-        tip, judged, self._archived = compacting.commit(self.store, root, self._now, keeps=True, key=self._key)
-        rotation.check_before_publishing(self.store, tip, before, carried)
-        try:
-            remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
-        except remote.Moved as moved:
-            self.look()
-            if self.pin.tip == before:
-                hint = f"allow the branch bb-ledger to be replaced on {self.name} (force push), for this command only"
-                raise remote.PushDenied(
-                    f"{self.name} does not let the branch be replaced: {moved}", hint=hint
-                ) from None
-            raise remote.Contended("another clone published meanwhile", remote=self.name) from None
-        if self.pins.arbiter == self.name:
-            self.pins = self.pins.replace(admitted=carried)
-        self._pin(self.pin.replace(tip=tip, judged=judged, put_off=0))
-        remote.mark_verified(self.store.place.common, self.name, tip.commit)
-        self._anew = tip.charter
-        return len(commits)
-
     # -- remembering
 
-    def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
+    def remember(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
+        """Save PIN, and the results of publication order after COMMITS."""
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
-            commits = list(commits)
-            known = self._without_ended(admit_commits(after.admitted, commits))
-            after = self._lawful(after.replace(admitted=known), pin, commits)
+            after = admitted.after_commits(after, self.store, pin.tip, list(commits))
         self.pins = after
         pins.write(self.store.path, after)
 
-    def _lawful(self, after: Pins, pin: Pin, commits: list[Commit]) -> Pins:
-        """AFTER with the results of publication order of the lines that count, if not all do. They are computed from
-        the first commit on if other lines count than before."""
-        law = self.store.law
-        if law is None or pin.tip is None:
-            return after.replace(counted=None, law="")
-        index = self.store.caught_up()
-        counts = law.counting(index.signatures(law.repo))
-        if after.counted is None or after.law != law.basis or any(commit.parent is None for commit in commits):
-            from bb.ledger.travel.branch import History  # noqa: PLC0415
-
-            history = History(self.store.place.common, None)
-            commits = list(history.upto(pin.tip.commit))
-            after = after.replace(counted=without_lines_that_do_not_count(history.settled, commits, counts))
-        return after.replace(counted=self._without_ended(admit_commits(after.in_force, commits, counts)), law=law.basis)
-
-    def _without_ended(self, known: Admitted) -> Admitted:
-        """KNOWN without ended reservations, if there are more than REMEMBERED."""
-        if len(known.generations) <= REMEMBERED:
-            return known
-        return known.keeping([name for name, _ in self.store.caught_up().entries_by_term(holdings.NAME, "live")])
-
-    def _left(self) -> float:
+    def left(self) -> float:
         return self._deadline - time.monotonic()
 
 
 def _told(charter: Charter | None) -> dict[str, object] | None:
     previous = charter.previous if charter else None
     return {"epoch": charter.epoch, **previous.as_dict()} if charter and previous else None
-
-
-def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
-    """The results from before an epoch, without those of lines that do not count."""
-    root = next(iter(commits), None)
-    lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
-    out = set()
-    for name in (*known.grants, *known.generations):
-        writer, n = ids.split_event_id(name)
-        by = known.grants[name].agent if name in known.grants else ""
-        if not counts(writer, n, lasts.get(writer, 0), by):
-            out.add(name)
-    return known.without(out)
-
-
-def admit_commits(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
-    """The results of publication order after some more commits. With COUNTS, only of the lines that count."""
-    for commit in commits:
-        if commit.is_carried:
-            continue
-        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
-        known = admission.admit(known, commit.parent, commit.generation, facts)
-    return known
-
-
-def _holding_facts(
-    writer: str, first: int, octets: bytes, counts: Counting | None
-) -> Iterator[tuple[str, HoldingFact]]:
-    last = first + octets.count(b"\n") - 1
-    for n, raw in enumerate(octets.split(b"\n")[:-1], first):
-        try:
-            if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
-                fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
-                    yield ids.event_id(writer, n), fact
-        except lines.BadLine:
-            continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.ledger.views.chat import TYPED
+from bb.ledger.views.chat_tables import TYPED
 from bb.messaging.chat import deliveries
 from bb.messaging.chat.acks import EventNotFound
 from bb.messaging.chat.principals import SYSTEM

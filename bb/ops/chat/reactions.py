@@ -11,7 +11,7 @@ from bb.attention.messages import system_messages
 from bb.attention.words import SIGNALS
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
-from bb.ledger.views.chat import ACK
+from bb.ledger.views.chat_tables import ACK
 from bb.messaging.chat import acks, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
 from bb.messaging.facts import Acked, Said

@@ -13,7 +13,7 @@ from bb.kernel import ids, json_text
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.index import counting
-from bb.ledger.views.chat import CANCELLED, MAIL, NOTICE, REQUEST, Post, ReadPosition
+from bb.ledger.views.chat_tables import CANCELLED, MAIL, NOTICE, REQUEST, Post, ReadPosition
 from bb.messaging.chat import acks, requests
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said

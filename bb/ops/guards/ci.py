@@ -17,6 +17,7 @@ from bb.coordination.records.signers import Policy
 from bb.kernel import clock, ids
 from bb.kernel.show import harmless
 from bb.ledger.git import work_tree
+from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.records import policy
 from bb.ledger.signing import verdicts
@@ -184,7 +185,7 @@ def _published(desk: Desk, found: peek.Peek, law: SigningLaw | None) -> tuple[ci
     age = max(desk.now() - found.committed_at, 0) // clock.SECOND
     signed = {}
     if law and found.index.law:
-        of = found.index.signatures(found.index.law.repo)
+        of = counting.signatures(found.index, found.index.law.repo)
         standings = [of.standing(law.policy, writer, n) for writer, n in found.index.heads().items()]
         signed = {"signatures": {"mode": law.mode, "lines": verdicts.totals(standings)}, "standings": standings}
     return _known(desk, found.index, found.store), {

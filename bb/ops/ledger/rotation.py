@@ -7,6 +7,7 @@ from typing import Any
 from bb.kernel import ids, secret_patterns
 from bb.ledger.published import pins
 from bb.ledger.records import redaction
+from bb.ledger.travel import new_epoch
 from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.turns import SyncLock
 from bb.ops.catalogue import op
@@ -71,7 +72,7 @@ def rotate(
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
     with SyncLock(store.path, TURN_PATIENCE):
         at_work = Sync(store, name, desk.now(), timeout)
-        commits = at_work.rotate(who, reason)
+        commits = new_epoch.rotate(at_work, who, reason)
         outcome = at_work.outcome()
         apply_fetched(desk, outcome)
     save_outcome(desk, name, desk.now(), None, outcome)

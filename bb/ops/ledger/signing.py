@@ -9,6 +9,7 @@ from bb.coordination.records import signers
 from bb.kernel.errors import NotFound
 from bb.ledger.files import disk, work_tree_files
 from bb.ledger.git.place import NoWorkTree
+from bb.ledger.index import counting
 from bb.ledger.records import policy, standing
 from bb.ledger.records.policy import SignerPolicy
 from bb.ledger.records.store import Store
@@ -175,10 +176,8 @@ def _armored(text: str) -> str:
 def _sign_once_more(store: Store, known: SignerPolicy, now: int) -> None:
     """Sign all lines with the current key before it is replaced."""
     key = known.key
-    if (
-        key is None
-        or store.caught_up().heads().get(store.writer or "", 0) == store.index.signed_upto(store.writer or "")[0]
-    ):
+    last = store.caught_up().heads().get(store.writer or "", 0)
+    if key is None or last == counting.signed_upto(store.index, store.writer or "")[0]:
         return
 
     store.sign(key, now)

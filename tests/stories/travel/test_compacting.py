@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bb.ledger.git.place import find
-from bb.ledger.index.index import VERSION
+from bb.ledger.index.database import VERSION
 from bb.ledger.published import layout, tip
 from bb.ledger.travel import archive, peek, remote, snapshot
 from tests.grids import part
@@ -119,7 +119,7 @@ def test_a_snapshot_that_other_folds_have_made_is_not_used(
     origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):
     compacted(pair)
-    monkeypatch.setattr("bb.ledger.index.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("bb.ledger.index.database.VERSION", VERSION + 1)
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
     here = pair[0]

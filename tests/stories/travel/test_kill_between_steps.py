@@ -28,7 +28,7 @@ MORTAL = """
 import os, sys
 from bb.ledger.files import disk, processes
 from bb.ledger.git import git
-from bb.ledger.journal import journal, writers
+from bb.ledger.journal import journal, rewriting, writers
 from bb.ledger.published import pins, tip
 from bb.ledger.travel import remote
 
@@ -54,7 +54,8 @@ def watch(where, name):
 
 for where, names in {
     disk: ["replace", "make_folder", "remove_if_there"],
-    journal.Journal: ["_write", "repair_tail", "cut"],
+    journal.Journal: ["_write", "repair_tail"],
+    rewriting: ["cut"],
     writers: ["mint", "retire"],
     git: ["ask", "output"],
     git.Conversation: ["__init__", "write", "__exit__"],

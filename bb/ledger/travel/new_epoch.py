@@ -1,0 +1,39 @@
+"""Begins a new epoch of the ledger on a remote: a sync that replaces the branch instead of adding to it."""
+
+from __future__ import annotations
+
+from bb.ledger.published.charter import LedgerRewritten
+from bb.ledger.records import redaction
+from bb.ledger.travel import admitted, compacting, remote, rotation
+from bb.ledger.travel.branch import History
+from bb.ledger.travel.sync import Sync
+
+
+def rotate(sync: Sync, by: str, reason: str) -> int:
+    """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it."""
+    sync.look()
+    sync.publish_all()
+    before = sync.pin.tip
+    if before is None:
+        raise LedgerRewritten(f"the branch of the ledger is missing on {sync.name}")
+    history = History(sync.store.place.common, None)
+    commits = list(history.upto(before.commit, sync.store.progress))
+    known = admitted.admit_commits(history.settled, commits).keeping(rotation.live(sync.store))
+    carried = known.without(frozenset(redaction.redacted(sync.store)))
+    root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
+    tip, judged, sync.archived = compacting.commit(sync.store, root, sync.now, keeps=True, key=sync.signatures.key)
+    rotation.check_before_publishing(sync.store, tip, before, carried)
+    try:
+        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left())
+    except remote.Moved as moved:
+        sync.look()
+        if sync.pin.tip == before:
+            hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
+            raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
+        raise remote.Contended("another clone published meanwhile", remote=sync.name) from None
+    if sync.pins.arbiter == sync.name:
+        sync.pins = sync.pins.replace(admitted=carried)
+    sync.remember(sync.pin.replace(tip=tip, judged=judged, put_off=0))
+    remote.mark_verified(sync.store.place.common, sync.name, tip.commit)
+    sync.begun_anew = tip.charter
+    return len(commits)
