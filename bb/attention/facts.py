@@ -10,7 +10,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
 
 class Posted(Record):
@@ -139,3 +139,6 @@ AttentionFact = (
     | Digested
     | Refusal
 )
+
+# What a rule returns: the facts to record, and the answer to the caller.
+Answer: TypeAlias = "tuple[list[AttentionFact], dict[str, Any]]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.facts import Refusal
-from bb.kernel.errors import BbError, Busy, Conflict, Forbidden, NotFound, Refused, Usage
+from bb.kernel.errors import BbError, Busy, Conflict, NotFound, Refused, Usage
 
 
 class PolicyForbids(Refused):
@@ -72,12 +72,6 @@ class NoSuchEvent(NotFound):
 def no_event(event: str) -> NoSuchEvent:
     """The refusal of an event that is unknown, or that the agent may not see: the two must look alike."""
     return NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
-
-
-class PermissionDenied(Forbidden):
-    """You are not permitted to do this."""
-
-    code = "PERMISSION_DENIED"
 
 
 class RateLimited(Busy):

@@ -40,11 +40,7 @@ def step(state: State | None, fact: Installed | Removed, at: Place, ts: str) -> 
     """STATE after one more fact: the log of the name, in ledger order."""
     entry = [ts, fact.by, *_logged(fact)]
     others = [each for each in (state or {}).get("log", ()) if each[:3] != at]
-    return {"log": sorted([*others, [*at, entry]], key=_place)}
-
-
-def _place(entry: list[Any]) -> list[Any]:
-    return entry[:3]
+    return {"log": sorted([*others, [*at, entry]], key=lambda each: each[:3])}
 
 
 def _logged(fact: Installed | Removed) -> list[str]:

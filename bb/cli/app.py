@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import io
 import itertools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from typer._click import Context
 from typer._click.exceptions import (
     BadOptionUsage,
     ClickException,
@@ -29,19 +32,15 @@ from bb.cli import local
 from bb.cli.calls import offers, run, say
 from bb.kernel.errors import Usage
 from bb.kernel.json_text import InvalidText
-from bb.ops import catalogue
+from bb.ops import catalogue, command_groups
+from bb.ops.catalogue import Op, Parameter
 from bb.ops.params import Flag
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from typer._click import Context
-
-    from bb.ops.catalogue import Op, Parameter
-
-    Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
+Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
 
 JSON = "--json"
+IN_JSON = "Answer with one JSON document."
+GOES_ON = "Answer with one JSON document; with --follow, one for each item."
 ABOUT = """Coordinates coding agents, and the people who steer them, in one repository, so that they do not overwrite
 each other's work.
 
@@ -134,7 +133,7 @@ def answer(words: list[str]) -> int:
 def _answers_editor(command: str) -> bool:
     """Whether an editor's hook calls this command. Its usage errors need an exit status that does not mean "stop"."""
     group = command.partition(" ")[0]
-    ops = catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
+    ops = catalogue.ops_in_group(group) if group in command_groups.GROUPS else []
     return any(op.output == catalogue.EDITOR for op in ops if op.words == command)
 
 
@@ -169,12 +168,12 @@ def _help_last(words: list[str]) -> list[str]:
 
 def _is_group(words: str) -> bool:
     """Whether WORDS name a group or a nested group of commands."""
-    is_known = words in catalogue.GROUPS and words not in catalogue.HIDDEN
-    return is_known or words in catalogue.SUBGROUPS or words in local.GROUPS
+    is_known = words in command_groups.GROUPS and words not in command_groups.HIDDEN
+    return is_known or words in command_groups.SUBGROUPS or words in local.GROUPS
 
 
 def _about(group: str) -> str:
-    return local.GROUPS.get(group) or catalogue.SUBGROUPS.get(group) or catalogue.GROUPS[group][1]
+    return local.GROUPS.get(group) or command_groups.SUBGROUPS.get(group) or command_groups.GROUPS[group][1]
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -205,16 +204,14 @@ class _Root(TyperGroup):
             *(op.name for op in catalogue.ops_in_group("")),
             *local.in_group(""),
             *local.GROUPS,
-            *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
+            *(name for name in command_groups.GROUPS if name and name not in command_groups.HIDDEN),
         ]
         return list(dict.fromkeys(found))  # a name may be both a group and a command
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
             return _Group(cmd_name)
-        if cmd_name in local.in_group(""):
-            return local.command(cmd_name, _json_option(cmd_name), _examples)
-        return next((_command(op) for op in catalogue.ops_in_group("") if op.words == cmd_name), None)
+        return _find_command(cmd_name, catalogue.ops_in_group(""))
 
 
 class _Group(TyperGroup):
@@ -225,18 +222,18 @@ class _Group(TyperGroup):
 
     def __init__(self, words: str) -> None:
         self._words = words
-        alone, params, examples = local.COMMANDS.get(words, (None, [], ()))
+        alone = local.COMMANDS.get(words)
         super().__init__(
             name=words.rpartition(" ")[2],
-            help=(alone and alone.__doc__) or _about(words),
+            help=_help(alone.declared) if alone else _about(words),
             short_help=_about(words),
-            epilog=_examples(examples),
+            epilog=_examples(alone.declared.examples if alone else ()),
             rich_markup_mode=None,
             no_args_is_help=alone is None,
             invoke_without_command=alone is not None,
-            subcommand_metavar="COMMAND [ARGS]..." if alone is None else "[COMMAND [ARGS]...]",
-            callback=alone,
-            params=[*params, _json_option()],
+            subcommand_metavar="[COMMAND [ARGS]...]" if alone else "COMMAND [ARGS]...",
+            callback=_chosen(alone.parameters, alone.run) if alone else None,
+            params=[*map(_param, alone.parameters if alone else ()), _json_option()],
         )
 
     def invoke(self, ctx: Context) -> Any:
@@ -251,16 +248,14 @@ class _Group(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         words = f"{self._words} {cmd_name}"
-        if words in catalogue.SUBGROUPS:
+        if words in command_groups.SUBGROUPS:
             return _Group(words)
-        if words in local.COMMANDS:
-            return local.command(words, _json_option(words), _examples)
-        return next((_command(op) for op in self._ops() if op.words == words), None)
+        return _find_command(words, self._ops())
 
     def _ops(self) -> list[Op]:
         """The ops of the group, and of the one that it is in."""
         group = self._words.partition(" ")[0]
-        return catalogue.ops_in_group(group) if group in catalogue.GROUPS else []
+        return catalogue.ops_in_group(group) if group in command_groups.GROUPS else []
 
 
 class _Command(TyperCommand):
@@ -281,30 +276,40 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def _command(op: Op) -> TyperCommand:
-    """OP as a Typer command, which returns the function to run."""
+def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
+    """The command WORDS, written by hand or one of the OPS."""
+    if by_hand := local.COMMANDS.get(words):
+        return _command(by_hand.declared, by_hand.parameters, by_hand.run, by_hand.in_json)
+    op = next((op for op in ops if op.words == words), None)
+    return _command(op, op.parameters, functools.partial(run.perform, op)) if op else None
 
-    def choose(attach: Sequence[str] = (), **given: Any) -> Chosen:
-        if op.name in local.INSTEAD and (other := local.INSTEAD[op.name](given)):
-            return other
-        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
-        flags = {parameter.name for parameter in op.parameters if parameter.kind is Flag}
-        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
-        return lambda as_json: run.perform(op, wanted, as_json=as_json, files=attach)
 
+def _command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
     return _Command(
         name=op.words.split()[-1],
-        callback=choose,
-        help=f"{op.summary}\n\n{op.description}",
+        callback=_chosen(parameters, perform),
+        help=_help(op),
         short_help=op.summary,
         epilog=_examples(op.examples),
         rich_markup_mode=None,
-        params=[*(_param(parameter) for parameter in op.parameters), *_extra(op), _json_option(op.words)],
+        params=[*map(_param, parameters), _json_option(in_json or (GOES_ON if "follow" in op.by_name else IN_JSON))],
     )
 
 
-def _extra(op: Op) -> list[TyperOption]:
-    return local.EXTRA.get(op.name, [])
+def _chosen(parameters: Sequence[Parameter], perform: Callable[..., int]) -> Callable[..., Chosen]:
+    """A callback for Typer, which returns the function to run with the given parameters."""
+    flags = {parameter.name for parameter in parameters if parameter.kind is Flag}
+
+    def choose(**given: Any) -> Chosen:
+        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
+        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
+        return lambda as_json: perform(wanted, as_json=as_json)
+
+    return choose
+
+
+def _help(op: Op) -> str:
+    return f"{op.summary}\n\n{op.description}"
 
 
 def _param(parameter: Parameter) -> Any:
@@ -316,9 +321,9 @@ def _param(parameter: Parameter) -> Any:
             type=str,
             required=False,
             nargs=-1 if parameter.is_repeated else 1,
-            metavar=f"{kind.metavar}..." if parameter.is_repeated else kind.metavar,
+            metavar=f"{parameter.metavar}..." if parameter.is_repeated else parameter.metavar,
             help=about,
-            autocompletion=offers.completion(kind),
+            autocompletion=offers.completion(kind, parameter.metavar),
         )
     if kind is Flag:
         return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
@@ -327,21 +332,20 @@ def _param(parameter: Parameter) -> Any:
     return TyperOption(
         param_decls=[parameter.option, parameter.name],
         type=str,
-        metavar=kind.metavar,
+        metavar=parameter.metavar,
         multiple=parameter.is_repeated,
         help=" ".join([about, *notes]),
-        autocompletion=offers.completion(kind),
+        autocompletion=offers.completion(kind, parameter.metavar),
     )
 
 
-def _json_option(words: str = "") -> TyperOption:
-    """The option --json, with its help for the command WORDS."""
+def _json_option(about: str = IN_JSON) -> TyperOption:
     return TyperOption(
         param_decls=[JSON, "_json"],
         is_flag=True,
         default=False,
         expose_value=False,
-        help=local.IN_JSON.get(words, "Answer with one JSON document."),
+        help=about,
     )
 
 
@@ -370,7 +374,7 @@ def _suggestion(error: ClickException, command: str) -> str:
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
     elsewhere = [f"bb {op.words}" for op in catalogue.all_ops() if word in (op.words, op.words.split()[-1])]
-    elsewhere += [f"bb {group}" for group in catalogue.SUBGROUPS if word == group.split()[-1]]
+    elsewhere += [f"bb {group}" for group in command_groups.SUBGROUPS if word == group.split()[-1]]
     close = elsewhere or difflib.get_close_matches(word, known)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 

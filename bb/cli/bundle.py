@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 SETTLED = 2_000_000_000  # nanoseconds; a second change to a file within this time might not be detected
 TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
+# What opens the ledger. A heartbeat usually does without; every other hot verb that opened it once always does.
+LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
+SELDOM_OPENS_IT = "agent.heartbeat"
 PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time
 
 
@@ -39,9 +42,16 @@ def keep(words: list[str]) -> None:
     if verb and ("site" in sys.modules or TYPER in sys.modules):
         return  # this run was not typical: it needed packages, or Typer to explain a mistake
     try:
-        _write(start.path(verb or start.OTHERS), _bundle(names, catalogue.HOT[verb] if verb else TYPER))
+        of_others = frozenset(() if verb else catalogue.HOT)  # verbs with bundles of their own
+        _write(start.path(verb or start.OTHERS), _bundle(names, _imported_by_all(verb, names), of_others))
     except (OSError, SyntaxError, ValueError):
         return
+
+
+def _imported_by_all(verb: str | None, names: list[str]) -> int:
+    """How many of NAMES, the modules of this run, every run of the verb imports."""
+    certain = [catalogue.HOT[verb] if verb else TYPER, *(LEDGER if verb and verb != SELDOM_OPENS_IT else ())]
+    return 1 + max(names.index(name) for name in certain if name in names)
 
 
 def _imported() -> list[str]:
@@ -59,12 +69,11 @@ def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
     return spec.loader if type(spec.loader) in (SourceFileLoader, ExtensionFileLoader, start.FromBundle) else None
 
 
-def _bundle(names: list[str], last: str) -> bytes:
-    """The bundle for NAMES and for modules that other runs imported. Every run imports the modules up to LAST."""
+def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
+    """The bundle for NAMES and for modules that other runs imported. Every run imports the first ALWAYS of NAMES."""
     found = [_module(name) for name in names]
     if max(module[2] for module, _ in found) > time.time_ns() - SETTLED:
         raise ValueError("too new")
-    always = names.index(last) + 1
     first = [(module, code) for module, code in found[:always] if code]
     rest = [each for each in found if each not in first] + [
         _kept(name) for name in start.on_demand if name not in names
@@ -78,7 +87,6 @@ def _bundle(names: list[str], last: str) -> bytes:
         codes = marshal.dumps(code) if code else b""
         later[module[0]] = (module, len(octets), len(codes))
         octets += codes
-    not_for = frozenset(catalogue.HOT if last == TYPER else ())  # these have bundles of their own
     table = marshal.dumps((start.MADE_FOR, not_for, parts, later))
     octets[: 2 * start.NUMBER] = b"".join(each.to_bytes(start.NUMBER, "big") for each in (len(octets), len(table)))
     return bytes(octets + table)

@@ -51,11 +51,10 @@ class Daemon:
         log = Log(os.path.join(self.endpoint.folder, LOG))
         self._loop = loop = Loop()
         loop.on_error = log.trace
-        self._desk = desk = Desk(self.home, self._env)
-        desk.is_served = True
+        self._desk = desk = Desk(self.home, self._env, is_served=True)
         self._streams = streams = Streams(loop)
         self._house = house = Supervisor(self.home, loop, desk, streams, log)
-        desk.live = house
+        desk.serve_actors(house)
         house.on_start = Automation(loop, desk, streams, house, log).attend
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # before clients can find the daemon, since one may stop it at once

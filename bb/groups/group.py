@@ -7,7 +7,7 @@ scope and each setting is a separate property.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from bb.groups.facts import (
     ACTIVE,
@@ -26,17 +26,7 @@ from bb.kernel.order import Place, State, earliest, latest
 from bb.kernel.record import Record
 
 NAME = "group"
-FACTS = (
-    Created,
-    Changed,
-    ScopeAttached,
-    ScopeDetached,
-    ScopeChosen,
-    StateSet,
-    SettingsChanged,
-    GroupStarted,
-    GroupStopped,
-)
+FACTS = get_args(GroupFact)
 ENTRY = "group"
 SCOPE, SETTING = "scope ", "setting "
 

@@ -8,7 +8,7 @@ unknown principal.
 from __future__ import annotations
 
 from bb.kernel import ids
-from bb.kernel.errors import Forbidden
+from bb.kernel.errors import PermissionDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,12 +77,6 @@ HINTS = {
     CLONE: "a foreman may add only actors with its own runtime, runner, command and environment",
     VISIBLE: "the setting terminal_transcript_visibility decides who may see which terminals",
 }
-
-
-class PermissionDenied(Forbidden):
-    """The caller has no permission for this action."""
-
-    code = "PERMISSION_DENIED"
 
 
 def role_of(by: str, actors: Mapping[str, str]) -> str | None:

@@ -7,13 +7,15 @@ hashlib's, which is faster once imported.
 
 from __future__ import annotations
 
+import sys
+
 try:
-    from _sha2 import sha256  # Python 3.12 and later
-except ImportError:
-    try:
+    if sys.version_info >= (3, 12):  # a failing import would search every folder
+        from _sha2 import sha256
+    else:
         from _sha256 import sha256
-    except ImportError:
-        from hashlib import sha256
+except ImportError:
+    from hashlib import sha256
 
 HEX_LENGTH = 32
 NOTHING = "0" * HEX_LENGTH  # the link in the first line of a chain

@@ -69,3 +69,9 @@ class Conflict(BbError):
 
     code = "CONFLICT"
     exit_status = 7
+
+
+class PermissionDenied(Forbidden):
+    """The caller has no permission for this action."""
+
+    code = "PERMISSION_DENIED"

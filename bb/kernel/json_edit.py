@@ -77,6 +77,12 @@ def without(text: str, at: int, number: int) -> str:
     return text[: inside[0].start] + text[inside[1].start :]
 
 
+def without_member(text: str, at: int, name: str) -> str:
+    """TEXT without the first member NAME, if any, of the object that starts AT."""
+    number = next((number for number, child in enumerate(members(text, at)[0]) if child.name == name), None)
+    return text if number is None else without(text, at, number)
+
+
 def _skip(text: str, place: int) -> int:
     while text[place] in WHITESPACE:
         place += 1

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from bb.kernel.show import BIDI, LINE_ENDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROLE_LENGTH = 64
 TITLE_LENGTH = 80
 SUBJECT_LENGTH = 500
@@ -17,7 +21,6 @@ BEAD_LENGTH = 128
 THREAD_LENGTH = 200
 REASON_LENGTH = 500
 NAME_LENGTH = 1000  # of names on other platforms
-GROUP_TITLE_LENGTH = 4000
 KIND_LENGTH = 200
 LONGEST_PATH = 4096
 
@@ -73,31 +76,19 @@ def is_unicode(value: str) -> bool:
     return True
 
 
-def is_role(value: object) -> bool:
-    return is_line(value, ROLE_LENGTH)
+def _line_of(longest: int) -> Callable[[object], bool]:
+    """The check for one line of at most LONGEST characters."""
+    return lambda value: is_line(value, longest)
 
 
-def is_title(value: object) -> bool:
-    return is_line(value, TITLE_LENGTH)
-
-
-def is_bead(value: object) -> bool:
-    """Whether VALUE may be a bead's id. The trackers define the form of their ids."""
-    return is_line(value, BEAD_LENGTH)
-
-
-def is_thread(value: object) -> bool:
-    return is_line(value, THREAD_LENGTH)
+is_role, is_title = _line_of(ROLE_LENGTH), _line_of(TITLE_LENGTH)
+is_thread, is_reason = _line_of(THREAD_LENGTH), _line_of(REASON_LENGTH)
+is_bead = _line_of(BEAD_LENGTH)  # the trackers define the form of their ids
 
 
 def is_subject(value: object) -> bool:
     """Whether VALUE may be a subject. Subjects written by bb may contain scopes."""
     return is_unfolded(value, SUBJECT_LENGTH)
-
-
-def is_reason(value: object) -> bool:
-    """Whether VALUE may be a reason: one line."""
-    return is_line(value, REASON_LENGTH)
 
 
 def is_time(value: str) -> bool:

@@ -8,19 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from bb.kernel import json_text
-from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
+from bb.wire.envelope import AnswerTooLarge
 
 MOST = 32_000  # characters of one answer, some 8,000 tokens
 # The limits to try in turn: items of a list, characters of a text.
 STEPS = ((500, 4_000), (100, 2_000), (50, 1_000), (25, 500), (12, 300), (5, 300), (2, 300), (1, 300))
-
-
-class AnswerTooLarge(Refused):
-    """The answer is too large."""
-
-    code = "ANSWER_TOO_LARGE"
-    hint = "request fewer items"
 
 
 def shortened(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:

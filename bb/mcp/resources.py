@@ -9,13 +9,13 @@ from urllib.parse import unquote
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
-from bb.ledger.records import policy, standing
+from bb.ledger.records import events, policy, standing
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
 from bb.ops.desk.desk import Desk
 from bb.ops.mail import protocol
 from bb.ops.overview import overview, sessions
-from bb.ops.params import invalid
+from bb.ops.params import Text, invalid
 
 Read = Callable[[Desk, str], dict[str, Any]]
 
@@ -49,7 +49,7 @@ class Resource(Record):
 def _event(desk: Desk, event: str) -> dict[str, Any]:
     """A protocol event, an event of agents and reservations, or a chat event that the caller may see."""
     try:
-        return protocol.show(desk, protocol.EventId(event))
+        return protocol.show(desk, Text(event))
     except protocol.EventNotThere:
         if found := _open_to_all(desk, event):
             return found
@@ -61,7 +61,7 @@ def _event(desk: Desk, event: str) -> dict[str, Any]:
 def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     """An event that contains no message; None for all others."""
     try:
-        found = desk.ledger.event(event)
+        found = events.event(desk.ledger, event)
     except (NotFound, Usage):
         return None
     is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # excludes C2A and CBCL events
@@ -81,7 +81,7 @@ def _sessions(desk: Desk, _: str) -> dict[str, Any]:
 
 
 def _session(desk: Desk, bead: str) -> dict[str, Any]:
-    return sessions.show(desk, sessions.BeadId(bead))
+    return sessions.show(desk, Text(bead))
 
 
 def _chat(desk: Desk, _: str) -> dict[str, Any]:

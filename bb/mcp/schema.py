@@ -92,7 +92,7 @@ def _property(parameter: Parameter, only_for: str) -> Schema:
     }
 
 
-def _of_kind(kind: Kind) -> Schema:
+def _of_kind(kind: type[Kind]) -> Schema:
     if issubclass(kind, Flag):
         return {"type": "boolean"}
     if issubclass(kind, Number):
@@ -118,7 +118,7 @@ def _one_of(words: Iterable[str]) -> Schema:
 def _default(parameter: Parameter) -> Any:
     if parameter.is_required or parameter.default in (None, False, ()):
         return None
-    return int(parameter.default) if parameter.kind.__dict__.get("takes_numbers") else parameter.default
+    return int(parameter.default) if getattr(parameter.kind, "takes_numbers", False) else parameter.default
 
 
 def without_options(about: str) -> str:
@@ -151,7 +151,7 @@ def _short(tool: Tool) -> str:
 
 def _takes(tool: Tool) -> str:
     return ", ".join(
-        name + (NEEDED if name in tool.needs else "") + _values(schema) for name, schema in tool.takes.items()
+        name + (NEEDED if name in tool.needs else "") + _values(kind.schema) for name, kind in tool.takes.items()
     )
 
 

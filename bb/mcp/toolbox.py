@@ -85,15 +85,22 @@ class Toolbox:
         shown = menu.CHAT if chat else menu.BY_NAME[name]
 
         def run(desk: Desk) -> Given:
-            desk.is_client_gone = is_client_gone
             return _marked(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
 
-        return self.answer(name, run, is_chat=shown is menu.CHAT)
+        return self.answer(name, run, is_client_gone, is_chat=shown is menu.CHAT)
 
-    def answer(self, what: str, run: Callable[[Desk], Given], *, is_chat: bool = False, most: int = MOST) -> Answer:
+    def answer(
+        self,
+        what: str,
+        run: Callable[[Desk], Given],
+        is_client_gone: Callable[[], bool] = lambda: False,
+        *,
+        is_chat: bool = False,
+        most: int = MOST,
+    ) -> Answer:
         """Run RUN at a fresh desk; its answer or its refusal."""
         try:
-            with closing(self.desk()) as desk:
+            with closing(self.desk(is_client_gone)) as desk:
                 answer = Answer(shortened(run(desk), most))
                 desk.sync_later()
         except BbError as refusal:
@@ -103,11 +110,11 @@ class Toolbox:
             answer = Answer(_error(Bug(f"{type(error).__name__} in {what}"), is_chat=is_chat), is_error=True)
         return Answer(without_lone_surrogates(answer.data), answer.is_error)
 
-    def desk(self) -> Desk:
+    def desk(self, is_client_gone: Callable[[], bool] = lambda: False) -> Desk:
         """A fresh desk."""
         if not os.path.isdir(self._directory):
             raise NoSuchDirectory(f"directory {self._directory[:200]} does not exist")
-        return Desk(self._directory, self._env)
+        return Desk(self._directory, self._env, is_client_gone=is_client_gone)
 
     # -- the tools
 

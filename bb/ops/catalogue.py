@@ -1,15 +1,19 @@
 """The catalogue of ops: the name, the parameters and the help text of each op, read from one declaration.
 
     @op("agent.register", examples=("bb agent register --name amber-otter --role builder",))
-    def register(desk: Desk, *, name: AgentId, role: Role, force_update: bool = False) -> dict[str, Any]:
-        \"\"\"Take an identity for this session.\"\"\"
+    def register(desk: Desk, *, name: NewAgentId, role: Role, force_update: bool = False) -> dict[str, Any]:
+        \"\"\"Take an identity for this session.
+
+        Parameters:
+            force_update: Change the role of an agent that is already registered.
+        \"\"\"
 
 Name, signature and docstring are the whole declaration. A parameter left of `*` is a CLI argument, a parameter right
 of it is an option. A parameter without a default is required. The kind of a parameter is a class that reads its value
-and carries its help text (`ops/params.py`).
+(`ops/params.py`). Its help text is in the docstring of the op (`ops/docstrings.py`), else in the docstring of its kind.
 
 Op modules are imported lazily: only asking for a group imports its modules. Signatures are read without `inspect`,
-because hot verbs load this module.
+because hot verbs load this module. What only help and other groups need is in modules that are imported when needed.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import sys
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
-from bb.ops.params import Flag, Scope, invalid
+from bb.ops.params import Flag, Kind, Scope, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,115 +31,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from bb.ops.desk.desk import Desk
-    from bb.ops.params import Kind
 
     F = TypeVar("F", bound=Callable[..., Any])
-
-# group -> (modules, help text). The empty group holds the ops without a group, such as `bb init`.
-GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
-    "": (
-        (
-            "bb.ops.setup.repository",
-            "bb.ops.overview.overview",
-            "bb.ops.guards.check",
-            "bb.ops.holdings.freezing",
-            "bb.ops.ledger.sync",
-            "bb.ops.chat.events",
-        ),
-        "",
-    ),
-    "agent": (
-        (
-            *(
-                "bb.ops.agents.agent",
-                "bb.ops.agents.heartbeat",
-                "bb.ops.agents.service",
-                "bb.ops.agents.pausing",
-                "bb.ops.holdings.reservations",
-            ),
-            *("bb.ops.holdings.transfers", "bb.ops.mail.inbox", "bb.ops.mail.mail"),
-        ),
-        "Agents: register, list, reserve, send and read mail.",
-    ),
-    "protocol": (
-        ("bb.ops.mail.protocol", "bb.ops.holdings.incursions"),
-        "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME.",
-    ),
-    "scope": (("bb.ops.holdings.scope",), "Scopes: compare two paths or patterns."),
-    "group": (
-        ("bb.ops.groups.group", "bb.ops.groups.templates"),
-        "CCCC groups: their directories, settings and state.",
-    ),
-    "actor": (
-        ("bb.ops.groups.actors", "bb.ops.groups.terminals"),
-        "Actors of a group: add, configure, start and stop them.",
-    ),
-    "chat": (
-        (
-            *("bb.ops.chat.chat", "bb.ops.chat.reactions", "bb.ops.chat.deliveries", "bb.ops.chat.reading"),
-            *(
-                "bb.ops.attention.pending",
-                "bb.ops.attention.attention",
-                "bb.ops.attention.surfaces",
-                "bb.ops.attention.replay",
-            ),
-        ),
-        "Messages: send, reply, acknowledge, read; and which messages an agent should handle, and why.",
-    ),
-    "blob": (("bb.ops.chat.blobs",), "Attachments: files that messages of a group refer to."),
-    "cccc": (
-        (
-            "bb.ops.groups.daemon",
-            "bb.ops.groups.context",
-            "bb.ops.groups.terminals",
-            "bb.ops.chat.reading",
-            "bb.ops.groups.upkeep",
-        ),
-        "CCCC daemon ops without a command of their own; `bb call OP` runs them.",
-    ),
-    "sessions": (
-        ("bb.ops.overview.sessions",),
-        "Sessions: current work by bead, with its mail and protocol events.",
-    ),
-    "ledger": (
-        (
-            "bb.ops.ledger.ledger",
-            "bb.ops.ledger.sync",
-            "bb.ops.ledger.signing",
-            "bb.ops.ledger.redaction",
-            "bb.ops.ledger.rotation",
-        ),
-        "The ledger: show, verify, sign, export and archive it.",
-    ),
-    "cbcl": (
-        ("bb.ops.cbcl.texts", "bb.ops.cbcl.keys", "bb.ops.cbcl.dialects", "bb.ops.cbcl.talk"),
-        "CBCL, the agent language: parse and format texts; verify, sign and install dialects; send messages in it.",
-    ),
-    "ci": (
-        ("bb.ops.guards.ci",),
-        "Continuous integration: check whether a change touches scopes that other agents hold.",
-    ),
-    "hooks": (
-        ("bb.ops.setup.hooks",),
-        "Hooks for git and editors: install, remove and list them.",
-    ),
-    "mcp": (("bb.ops.setup.mcp_hosts",), "MCP: configure MCP hosts to offer the tools of bb to their agents."),
-    "hook": (
-        (
-            "bb.ops.guards.git_hook",
-            "bb.ops.guards.editor_hook",
-            "bb.ops.guards.turn_hooks",
-            "bb.ops.guards.session_hook",
-        ),
-        "Commands that hooks run: git before a commit; editors before and after edits, on prompts and on stop.",
-    ),
-}
-
-# Subgroups by their command words, with their help texts.
-SUBGROUPS = {
-    "cbcl dialect": "Dialects of this repository: list, show, install and remove them.",
-    "cbcl trust": "Trusted authors of signed dialects, by public key.",
-}
 
 # Hot verbs: ops that agents and hooks call often, with the module of each. They are dispatched without Typer, whose
 # import takes twice as long as a bare start, and without importing the rest of their group.
@@ -181,10 +78,6 @@ FEED = "feed"  # one JSON document for each item, if the answer is followed
 OVERRIDE = "allow_secret"
 NOT_IN_DIGEST = frozenset(["key", "wait", OVERRIDE])
 HINT_WITHOUT_OPTION = "remove the secret and try again: this command has no option that allows one"
-
-# The groups whose ops have the flat names of CCCC's catalogue: `group_create` for `bb group create`.
-FLAT = ("group", "actor", "chat", "cccc")
-HIDDEN = frozenset(["cccc"])  # has no group of commands
 
 
 class TruncatedRows(list):  # type: ignore[type-arg]
@@ -233,20 +126,37 @@ class UnknownField(Usage):
 
 
 class Parameter(Record):
-    """One parameter of an op. NAME is its name in requests; KEYWORD is its name in Python, such as `from_`."""
+    """One parameter of an op. NAME is its name in requests; KEYWORD is its name in Python, such as `from_`.
+
+    DOCSTRING is that of the op. It is parsed when a text is asked for.
+    """
 
     name: str
     keyword: str
-    kind: Kind
+    kind: type[Kind]
     is_argument: bool
     is_required: bool
     is_repeated: bool
     default: Any
-    about: str
+    docstring: str = ""
 
     @property
     def option(self) -> str:
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def about(self) -> str:
+        """The help text: the op's own for this parameter, else that of the kind."""
+        from bb.ops import docstrings  # noqa: PLC0415  (only help and schemas need it)
+
+        return docstrings.about(self.docstring, self.keyword) or self.kind.__doc__ or ""
+
+    @property
+    def metavar(self) -> str:
+        """The word for the value in help, such as FILE."""
+        from bb.ops import docstrings  # noqa: PLC0415  (only help, completion and some refusals need it)
+
+        return docstrings.metavar(self.docstring, self.keyword) or self.kind.metavar
 
 
 class Op(Record):
@@ -254,8 +164,7 @@ class Op(Record):
 
     name: str
     call: Callable[..., Any]
-    summary: str
-    description: str
+    docstring: str
     parameters: tuple[Parameter, ...]
     examples: tuple[str, ...]
     streams: bool
@@ -271,6 +180,7 @@ class Op(Record):
     output: str = ""
     screen: str = ""  # the module of `cli/screens` that prints the answer
     by_name: Mapping[str, Parameter] = {}
+    forms: tuple[Callable[..., Any], ...] = ()
 
     @property
     def group(self) -> str:
@@ -280,13 +190,23 @@ class Op(Record):
     @property
     def is_flat(self) -> bool:
         """Whether the op is from CCCC's catalogue and follows CCCC's conventions."""
-        return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
+        return "." not in self.name and " " in self.words
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return self.docstring.strip().partition("\n")[0]
+
+    @property
+    def description(self) -> str:
+        """The docstring without the summary and the help texts of the parameters."""
+        from bb.ops import docstrings  # noqa: PLC0415  (only help needs it)
+
+        return docstrings.description(self.docstring)
 
     def run(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Run the op. With an idempotency key, a digest of the request is recorded with the events."""
-        desk.only_reads = self.reads
-        if "key" in arguments:
-            desk.request = self._request(desk, arguments)
+        desk.begin(only_reads=self.reads, request=self._request(desk, arguments) if "key" in arguments else "")
         try:
             return self.call(desk, **arguments)
         except BbError as refusal:
@@ -317,22 +237,27 @@ def op(
     reads: bool = False,
     output: str = "",
     screen: str = "",
-    **flags: str,
+    more: tuple[Parameter, ...] = (),
+    forms: tuple[Callable[..., Any], ...] = (),
 ) -> Callable[[F], F]:
-    """Declare a function as the op called NAME. FLAGS are the help texts of its boolean parameters.
+    """Declare a function as the op called NAME.
 
-    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. The other
+    WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. MORE are
+    parameters that the function takes as `**fields`; they stand after its last required parameter. FORMS are the
+    functions that the op chooses from, if one name stands for several: it has the parameters of all of them. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
-        summary, _, description = (function.__doc__ or "").strip().partition("\n")
-        parameters = _parameters(function, flags)
+        taken: dict[str, Parameter] = {}
+        for form in forms or (function,):
+            for parameter in _parameters(form):
+                taken.setdefault(parameter.name, parameter)
+        parameters = _with_more(tuple(taken.values()), more)
         _declared[name] = Op(
             name,
             function,
-            summary,
-            _dedented(description),
+            function.__doc__ or "",
             parameters,
             examples,
             streams,
@@ -343,50 +268,51 @@ def op(
             reads,
             output,
             screen,
-            {parameter.name: parameter for parameter in parameters},
+            taken,
+            forms,
         )
         return function
 
     return declare
 
 
-def _dedented(text: str) -> str:
-    """A docstring without its common indentation. From Python 3.13 on, the compiler removes it."""
-    lines = text.strip("\n").split("\n")
-    shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "\n".join(line[shared:] for line in lines).strip()
-
-
 def find(name: str) -> Op:
     """The op called NAME."""
-    first, dot, _ = name.partition(".")
-    group = first if dot else ""
     if name in HOT:
         __import__(HOT[name])  # importing `importlib` would make a heartbeat 3 % slower
-    elif group in GROUPS:
-        ops_in_group(group)
-    if name not in _declared and not dot:
-        for flat in FLAT:
-            ops_in_group(flat)
+    elif name not in _declared:
+        _import_groups_of(name)
     if name not in _declared:
         raise UnknownOp(f"there is no op {name[:60]!r}")
     return _declared[name]
 
 
+def _import_groups_of(name: str) -> None:
+    """Import the modules of the groups that may have an op called NAME."""
+    from bb.ops.command_groups import FLAT, GROUPS  # noqa: PLC0415  (hot verbs do not need it)
+
+    group, dot, _ = name.partition(".")
+    for each in (group,) if dot else ("", *FLAT):
+        if each in GROUPS and name not in _declared:
+            ops_in_group(each)
+
+
 def ops_in_group(group: str) -> list[Op]:
     """The ops of a group, in order of declaration."""
-    for module in GROUPS[group][0]:
+    from bb.ops.command_groups import GROUPS, HIDDEN  # noqa: PLC0415  (hot verbs do not need it)
+
+    modules = GROUPS[group][0]
+    for module in modules:
         __import__(module)
-    known = [op for op in _declared.values() if op.module in GROUPS[group][0] and _belongs(op, group)]
-    return sorted(known, key=lambda op: GROUPS[group][0].index(op.module))
-
-
-def _belongs(op: Op, group: str) -> bool:
-    return op.group == group if group not in HIDDEN else op.group not in GROUPS
+    known = [op for op in _declared.values() if op.module in modules]
+    its = [op for op in known if (op.group == group if group not in HIDDEN else op.group not in GROUPS)]
+    return sorted(its, key=lambda op: modules.index(op.module))
 
 
 def all_ops() -> list[Op]:
     """All ops, group by group."""
+    from bb.ops.command_groups import GROUPS  # noqa: PLC0415  (hot verbs do not need it)
+
     return [op for group in GROUPS for op in ops_in_group(group)]
 
 
@@ -425,7 +351,11 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
     return [read(item, f"{parameter.name}[{place}]") for place, item in enumerate(value)]
 
 
-def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple[Parameter, ...]:
+class UnknownAnnotation(TypeError):
+    """An op has an annotation that is not in the grammar of `_kind_of`."""
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters after the desk, read from the function's code object."""
     code = function.__code__
     first_option = code.co_argcount
@@ -435,34 +365,41 @@ def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple
         zip(code.co_varnames[first_option - len(argument_defaults) : first_option], argument_defaults, strict=True)
     )
     defaults |= function.__kwdefaults__ or {}
-    known = vars(sys.modules[function.__module__])
+    arguments = code.co_varnames[:first_option]
     return tuple(
-        _parameter(
+        Parameter(
+            name.rstrip("_"),
             name,
-            function.__annotations__[name],
-            known,
-            defaults,
-            name in code.co_varnames[:first_option],
-            flags.get(name),
+            kind,
+            name in arguments,
+            name not in defaults,
+            is_repeated,
+            defaults.get(name),
+            function.__doc__ or "",
         )
         for name in names
+        for kind, is_repeated in [_kind_of(function, name)]
     )
 
 
-def _parameter(
-    name: str,
-    annotation: str,
-    known: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-    is_argument: bool,
-    about: str | None,
-) -> Parameter:
-    """One parameter from its annotation: `Kind`, `Kind | None`, or `list[Kind]`."""
-    kind = annotation.removesuffix(" | None")
-    is_repeated = kind.startswith("list[")
-    kind = kind.removeprefix("list[").removesuffix("]")
-    kind_class = Flag if kind == "bool" else known[kind]
-    return Parameter(
-        *(name.rstrip("_"), name, kind_class, is_argument, name not in defaults, is_repeated, defaults.get(name)),
-        about or kind_class.__doc__ or "",
-    )
+def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    last = max((place for place, each in enumerate(parameters, start=1) if each.is_required), default=0)
+    return (*parameters[:last], *more, *parameters[last:]) if more else parameters
+
+
+def _kind_of(function: Callable[..., Any], name: str) -> tuple[type[Kind], bool]:
+    """The kind that a parameter's annotation names, and whether the parameter repeats.
+
+    annotation = (KIND | "list[" KIND "]") [" | None"], where KIND is "bool" or the name of a kind in the op's module.
+    """
+    annotation: str = function.__annotations__[name]
+    form = annotation.removesuffix(" | None")
+    is_repeated = form.startswith("list[") and form.endswith("]")
+    kind_name = form[len("list[") : -len("]")] if is_repeated else form
+    kind = Flag if kind_name == "bool" else vars(sys.modules[function.__module__]).get(kind_name)
+    if not (isinstance(kind, type) and issubclass(kind, Kind)):
+        raise UnknownAnnotation(
+            f"{function.__module__}.{function.__name__}: {name} is annotated as {annotation!r}. Known are `Kind`, "
+            "`list[Kind]`, and each with ` | None`; Kind is `bool` or a class of `ops/params.py`."
+        )
+    return kind, is_repeated

@@ -1,4 +1,7 @@
-"""The kinds of parameters. A kind is the type of a plain value with its limits. Its docstring is the help text.
+"""The kinds of parameters. A kind is the type of a plain value with its limits.
+
+The docstring of a kind is the help text of its parameters, unless an op has its own for one (`ops/docstrings.py`). So
+a kind that says nothing of the meaning, such as `Text`, needs an entry in the docstring of the op.
 
 `from_text` reads a value from a command line, `from_json` reads one from a JSON request. Both refuse with the same
 code, so every face reports the same mistake in the same way.
@@ -14,7 +17,7 @@ from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, TypeAlias
+    from typing import Any, ClassVar
 
     Whatever = Any
 else:
@@ -33,13 +36,27 @@ def invalid(message: str, name: str) -> InvalidValue:
     return InvalidValue(message, path=f"$.{name}")
 
 
-class Text(str):
-    """Text."""
+class Kind:
+    """How the value of a parameter is read, and what help and completion say about it."""
 
-    metavar: ClassVar[str] = "TEXT"
+    metavar: ClassVar[str] = ""  # the word for the value in help
     choices: ClassVar[tuple[str, ...]] = ()
     offered: ClassVar[tuple[str, ...]] = ()  # values for shell completion; the op's rules accept others too
     is_agent: ClassVar[bool] = False
+
+    @classmethod
+    def from_text(cls, text: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def from_json(cls, value: Any, name: str) -> Any:
+        raise NotImplementedError
+
+
+class Text(Kind, str):
+    """Text."""
+
+    metavar = "TEXT"
     takes_numbers: ClassVar[bool] = False  # a JSON number is accepted and converted to text
     longest: ClassVar[int] = 10_000
 
@@ -76,13 +93,8 @@ class Name(Text):
         return text
 
 
-class Flag:
+class Flag(Kind):
     """A switch: present or absent. Ops annotate it as `bool`."""
-
-    metavar: ClassVar[str] = ""
-    choices: ClassVar[tuple[str, ...]] = ()
-    offered: ClassVar[tuple[str, ...]] = ()
-    is_agent: ClassVar[bool] = False
 
     @classmethod
     def from_text(cls, text: Any, name: str) -> Any:
@@ -95,13 +107,10 @@ class Flag:
         return value
 
 
-class Number(int):
+class Number(Kind, int):
     """A whole number."""
 
-    metavar: ClassVar[str] = "N"
-    choices: ClassVar[tuple[str, ...]] = ()
-    offered: ClassVar[tuple[str, ...]] = ()
-    is_agent: ClassVar[bool] = False
+    metavar = "N"
     least: ClassVar[int] = 1
     most: ClassVar[int] = 1_000_000
 
@@ -163,6 +172,20 @@ class UncheckedText(Text):
     longest = 1_000_000
 
 
+class UncheckedAgent(UncheckedText):
+    """An agent, or another word that the op accepts in its place."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class UncheckedNumber(UncheckedText):
+    """A number that the op reads itself."""
+
+    metavar = "N"
+    takes_numbers = True
+
+
 class Scope(UncheckedText):
     """A path or pattern in this repository: src/parser, src/*, docs/**/*.md."""
 
@@ -222,13 +245,10 @@ class Key(Text):
         return text
 
 
-class Json(Whatever):  # type: ignore[misc]
+class Json(Kind, Whatever):  # type: ignore[misc]
     """Any JSON value; the op validates it."""
 
-    metavar: ClassVar[str] = "JSON"
-    choices: ClassVar[tuple[str, ...]] = ()
-    offered: ClassVar[tuple[str, ...]] = ()
-    is_agent: ClassVar[bool] = False
+    metavar = "JSON"
 
     @classmethod
     def from_text(cls, text: str, name: str) -> Any:
@@ -299,6 +319,3 @@ class Why(AllowSecretReason):
         if harmless(text.strip()) != text.strip():
             raise invalid(f"{name} must be one line", name)
         return super().checked(text, name)
-
-
-Kind: TypeAlias = "type[Text | Number | Flag | Json]"

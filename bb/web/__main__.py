@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.wire import envelope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class TwoDocuments(Usage):

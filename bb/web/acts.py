@@ -6,7 +6,8 @@ so a page never acts in an agent's name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
 from bb.kernel import ids
@@ -14,11 +15,7 @@ from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.messaging.mail import mail
 from bb.ops import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 MOST_FIELDS = 32
 SUBJECT = 80  # characters of a comment's first line

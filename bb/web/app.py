@@ -6,30 +6,27 @@ import asyncio
 import contextlib
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bb.kernel import secret_patterns
+from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.web import acts, pages, rendering
 from bb.web.live import ChangeNotifier
-from bb.web.page_cache import PageCache
 from bb.web.workers import Worker
 from bb.wire import envelope
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from starlette.requests import Request
 
 ASSETS = {"bb.css": "text/css", "bb.js": "text/javascript", "bb.svg": "image/svg+xml"}
 STATUS = {2: 400, 3: 404, 4: 409, 5: 403, 6: 503, 7: 409}  # exit status of a refusal -> HTTP status
 LARGEST = 1 << 20  # bytes of a form: the size limit of a line of the ledger
+MOST_KEPT = 32  # pages, each some ten or hundred kilobytes
 FOR_SCRIPTS = "x-bb-script"  # a header that a form on another site cannot send
 
 
@@ -38,6 +35,30 @@ class TooLarge(Usage):
 
     code = "FORM_TOO_LARGE"
     hint = "put the text into a file of the repository and send its path"
+
+
+class PageCache:
+    """The pages rendered for one CURSOR of the ledger, so that several windows on a page are rendered once.
+
+    The browser computes ages, so a page does not change with time alone. Changes that time causes (liveness, expired
+    reservations) move the cursor.
+    """
+
+    def __init__(self) -> None:
+        self._cursor = ""
+        self._pages: dict[Hashable, tuple[str, str]] = {}
+
+    async def page(self, cursor: str, name: Hashable, make: Callable[[], Awaitable[str]]) -> tuple[str, str]:
+        """The page NAME at CURSOR and its ETag; MAKE renders it if it is not cached."""
+        if cursor != self._cursor:
+            self._cursor, self._pages = cursor, {}
+        pages = self._pages
+        if name not in pages:
+            made = await make()  # other requests and ledger changes may happen meanwhile
+            if len(pages) >= MOST_KEPT:
+                pages.pop(next(iter(pages)))
+            pages[name] = made, f'"{digest(made.encode())}"'
+        return pages[name]
 
 
 class Pages:

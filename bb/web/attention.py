@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from bb.kernel import ids
 from bb.ledger.views import mail as mails
 from bb.messaging.mail import mail, mailbox
+from bb.ops.desk.desk import Desk
 from bb.web.questions import answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ops.desk.desk import Desk
 
 MOST = 20  # of each kind, for each agent
 

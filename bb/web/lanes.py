@@ -6,8 +6,9 @@ the diagram, for readers who cannot see it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bb.coordination.holdings import holdings
 from bb.coordination.protocol import events as protocol_events
@@ -15,11 +16,7 @@ from bb.kernel import clock, ids
 from bb.kernel.record import Record
 from bb.ledger.git import work_tree
 from bb.ledger.views.protocol_events import Events
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 WIDTH, LEFT, RIGHT = 1000, 130, 8  # the picture's width, and its margins left and right of the time axis
 TOP, BAR, GAP, AXIS = 8, 14, 10, 22  # heights: top margin, bar, gap between lanes, time axis

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 from bb.kernel.errors import BbError
+from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import GLANCE, Watched
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bb.ops.desk.desk import Desk
-    from bb.web.workers import Worker
+from bb.web.workers import Worker
 
 BEAT = 10.0  # seconds without a change after which a page gets a sign that the connection works
 RETRY = 1000  # milliseconds after which a browser reconnects

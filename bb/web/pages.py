@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import bb
 from bb.coordination.agents import work_state
 from bb.kernel import clock, ids
 from bb.ledger.journal import kinds
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
 from bb.ops.overview.sessions import SessionNotFound
 from bb.web import attention, lanes, tree
 from bb.web.questions import Query, answer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from bb.ops.desk.desk import Desk
 
 # name -> title, in the order of the navigation bar
 TITLES = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Mapping
+from typing import Any
 
 from bb.ops import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-
-    from bb.ops.desk.desk import Desk
+from bb.ops.desk.desk import Desk
 
 LONGEST = 300  # characters
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,9 +19,6 @@ from bb.coordination.agents import liveness
 from bb.kernel import clock, ids, json_text
 from bb.kernel.digest import digest
 from bb.kernel.show import harmless
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIRST_LETTER = 0xA0  # below are control characters, which have no character reference and occur in no value of ours

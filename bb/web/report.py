@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from bb.coordination.agents import work_state
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
 from bb.web.questions import answer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STDOUT = "-"
 ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))
@@ -22,8 +20,7 @@ CONVERSATIONS = 100  # the newest ones are included
 
 def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
     """Write the report of the repository at CWD to PATH. An existing file is replaced atomically."""
-    desk = Desk(cwd, env)
-    desk.only_reads = True
+    desk = Desk(cwd, env, only_reads=True)
     try:
         octets = render_report(desk).encode("utf-8", "backslashreplace")
     finally:
@@ -32,7 +29,7 @@ def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
         sys.stdout.buffer.write(octets)
         sys.stdout.buffer.flush()
     else:
-        with disk.Replacement(os.path.join(cwd, path)) as file:
+        with output_files.Replacement(os.path.join(cwd, path)) as file:
             file.write(octets)
     return {"path": path, "bytes": len(octets)}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import webbrowser
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import uvicorn
 
@@ -13,10 +14,6 @@ from bb.web.app import Pages
 from bb.web.gate import Gate
 from bb.wire import loopback
 from bb.wire.http_limits import Limited
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Mapping
 
 USUAL = 4780
 LAST_WORDS = 1  # seconds for open connections at shutdown

@@ -10,19 +10,16 @@ import functools
 import os
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bb.coordination.holdings import scopes
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel.record import Record
 from bb.ledger.git import git, ownership
 from bb.ledger.git import work_tree as git_work_tree
+from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import shown as shown_reservation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bb.coordination.holdings.scopes import Scope
-    from bb.ops.desk.desk import Desk
 
 ROOT = ""
 MOST = 500  # folders and files on a map

@@ -35,11 +35,10 @@ class Unauthorized(Forbidden):
     )
 
 
-class AnotherUser(Forbidden):
-    """The daemon serves its own user only."""
-
-    code = "UNAUTHORIZED"
+def another_user() -> Unauthorized:
+    """The refusal of a client that runs as another user."""
     hint = "start a daemon of your own: `bb daemon start`"
+    return Unauthorized("The daemon serves its own user only", hint=hint)
 
 
 def token_line(token: str) -> bytes:

@@ -15,6 +15,7 @@ from bb.ledger.journal.line import DEEPEST
 
 VERSION = 1
 MEMBERS = frozenset(["v", "op", "args"])
+UPGRADES = frozenset(["events_stream", "term_attach"])  # ops that turn the connection into a stream
 SHOWN = 200  # characters of a wrong value that an error repeats
 # Codes of bb that CCCC clients know under another name.
 RENAMED = {

@@ -4,11 +4,20 @@ If rows are left out of the data, the member `more` says so. It does not change 
 
 from __future__ import annotations
 
+from bb.kernel.errors import Refused
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from bb.kernel.errors import BbError
+
+
+class AnswerTooLarge(Refused):
+    """The answer is too large."""
+
+    code = "ANSWER_TOO_LARGE"
+    hint = "request fewer items"
 
 
 def success(command: str, data: object) -> dict[str, Any]:

@@ -13,15 +13,16 @@ from typing import Any
 
 from bb.attention.acts.tools import BY_ANY_NAME
 from bb.attention.harness import capabilities
-from bb.attention.messages.envelopes import Members
+from bb.attention.messages.envelopes import EnvelopeMembers
 from bb.attention.refusals import NotInitializedYet
 from bb.kernel import clock
-from bb.kernel.errors import BbError, Refused, Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.ops.attention import greeting, serving
 from bb.ops.attention.serving import Hosting
 from bb.ops.desk.desk import Desk
 from bb.wire import c2a, jsonrpc
+from bb.wire.envelope import AnswerTooLarge
 from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
 
 Params = dict[str, Any]
@@ -40,13 +41,6 @@ class Twice(Usage):
     """The session is already initialized."""
 
     code = "ALREADY_INITIALIZED"
-
-
-class AnswerTooLarge(Refused):
-    """The answer does not fit into a line."""
-
-    code = "ANSWER_TOO_LARGE"
-    hint = "request fewer items at once"
 
 
 NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
@@ -178,7 +172,7 @@ class HarnessSession:
         return {"tools": [c2a.tool(each) for each in hosting.tools()]}
 
     def _call_tool(self, hosting: Hosting, params: Params) -> Params:
-        given = Members(params)
+        given = EnvelopeMembers(params)
         name = given.text("name", 100, is_needed=True)
         return c2a.called(hosting.call(name, given.object("arguments").value))
 
@@ -197,7 +191,7 @@ class HarnessSession:
 
 def _fitting(octets: bytes) -> bytes:
     if len(octets) > jsonrpc.MOST:
-        raise AnswerTooLarge
+        raise AnswerTooLarge("The answer does not fit into a line", hint="request fewer items at once")
     return octets
 
 

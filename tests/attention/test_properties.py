@@ -29,7 +29,7 @@ from bb.attention.facts import (
 from bb.attention.judging.standing import standing
 from bb.attention.messages import messages
 from bb.attention.rehearsal.rehearsal import Rehearsal
-from bb.attention.state import activity, claims, conversations, deliveries, threads
+from bb.attention.state import activity, claims, conversations, deliveries, threads, transitions
 from bb.attention.state.claims import Claim
 from bb.attention.state.conversations import CONVERSATION
 from bb.attention.state.deliveries import Delivery
@@ -121,13 +121,13 @@ C2A = st.fixed_dictionaries(
         "at": st.integers(0, 10**12),
     },
 )
-STEPS = st.sampled_from(sorted({*deliveries.ENDINGS, *deliveries.STEPS, deliveries.REACTED, deliveries.DECIDED}))
+STEPS = st.sampled_from(sorted({step for step, *_ in transitions.TRANSITIONS}))
 ABOUT = st.fixed_dictionaries(
     {},
     optional={
         "signal": st.sampled_from(sorted(SIGNALS)),
         "remove": st.booleans(),
-        "outcome": st.sampled_from(sorted(deliveries.OUTCOMES)),
+        "outcome": st.sampled_from(sorted(transitions.OUTCOMES)),
         "until": st.integers(0, 10**12),
         "reason": st.sampled_from(["a", "b"]),
         "attempt": NUMBERS,
@@ -231,9 +231,9 @@ def test_the_order_in_which_facts_arrive_changes_nothing(data: st.DataObject):
 # from -> to: by which step alone, or by any
 GOES_ON = {
     (ACKNOWLEDGED, RESPONDED): None,
-    (IGNORED, SUPERSEDED): deliveries.DELETED,  # what is gone was not let be
-    (RESPONDED, FAILED): deliveries.UNSENT,  # what could not be posted was no answer
-    (SUPERSEDED, None): deliveries.RESTORED,  # what it was merged into was taken away
+    (IGNORED, SUPERSEDED): transitions.DELETED,  # what is gone was not let be
+    (RESPONDED, FAILED): transitions.UNSENT,  # what could not be posted was no answer
+    (SUPERSEDED, None): transitions.RESTORED,  # what it was merged into was taken away
 }
 
 
@@ -271,11 +271,11 @@ def disposition(memory: Memory) -> str | None:
 @pytest.mark.parametrize("final", [RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED])
 def test_each_end_can_be_reached_so_the_above_is_about_something(final: str):
     ways = {
-        RESPONDED: (deliveries.ANSWERED, {}),
-        ACKNOWLEDGED: (deliveries.REACTED, {"signal": "agree"}),
-        IGNORED: (deliveries.REACTED, {"signal": "declined"}),
-        SUPERSEDED: (deliveries.MERGED, {"by": "x"}),
-        FAILED: (deliveries.REJECTED, {"reason": "x"}),
+        RESPONDED: (transitions.ANSWERED, {}),
+        ACKNOWLEDGED: (transitions.REACTED, {"signal": "agree"}),
+        IGNORED: (transitions.REACTED, {"signal": "declined"}),
+        SUPERSEDED: (transitions.MERGED, {"by": "x"}),
+        FAILED: (transitions.REJECTED, {"reason": "x"}),
     }
     memory = Memory()
     decided = Decision("to_me", "must_respond", "buffered").to_json()

@@ -10,7 +10,7 @@ from bb.attention.acts.timers import tick
 from bb.attention.harness import session, updates
 from bb.attention.harness.capabilities import OURS, Capabilities, negotiate
 from bb.attention.harness.session import Harness, Plan
-from bb.attention.messages.envelopes import InvalidEnvelope, Members
+from bb.attention.messages.envelopes import EnvelopeMembers, InvalidEnvelope
 from bb.kernel import clock
 from tests.attention.hosts import AMBER, InMemory, message
 
@@ -20,7 +20,7 @@ SECOND = clock.SECOND
 
 def can(*without: str) -> Capabilities:
     wanted = {section: {name: f"{section}.{name}" not in without for name in names} for section, names in OURS.items()}
-    return negotiate(Members(wanted))
+    return negotiate(EnvelopeMembers(wanted))
 
 
 class Side:
@@ -75,13 +75,17 @@ def test_what_was_agreed_on_is_what_both_can():
     assert found("delivery.ack")
     assert not found("injection.notify")
     assert found.shown()["injection"]["notify"] is False
-    assert negotiate(Members({})).shown()["delivery"] == {"ack": False, "redelivery": False, "idempotency": False}
-    assert negotiate(Members({"delivery": {"redelivery": True}}))("delivery.redelivery") is False
+    assert negotiate(EnvelopeMembers({})).shown()["delivery"] == {
+        "ack": False,
+        "redelivery": False,
+        "idempotency": False,
+    }
+    assert negotiate(EnvelopeMembers({"delivery": {"redelivery": True}}))("delivery.redelivery") is False
 
 
 def test_a_flag_is_true_or_false():
     with pytest.raises(InvalidEnvelope) as refusal:
-        negotiate(Members({"utilities": {"progress": 1}}))
+        negotiate(EnvelopeMembers({"utilities": {"progress": 1}}))
 
     assert refusal.value.details["pointer"] == "/utilities/progress"
 

@@ -7,8 +7,7 @@ import pytest
 from bb.cbcl.judge.comparison import Comparison, compare, comparison_json, first_difference
 from bb.cbcl.read import grammar
 from bb.cbcl.read.definition import Definition
-from bb.cbcl.read.places import Places
-from bb.cbcl.read.reader import Text, single_tree
+from bb.cbcl.read.reader import Places, Text, single_tree
 from bb.cbcl.read.tree import text_of
 
 LIMITS = ":resources (:max-depth 8 :max-expansion-size 200 :max-verify-time 100)"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from bb.cbcl.read.headlines import LONGEST, headline
 from bb.cbcl.read.tree import string, text_of
+from bb.messaging.cbcl.letters import HEADLINE_LENGTH as LONGEST
+from bb.messaging.cbcl.letters import headline
 from tests.cbcl.speakers import WORK, lesson
 from tests.cbcl.trees import LISTS, STEADY, STRINGS, read
 

@@ -8,6 +8,7 @@ import pytest
 
 from bb.coordination.agents import adoption
 from bb.coordination.agents.adoption import AdoptionRejected, AdoptOrRegister, AmbiguousSession, Evidence
+from bb.coordination.facts import Resumed
 from bb.coordination.protocol import events
 from bb.kernel.errors import BbError
 
@@ -76,8 +77,8 @@ def test_3_2_a_person_may_vouch_and_the_evidence_says_that_nothing_else_does():
     ids=lambda found: found.text,
 )
 def test_3_4_all_evidence_can_be_told_in_a_resume(found: Evidence):
-    payload = events.resume(reason=found.reason, prior="ada", adopted="ada", evidence=found.text)
-    events.check_payload("RESUME", payload)
+    fact = Resumed("ada", "ada", "ada", found.reason, found.text, "bb-1")
+    events.validated(events.event_of_fact(fact, "ada", "ada"))
 
 
 # -- in words

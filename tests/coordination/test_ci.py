@@ -9,7 +9,7 @@ import pytest
 
 from bb.coordination import facts
 from bb.coordination.agents import pauses
-from bb.coordination.guards import authorship, ci
+from bb.coordination.guards import ci
 from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
 from bb.coordination.holdings import holdings, leases
 from bb.coordination.holdings.holdings import Reservation
@@ -291,14 +291,14 @@ def test_reserving_anything_is_a_sign_of_life():
     ],
 )
 def test_the_last_trailer_that_names_an_agent_counts(named: list[str], agent: str | None, doubts: int):
-    found = authorship.author([("bb-agent", name) for name in named], None)
+    found = ci.author([("bb-agent", name) for name in named], None)
 
     assert (found.agent, len(found.doubts)) == (agent, doubts)
 
 
 def test_who_names_nobody_is_who_is_named_for_all_of_them():
-    assert authorship.author([], OTTER).agent == OTTER
-    assert authorship.author([("BB-Agent", "user")], OTTER).agent is None
+    assert ci.author([], OTTER).agent == OTTER
+    assert ci.author([("BB-Agent", "user")], OTTER).agent is None
 
 
 def test_a_person_is_told_and_not_stopped_unless_people_are_to_be():
@@ -358,7 +358,7 @@ def test_a_token_lower_than_a_later_grants_is_fenced_off(token: str, found: list
 
 
 def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
-    found = authorship.author([("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x")], None)
+    found = ci.author([("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x")], None)
 
     assert (found.token, len(found.doubts)) == (3, 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bb.coordination.guards import person_commands
+from bb.coordination.guards import hazards
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from bb.coordination.guards import person_commands
     ],
 )
 def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: str):
-    assert person_commands.find_person_command(command, lambda words: False) == order
+    assert hazards.find_person_command(command, lambda words: False) == order
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: st
     ],
 )
 def test_what_an_agent_may_say_is_left_alone(command: str):
-    assert person_commands.find_person_command(command, lambda words: False) is None
+    assert hazards.find_person_command(command, lambda words: False) is None
 
 
 def test_reading_in_the_persons_name_is_left_alone():
     def reads(words: Sequence[str]) -> bool:
         return list(words[:2]) == ["agent", "inbox"]
 
-    assert person_commands.find_person_command("bb agent inbox --agent user", reads) is None
-    assert person_commands.find_person_command("bb agent ack --agent user", reads) == "bb agent ack"
+    assert hazards.find_person_command("bb agent inbox --agent user", reads) is None
+    assert hazards.find_person_command("bb agent ack --agent user", reads) == "bb agent ack"

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.coordination.facts import Incurred, Resumed
 from bb.coordination.protocol import events
-from bb.coordination.protocol.events import InvalidProtocolEvent
+from bb.coordination.protocol.events import Field, InvalidProtocolEvent
 from tests.examples import examples
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -159,8 +160,8 @@ def test_6_2_any_other_word_is_refused_and_the_right_ones_are_named(kind: str, f
     for wrong in [*near, *NOT_TEXT]:
         refuses(kind, **{field: wrong})
     message = refused(kind, GOOD[kind] | {field: near[0]}).message
-    for right in events.PAYLOADS[kind][field]:
-        assert str(right) in message
+    allowed = next(each.kind for each in events.PAYLOADS[kind] if each.name == field)
+    assert all(str(right) in message for right in allowed)
 
 
 @pytest.mark.parametrize("payload", [None, "", "subject", 1, True, [], [("subject", "x")]])
@@ -175,14 +176,61 @@ def test_6_2_a_payload_is_left_as_it_was():
     assert payload == GOOD["HANDOFF"]
 
 
-def test_6_2_what_bb_itself_writes_as_an_incursion_is_a_good_payload():
-    payload = events.incursion(kind="partial", owner="ada", incoming="bo1", liveness="stale", hint="ask")
-    assert payload == GOOD["INCURSION"]
+INCURRED = Incurred("bo1", "ada", "a.1", "partial", "src", "src", "stale", "bb-1", "refused", "ask")
+RESUMED = Resumed("bo1", "ada", "ada", "uncommitted_scope", "1 uncommitted file", "bb-1")
 
 
-def test_6_2_what_bb_itself_writes_as_a_resume_is_a_good_payload():
-    payload = events.resume(reason="uncommitted_scope", prior="ada", adopted="ada", evidence="1 uncommitted file")
-    assert payload == GOOD["RESUME"]
+@pytest.mark.parametrize(("kind", "fact"), [("INCURSION", INCURRED), ("RESUME", RESUMED)])
+def test_6_2_what_bb_itself_writes_has_a_good_payload(kind: str, fact: Incurred | Resumed):
+    said = events.event_of_fact(fact, "bo1", "ada")
+    assert (said["event_type"], said["payload"]) == (kind, GOOD[kind])
+    assert list(said["payload"]) == list(GOOD[kind])
+
+
+def test_6_2_each_field_has_a_help_text_and_the_fact_has_what_the_system_writes():
+    facts = {"INCURSION": Incurred, "RESUME": Resumed}
+    for kind, fields in events.PAYLOADS.items():
+        for field in fields:
+            assert field.help.endswith(".")
+            assert kind not in facts or field.member in facts[kind].__match_args__
+
+
+# -- an optional field is one entry of the table
+
+
+@pytest.fixture
+def risks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HANDOFF and RESUME with one more field."""
+    for kind in ("HANDOFF", "RESUME"):
+        more = Field("risks", "What may go wrong.", is_required=False, label="Risks: ", member="scope")
+        monkeypatch.setitem(events.PAYLOADS, kind, (*events.PAYLOADS[kind], more))
+
+
+@pytest.mark.usefixtures("risks")
+def test_an_optional_field_may_be_missing_and_is_refused_if_it_is_wrong():
+    accepts("HANDOFF")
+    accepts("HANDOFF", risks="none")
+    for wrong in NOT_TEXT[1:]:
+        refuses("HANDOFF", risks=wrong)
+    assert refused("HANDOFF", GOOD["HANDOFF"] | {"risks": " "}).message == "HANDOFF may have risks: non-blank text"
+
+
+@pytest.mark.usefixtures("risks")
+def test_an_optional_field_is_read_written_offered_and_told():
+    whole = GOOD["HANDOFF"] | {"risks": "none"}
+    assert events.may_be_read("HANDOFF", whole)
+    assert events.may_be_read("HANDOFF", GOOD["HANDOFF"])
+    assert events.payload_of("HANDOFF", whole) == whole
+    assert events.options("HANDOFF")[-1].name == "risks"
+    assert events.text_of("HANDOFF", whole) == "half done\n\nNext: the rest\n\nRisks: none"
+    assert "risks" not in events.payload_of_message("HANDOFF", "Parser", "done")
+
+
+@pytest.mark.usefixtures("risks")
+def test_an_optional_field_that_the_fact_lacks_is_left_out():
+    assert events.event_of_fact(RESUMED, "bo1", "ada")["payload"] == GOOD["RESUME"]
+    payload = events.event_of_fact(RESUMED.replace(scope="src"), "bo1", "ada")["payload"]
+    assert payload == GOOD["RESUME"] | {"risks": "src"}
 
 
 # -- §6.1 Envelope

@@ -657,8 +657,17 @@ def test_a_sieve_holds_back_what_cannot_be_covered(file: str, claimed: str, pass
 TEXTS = st.text(max_size=40) | st.text("ab.*?[]^!-{},/\\:C\ud800\0\u0301é", max_size=40)
 
 
+@pytest.mark.parametrize("written", ["[ ]", "[ ][ ]", "./ ", "src/../ ", "[\u3000]"])
+def test_a_scope_whose_text_would_be_blank_is_refused_like_a_blank_one(written: str):
+    with pytest.raises(InvalidScope, match="a scope must not be blank"):
+        scope(written)
+    assert scope(f"src/{written.removeprefix('src/../').removeprefix('./')}").text.startswith("src/")
+
+
 @examples(500)
 @given(TEXTS, st.sampled_from(["posix", "windows"]), st.booleans())
+@example("[ ]", "posix", False)
+@example("./ ", "posix", True)
 def test_any_text_is_a_scope_or_a_refusal_and_a_scopes_text_means_itself(written: str, platform: str, is_path: bool):
     root = ROOT if platform == "posix" else r"C:\Repo"
     try:

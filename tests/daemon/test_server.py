@@ -36,8 +36,7 @@ class Stand:
         listener.bind(self.path)
         listener.listen(50)
         listener.setblocking(False)
-        self.desk = Desk(str(folder), {"CCCC_HOME": str(folder / "home")})
-        self.desk.is_served = True
+        self.desk = Desk(str(folder), {"CCCC_HOME": str(folder / "home")}, is_served=True)
         log = Log(str(folder / "log"))
         self.server = Server(self.loop, listener, self.desk, Streams(self.loop), log, lambda *_: None)
 

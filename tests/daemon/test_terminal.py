@@ -14,7 +14,8 @@ import pytest
 
 from bb.daemon.actors.delivery import Queue, keystrokes
 from bb.daemon.terminal import terminal
-from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
+from bb.daemon.terminal.processes import ActorStartFailed, Ended, NoTerminal
+from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, Terminal
 from bb.kernel.errors import Busy, Refused
 from bb.ops.groups.terminals import InvalidSize, refuse_size
 from tests.waiting import until

@@ -614,7 +614,7 @@ def test_every_command_of_c2a_has_a_form_of_its_own():
     names = {
         op.words
         for op in catalogue.ops_in_group("chat")
-        if op.call.__module__ in ("bb.ops.attention.attention", "bb.ops.attention.surfaces")
+        if op.call.__module__ in ("bb.ops.attention.attention", "bb.ops.attention.ingest", "bb.ops.attention.surfaces")
     }
 
     elsewhere = {"refused", "chat send", "chat react"}

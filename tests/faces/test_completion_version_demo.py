@@ -71,9 +71,10 @@ def test_bash_is_offered_what_fits(repo: Scratch, typed: str, offered: list[str]
 def test_every_option_of_every_op_is_offered(repo: Scratch, op: catalogue.Op):
     offered = completed(repo, f"bb {op.words} --")
 
-    options = {parameter.option for parameter in op.parameters if not parameter.is_argument}
-    extra = {name for param in local.EXTRA.get(op.name, []) for name in param.opts}
-    assert options | extra | {"--json", "--help"} == set(offered)
+    by_hand = local.COMMANDS.get(op.words)
+    parameters = [*op.parameters, *(by_hand.parameters if by_hand else ())]
+    options = {parameter.option for parameter in parameters if not parameter.is_argument}
+    assert options | {"--json", "--help"} == set(offered)
 
 
 def test_other_shells_are_offered_the_same(repo: Scratch):
@@ -335,5 +336,4 @@ def test_without_git_there_is_no_demo_and_that_is_said(tmp_path: Path, user: dic
 def test_a_command_that_goes_on_promises_no_single_document(repo: Scratch, words: str):
     told = " ".join(repo.bb(*words.split(), "--help").out.split())
 
-    assert local.IN_JSON[words] in told
-    assert re.search("one for each|one JSON document for each", local.IN_JSON[words])
+    assert re.search("--json [^-]*((; with --follow|; with --watch), one for each|one JSON document for each)", told)

@@ -10,8 +10,8 @@ import pytest
 
 from bb.cli.watch import filters
 from bb.cli.watch.layout import Framed, Layout
-from bb.cli.watch.lines import line
 from bb.cli.watch.model import VIEWS, Chosen
+from bb.cli.watch.watch import line
 from bb.kernel.foreign import Foreign
 from bb.kernel.show import has_control
 from bb.ops.desk.desk import Desk

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ops import catalogue
+from bb.ops import catalogue, command_groups
 from tests.near import Near, near
 
 NESTED = [op for op in catalogue.all_ops() if len(op.words.split()) == 3]
@@ -19,8 +19,8 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
 
 
 def test_there_are_some_and_each_is_in_a_group_that_says_what_it_is_about():
-    assert {op.words.rpartition(" ")[0] for op in NESTED} == set(catalogue.SUBGROUPS)
-    assert {op.words.partition(" ")[0] for op in NESTED} <= set(catalogue.GROUPS)
+    assert {op.words.rpartition(" ")[0] for op in NESTED} == set(command_groups.SUBGROUPS)
+    assert {op.words.partition(" ")[0] for op in NESTED} <= set(command_groups.GROUPS)
 
 
 @pytest.mark.parametrize("op", NESTED, ids=lambda op: op.name)
@@ -38,7 +38,7 @@ def test_what_is_no_op_is_not_found(name: str):
         catalogue.find(name)
 
 
-@pytest.mark.parametrize("group", catalogue.SUBGROUPS)
+@pytest.mark.parametrize("group", command_groups.SUBGROUPS)
 def test_a_group_alone_shows_what_is_in_it(repo: Near, group: str):
     words = group.split()
     shown = repo.bb(*words)
@@ -51,7 +51,7 @@ def test_a_group_alone_shows_what_is_in_it(repo: Near, group: str):
     assert repo.bb(words[0], "help", *words[1:]).out == shown.out
 
 
-@pytest.mark.parametrize("group", catalogue.SUBGROUPS)
+@pytest.mark.parametrize("group", command_groups.SUBGROUPS)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_group_alone_is_no_command_for_programs(repo: Near, group: str, place: int):
     words = group.split()

@@ -216,7 +216,7 @@ def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, m
     from bb.ops.desk import desk
 
     monkeypatch.chdir(here.path)
-    what = notify.wanted("true", None, is_shell=False, is_existing=False, is_once=False, is_test=False)
+    what = notify.wanted("true", 30, is_shell=False, is_existing=False, is_once=False, is_test=False)
     due: notify.Due | None = notify.Due({"id": "a", "text": "It is so."}, 0.0, 0)
     moments = []
     while due := notify._tell(desk.desk_here(), what, due, as_json=False):
@@ -332,8 +332,8 @@ def test_where_there_is_no_shell_to_be_trusted_there_is_none(monkeypatch: pytest
     monkeypatch.setattr(os, "name", "nt")
 
     with pytest.raises(notify.NoShell):
-        notify.wanted("echo", None, is_shell=True, is_existing=False, is_once=False, is_test=False)
+        notify.wanted("echo", 30, is_shell=True, is_existing=False, is_once=False, is_test=False)
     what = notify.wanted(
-        r'C:\tell.exe "two words"', None, is_shell=False, is_existing=False, is_once=False, is_test=False
+        r'C:\tell.exe "two words"', 30, is_shell=False, is_existing=False, is_once=False, is_test=False
     )
     assert what.words == ("C:\\tell.exe", "two words")

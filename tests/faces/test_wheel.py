@@ -216,9 +216,9 @@ def test_tools_that_install_programs_install_one_that_starts(release: Release, t
 
 # the words that call it -> the extra without which it is refused
 FACES = {
-    shown[0].removeprefix("bb "): said.group(1)
-    for call, _, shown in local.COMMANDS.values()
-    if (said := re.search(r"It needs the extra `(\w+)`", call.__doc__ or ""))
+    each.own.examples[0].removeprefix("bb "): said.group(1)
+    for each in local.COMMANDS.values()
+    if (said := re.search(r"It needs the extra `(\w+)`", each.own.description))
 }
 NEED = """
 import sys
@@ -256,10 +256,10 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
 
 def test_a_command_that_needs_an_extra_says_so_in_its_help():
     needy = {
-        words for words, (call, _, _) in local.COMMANDS.items() if "extras.require_extra(" in inspect.getsource(call)
+        words for words, each in local.COMMANDS.items() if "extras.require_extra(" in inspect.getsource(each.own.call)
     }
 
-    assert needy == {words for words, (call, _, _) in local.COMMANDS.items() if "It needs the extra `" in call.__doc__}
+    assert needy == {words for words, each in local.COMMANDS.items() if "It needs the extra `" in each.own.description}
     assert needy
 
 

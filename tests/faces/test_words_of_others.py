@@ -234,11 +234,10 @@ DOORS = {
     "calls/say.py": "to JSON, or to `text.of`, which wraps it",
     "screens/reports.py": "reports as data for their writers",
     "watch/filters.py": "where the live screen wraps what it shows",
-    "watch/lines.py": "JSON, or `line`, which takes it wrapped",
+    "watch/watch.py": "JSON, or `line`, which takes it wrapped",
     "programs/attach.py": "a request as data",
     "app.py": "what was typed", "lean.py": "what was typed", "local.py": "what was typed",
-    "programs/mcp_command.py": "what was typed", "programs/page_commands.py": "what was typed",
-    "watch/commands.py": "what was typed",
+    "calls/by_hand.py": "what was typed", "programs/commands.py": "answers as data, for `say`",
     "screens/cbcl.py": "a tree in the JSON form of its language",
     "screens/chat.py": "how a process ended", "watch/layout.py": "what it compares with what it drew last",
 }  # fmt: skip

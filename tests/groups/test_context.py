@@ -20,6 +20,7 @@ from bb.groups.facts import ContextChanged
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.order import sortable
+from bb.ledger.journal.cccs_forms import data_of
 from tests.examples import examples
 
 A, B = "a" * 12, "b" * 12
@@ -64,7 +65,7 @@ class Clone:
         """Change the context; what was changed, in words. What is recorded is what can be read again."""
         self.minutes += 1
         outcome = self.ask(*ops, by=by, if_version=if_version)
-        data = json.loads(json.dumps(context.line_data(ContextChanged(by, outcome.ops))))
+        data = json.loads(json.dumps(data_of(ContextChanged(by, outcome.ops))))
         fact = context.fact_of(data, by)
         assert fact == ContextChanged(by, outcome.ops)
         self.history.append((fact, self._place(), clock.text(self.now)))
@@ -106,8 +107,8 @@ def test_a_change_is_written_as_its_ops_and_read_again():
     ops = Clone().ask(create(), {"op": "vision.update", "vision": "calm"}).ops
     fact = ContextChanged("ada", ops)
 
-    assert context.line_data(fact) == {"ops": list(ops)}
-    assert context.fact_of(context.line_data(fact), "ada") == fact
+    assert data_of(fact) == {"ops": list(ops)}
+    assert context.fact_of(data_of(fact), "ada") == fact
 
 
 def test_a_later_op_names_the_birth_it_was_resolved_to_beside_the_id():

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.groups import context_forms
+from bb.groups.context import agents, plans, tasks
 from bb.groups.context import batch as context_batch
 from bb.groups.context.batch import RULES
 from bb.groups.context.request import ContextSyncError, InvalidOps, VersionConflict
-from bb.groups.context_forms import KINDS
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import BbError
+from bb.groups.context_forms import AGENT, BRIEF, KINDS, MILESTONE, NOTE, REFERENCE, TASK
+from bb.kernel.errors import BbError, PermissionDenied
 from bb.kernel.show import harmless
 from tests.examples import examples
 from tests.groups.test_context import ACTORS, Clone, create
@@ -560,3 +561,26 @@ def test_refusals_are_of_a_family_each():
         7,
         5,
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        (BRIEF, plans.BRIEF_FIELDS),
+        (MILESTONE, plans.MILESTONE_FIELDS),
+        *((kind, fields) for kind, (fields, _) in plans.NOTES.items()),
+        (TASK, tasks.FIELDS),
+        (AGENT, agents.HOT + agents.WARM),
+    ],
+)
+def test_whatever_a_request_may_set_may_also_be_recorded(kind: str, table: Any):
+    assert {register for _, register, _ in table} <= context_forms.FIELDS[kind].keys()
+
+
+def test_whatever_a_new_entry_begins_with_may_also_be_recorded():
+    blanks = {MILESTONE: plans.BLANK, TASK: tasks.BLANK, AGENT: agents.BLANK}
+    blanks |= {kind: blank for kind, (_, blank) in plans.NOTES.items()}
+    assert {NOTE, REFERENCE} <= blanks.keys()
+    for kind, blank in blanks.items():
+        for register, value in blank.items():
+            assert context_forms.FIELDS[kind][register](value), (kind, register)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bb.groups import permissions
-from bb.groups.permissions import PermissionDenied, check, may, role_of
+from bb.groups.permissions import check, may, role_of
+from bb.kernel.errors import PermissionDenied
 
 ROLES = ("user", "system", "service", "foreman", "peer")
 NAMES = {"user": "user", "system": "system", "service": "svc:ci", "foreman": "ada", "peer": "bo"}

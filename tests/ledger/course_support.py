@@ -10,7 +10,8 @@ from typing import Any
 from bb.kernel.event import Event
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records import course
+from bb.ledger.records import course, making
+from bb.ledger.records import events as recorded
 from bb.ledger.records.course import Course, Passed
 from bb.ledger.views.chat import ChatIndex
 from bb.messaging.facts import Said
@@ -102,9 +103,9 @@ def shown(event: Event) -> str:
 def clones(folder: Path, count: int = 1) -> Iterator[list[Place]]:
     """So many clones of one ledger. The first has made it; none has said anything."""
     places = [Place(folder / f"clone-{number}") for number in range(count)]
-    places[0].store.make("test", "user", NOW, repo=REPO)
+    making.make(places[0].store, "test", "user", NOW, repo=REPO)
     for other in places[1:]:
-        other.store.join(REPO)
+        making.join(other.store, REPO)
         other.receive(writer_of(places[0]), list(Journal(places[0].store.path, writer_of(places[0])).lines_from(1)))
     try:
         yield places
@@ -128,7 +129,7 @@ def numbered(place: Place) -> dict[int, str]:
     """Every line that is here, by its place in the clone's order, as `Store.numbered` has it."""
     place.store.caught_up()
     everything = [lines.event(raw) for journal in place.store.journals() for raw in journal.lines_from(1)]
-    return {event.seq: event.id for event in place.store.numbered(everything) if event.seq is not None}
+    return {event.seq: event.id for event in recorded.numbered(place.store, everything) if event.seq is not None}
 
 
 def live(places: Sequence[Place], moves: Sequence[tuple[str, int, int]]) -> None:

@@ -16,6 +16,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.files.lock import Lock
 from bb.ledger.journal import journal, writers
 from bb.ledger.journal.journal import Journal
+from bb.ledger.records import events as recorded
 from bb.ledger.records.store import KeyReused
 from bb.messaging.facts import Said
 from tests.ledger.course_support import Place, another, clones, writer_of
@@ -50,7 +51,8 @@ def folder(place: Place) -> Path:
 def said(place: Place) -> list[str]:
     """The texts that whoever opens the ledger now finds in it."""
     with another(place) as other:
-        return [event.data["text"] for event in other.store.newest_first(None, lambda raw: b'"text":' in raw)][::-1]
+        events = recorded.newest_first(other.store, None, lambda raw: b'"text":' in raw)
+        return [event.data["text"] for event in events][::-1]
 
 
 def calls(disk: FaultyDisk, name: str) -> int:
@@ -260,7 +262,7 @@ def test_after_a_failed_batch_the_next_one_is_right(here: Place):
 
     assert said(here) == ["stays", "stays too"]
     assert here.inbox("bob") == ["stays", "stays too"]
-    assert here.store.event(event.id).data["text"] == "stays"
+    assert recorded.event(here.store, event.id).data["text"] == "stays"
     assert [line["id"].rpartition(".")[2] for line in chained(folder(here))] == ["1", "2", "3"]
     assert problems(audited(here.path)) == []
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.ledger.files import disk
+from bb.ledger.files import disk_refusals
 from bb.ledger.local import blobs
 from bb.ledger.local.blobs import BlobDamaged, BlobNotFound, BlobTooLarge
 from bb.messaging.chat.references import InvalidAttachments
@@ -174,6 +174,6 @@ def test_a_full_disk_leaves_nothing_half(store: str, monkeypatch: pytest.MonkeyP
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(disk.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull):
         blobs.keep(store, OCTETS, "x")
     assert files(store) == []

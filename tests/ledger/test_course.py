@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bb.ledger.journal import journal
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import course
+from bb.ledger.records import events as recorded
 from bb.ledger.records.course import START, Course, Lines, Passed
 from tests.examples import examples
 from tests.ledger.course_support import Place, another, clones, live, numbered, texts, writer_of
@@ -218,11 +219,11 @@ def test_an_event_has_a_place_once_a_line_of_ours_accounts_for_it(three: list[Pl
     event = b.say("b1")
     a.hear_of(b)
     a.store.caught_up()
-    assert a.store.places().of(event) is None
+    assert recorded.sequence_numbers(a.store).of(event) is None
 
     a.say("a1")
 
-    place = a.store.places().of(event)
+    place = recorded.sequence_numbers(a.store).of(event)
     assert place is not None
     assert course.event_at(a.store, place).id == event.id
 

@@ -17,7 +17,7 @@ from bb.ledger.care import checkup
 from bb.ledger.files import disk as real
 from bb.ledger.index import index as indexes
 from bb.ledger.journal import journal as journals
-from bb.ledger.records import walk
+from bb.ledger.records import making, walk
 from bb.ledger.records.store import Store
 from tests.ledger.ledger_support import (
     ADA,
@@ -366,7 +366,7 @@ def test_killed_in_any_system_call_the_same_steps_lead_on(tmp_path: Path, scene:
 def _again(path: Path, agent: str) -> None:
     """The same steps once more, as a client would repeat them: under the same key."""
     with opened(path) as store:
-        store.make("test", "user", NOW)
+        making.make(store, "test", "user", NOW)
         if agent not in agents(path):
             register(store, agent, key="once")
 

@@ -283,7 +283,7 @@ def test_filelock_is_loaded_only_where_a_file_is_locked_without_flock(tmp_path: 
 
     assert with_flock.stdout == "False\n", with_flock.stderr
     assert without.returncode != 0
-    assert "bb.ledger.files.disk.DiskFailed" in without.stderr
+    assert "bb.ledger.files.disk_refusals.DiskFailed" in without.stderr
     assert sorted(os.listdir(tmp_path)) == ["lock", "lock.queue"]
 
 

@@ -11,7 +11,7 @@ from bb.coordination.facts import Registered
 from bb.ledger.git import place
 from bb.ledger.journal.journal import Journal
 from bb.ledger.local import bare_repositories, blobs
-from bb.ledger.records import course
+from bb.ledger.records import course, making
 from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
 from bb.ledger.views.chat import ACK, ChatIndex
@@ -35,7 +35,7 @@ def own(tmp_path: Path) -> Iterator[Place]:
     found = object.__new__(Place)
     found.path = Path(common)
     found.store = Store(place.Place(common, None))
-    found.store.make("Release", "user", NOW, repo="0123456789ab", topic="what is left")
+    making.make(found.store, "Release", "user", NOW, repo="0123456789ab", topic="what is left")
     found.talk = ChatIndex(found.store)
     found.store.record(lambda _: [Registered("bob", "actor", "Bob", {"runner": "headless"})], by="user", now=NOW)
     first = found.say("one", priority="attention", to=["bob"])

@@ -42,6 +42,11 @@ REVIEWED = {
         "os.open",
     ): "opened to write, where the end was read at the door just before",
     ("ledger/files/work_tree_files.py", "write", "os.open"): "a new file of ours (O_EXCL)",
+    (
+        "ledger/files/output_files.py",
+        "__enter__",
+        "os.open",
+    ): "opened to write: a new file of ours, or what the user named",
     ("ledger/files/work_tree_files.py", "__init__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
     ("ledger/files/work_tree_files.py", "enter", "os.open"): "the same, one step further, never through a link",
     ("cli/main.py", "_occupy_standard_streams", "os.open"): "the null device",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bb.ledger.care import repair
-from bb.ledger.files import disk
+from bb.ledger.files import disk_refusals
 from bb.ledger.local import presence
 from tests.ledger.ledger_support import ADA, BO, NOW, beat_for, child, finished, kept, make, repository
 from tests.support import NOON, Scratch
@@ -287,7 +287,7 @@ def test_a_file_that_cannot_be_replaced_leaves_the_old_one_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(disk.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull):
         presence.write(str(store), presence.Presence(ADA, NOW, 2, RECORD))
 
     assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]

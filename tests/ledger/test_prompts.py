@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger.files import disk
+from bb.ledger.files import disk, disk_refusals
 from bb.ledger.local import prompts
 
 NAMES = ("preamble", "help", "standup")
@@ -57,11 +57,11 @@ def test_a_full_disk_shows_before_anything_has_changed(tmp_path: Path, monkeypat
 
     def full(path: str, octets: bytes, **how: bool) -> None:
         if "standup" in path:
-            raise disk.DiskFull
+            raise disk_refusals.DiskFull
         replace(path, octets, **how)
 
     monkeypatch.setattr(disk, "replace", full)
-    with pytest.raises(disk.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull):
         change(tmp_path, help="Other.", standup="New.")
 
     assert there(tmp_path) == before

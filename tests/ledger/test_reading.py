@@ -12,7 +12,7 @@ import pytest
 
 from bb.cli.programs import daemon_log
 from bb.kernel.errors import BbError
-from bb.ledger.files import disk, work_tree_files
+from bb.ledger.files import disk, disk_refusals, work_tree_files
 from bb.ledger.journal.segments import LARGEST, LedgerDamaged, Segment, last_line_feed, lines_backwards
 from bb.ledger.records import set_aside
 from tests.near import near
@@ -48,7 +48,7 @@ def put(kind: str, path: Path) -> None:
 def test_what_is_no_file_is_refused_at_once_by_its_name(tmp_path: Path, kind: str):
     put(kind, tmp_path / "it")
 
-    with pytest.raises(disk.NotAFile) as refusal:
+    with pytest.raises(disk_refusals.NotAFile) as refusal:
         disk.read_small(str(tmp_path / "it"))
 
     assert str(tmp_path / "it") in refusal.value.message
@@ -126,7 +126,7 @@ def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
     (tmp_path / set_aside.FOLDER).mkdir()
     (tmp_path / set_aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{set_aside.UNTOLD}").symlink_to(tmp_path / "pipe")
 
-    with pytest.raises(disk.NotAFile):
+    with pytest.raises(disk_refusals.NotAFile):
         set_aside.unreported_forks(str(tmp_path))
 
 
@@ -135,5 +135,5 @@ def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):
     where.parent.mkdir(parents=True)
     where.symlink_to(tmp_path / "pipe")
 
-    with pytest.raises(disk.NotAFile):
+    with pytest.raises(disk_refusals.NotAFile):
         daemon_log.last(str(tmp_path), 10)

@@ -18,6 +18,7 @@ from bb.ledger.care import repair
 from bb.ledger.index.index import Index
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal.journal import Journal
+from bb.ledger.records import events as recorded
 from bb.ledger.records import redaction
 from bb.ledger.views import chat
 from bb.ledger.views.chat import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REQUEST
@@ -191,7 +192,7 @@ def test_reading_says_when_and_what_says_so(here: Place):
 
     reading = here.talk.reading("bob")
     assert (reading.ts, reading.updated_at) == (event.ts, said.ts)
-    (found,) = here.store.numbered([said])
+    (found,) = recorded.numbered(here.store, [said])
     assert reading.said_at == found.seq
     assert here.talk.reading("cyd") == chat.ReadPosition()
 

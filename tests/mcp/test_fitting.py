@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.mcp.fitting import MOST, AnswerTooLarge, as_text, shortened, without_lone_surrogates
+from bb.mcp.fitting import MOST, as_text, shortened, without_lone_surrogates
+from bb.wire.envelope import AnswerTooLarge
 from tests.mcp.mcp_support import AMBER, COBALT, Here, got
 
 

@@ -72,7 +72,7 @@ def test_an_op_that_gains_a_parameter_shows_it_here(monkeypatch: pytest.MonkeyPa
         choices = ("red", "green")
 
     op = catalogue.find("agent.release")
-    more = catalogue.Parameter("colour", "colour", Colour, False, False, False, None, Colour.__doc__)
+    more = catalogue.Parameter("colour", "colour", Colour, False, False, False, None)
     monkeypatch.setitem(
         catalogue._declared,
         "agent.release",

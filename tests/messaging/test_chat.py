@@ -62,8 +62,7 @@ def test_cccs_6_1_everything_a_message_may_say_in_the_order_of_the_specification
         "insight": "i",
         "suggested_user_message": "s",
     }
-    asked = {name: value for name, value in full.items() if name not in ("to", "message_mode")}
-    data = compose(**asked, to=("ada", "user"), mode="mail")
+    data = compose(**full | {"to": ("ada", "user")})
     assert list(data.items()) == list(full.items())
     assert cccs_reader.faults_of_message(data) == []
 
@@ -104,8 +103,11 @@ def test_cccs_6_1_a_format_is_plain_or_markdown(word: Any):
 @pytest.mark.parametrize("word", ["deliver", "Send", 0, [], {}])
 def test_the_later_dialects_mode_is_kept_and_checked(word: Any):
     for mode in ("send", "request_reply", "mail"):
-        assert compose(mode=mode)["message_mode"] == mode
-    assert (refusal(mode=word).code, refusal(mode=word).details) == ("INVALID_MESSAGE_MODE", {"path": "$.message_mode"})
+        assert compose(message_mode=mode)["message_mode"] == mode
+    assert (refusal(message_mode=word).code, refusal(message_mode=word).details) == (
+        "INVALID_MESSAGE_MODE",
+        {"path": "$.message_mode"},
+    )
 
 
 @pytest.mark.parametrize("given_one", ["src_group_id", "src_event_id"])
@@ -141,7 +143,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "text": [7, True, ["x"], {}, HALF],
     "format": [7],
     "priority": [7],
-    "mode": [7],
+    "message_mode": [7],
     "reply_to": [7, [], "a\nb", " ", "x" * 201, HALF],
     "quote_text": [7, {}, HALF],
     "src_group_id": [7, "\x00"],
@@ -157,15 +159,14 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "insight": [7, HALF],
     "suggested_user_message": [7, HALF],
 }
-EMPTY_IS_ABSENT = ["format", "priority", "mode", "reply_to", "quote_text", "src_group_id", "src_event_id"]
+EMPTY_IS_ABSENT = ["format", "priority", "message_mode", "reply_to", "quote_text", "src_group_id", "src_event_id"]
 EMPTY_IS_ABSENT += ["dst_group_id", "thread", "client_id", "client_ts", "insight", "suggested_user_message"]
 
 
 @pytest.mark.parametrize(("member", "value"), [(name, value) for name, row in WRONG_TYPES.items() for value in row])
 def test_what_is_of_the_wrong_type_is_refused_with_its_path(member: str, value: Any):
     error = refusal(**{member: value})
-    name = "message_mode" if member == "mode" else member
-    assert error.details["path"].startswith(f"$.{name}")
+    assert error.details["path"].startswith(f"$.{member}")
     assert error.exit_status == 2
     assert len(error.message) < 200
 
@@ -190,7 +191,7 @@ ORDER: list[tuple[str, dict[str, Any]]] = [
     ("INVALID_REQUEST", {"reply_to": 7}),
     ("INCOMPLETE_SOURCE", {"src_group_id": "x"}),
     ("INVALID_REFS", {"refs": [{"kind": "x"}]}),
-    ("INVALID_MESSAGE_MODE", {"mode": "x"}),
+    ("INVALID_MESSAGE_MODE", {"message_mode": "x"}),
     ("NO_ENABLED_RECIPIENTS", {"to": ("bo",), "members": (Member("bo", enabled=False),)}),
 ]
 
@@ -215,9 +216,7 @@ JSON = st.recursive(
     ),
     max_leaves=10,
 )
-REQUEST = st.fixed_dictionaries(
-    {}, optional={name: JSON for name in [*WRONG_TYPES, "by", "to"] if name != "mode"} | {"mode": JSON, "other": JSON}
-)
+REQUEST = st.fixed_dictionaries({}, optional=dict.fromkeys([*WRONG_TYPES, "by", "to"], JSON) | {"other": JSON})
 
 
 @given(REQUEST)

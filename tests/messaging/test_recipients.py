@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, PermissionDenied
 from bb.messaging.chat import recipients
-from bb.messaging.chat.principals import PermissionDenied, principal
+from bb.messaging.chat.principals import principal
 from bb.messaging.chat.recipients import InvalidRecipient, Member, NoEnabledRecipients
 from tests.messaging import cccs_reader
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bb.ops import catalogue
-from bb.ops.catalogue import MissingOption, Op, Parameter, UnknownField, UnknownOp, bind
-from bb.ops.params import AgentId, Flag, InvalidValue, Number, Role
+from bb.ops import catalogue, command_groups, docstrings
+from bb.ops.catalogue import MissingOption, Op, Parameter, UnknownAnnotation, UnknownField, UnknownOp, bind
+from bb.ops.params import AgentId, Flag, InvalidValue, Json, JsonText, Name, Number, Role, Seconds, Text, UncheckedText
 from tests.support import environment
 
 
@@ -24,7 +24,7 @@ class Weight(Number):
     most = 9
 
 
-@catalogue.op("example.carry_on", examples=("bb example carry-on box",), streams=True, is_fragile="It breaks.")
+@catalogue.op("example.carry_on", examples=("bb example carry-on box",), streams=True)
 def carry_on(
     desk: Any,
     what: Role,
@@ -44,6 +44,11 @@ def carry_on(
         Indented line.
 
     Last line.
+
+    Parameters:
+        from_ (WHO): The helper that carries
+            it now.
+        is_fragile: It breaks.
     """
     local = what
     return {"what": local}
@@ -111,9 +116,43 @@ def test_an_option_is_spelled_with_hyphens_and_without_what_python_needs():
     assert parameter("agent").option == "--agent"
 
 
-def test_the_help_of_a_parameter_is_that_of_its_kind_or_of_its_flag():
+def test_the_help_of_a_parameter_is_that_of_its_kind_unless_the_docstring_of_the_op_has_one():
     assert parameter("top_weight").about == "How heavy it is."
     assert parameter("is_fragile").about == "It breaks."
+    assert parameter("from").about == "The helper that carries it now."
+
+
+def test_the_metavar_of_a_parameter_is_that_of_its_kind_unless_the_docstring_of_the_op_has_one():
+    assert [parameter(name).metavar for name in ("agent", "from", "top_weight", "is_fragile")] == ["ID", "WHO", "N", ""]
+
+
+def test_binding_a_request_reads_no_help_texts():
+    program = """
+import sys
+from bb.ops import catalogue
+catalogue.bind(catalogue.find("agent.heartbeat"), {"agent": "amber-otter"})
+assert not {"bb.ops.docstrings", "bb.ops.command_groups"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], env=environment(), check=True)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *("Colour", "int", "Desk", "Op", "sys", "", "None | Role", "Role | None | None", "Role | AgentId"),
+        *("list[bool", "list[list[Role]]", "list[Role | None]", "dict[str, Role]"),
+    ],
+)
+def test_an_annotation_outside_the_grammar_is_named_with_its_op(annotation: str):
+    def lift(desk: Any, *, weight: Any) -> None:
+        """Lift it."""
+
+    lift.__annotations__["weight"] = annotation
+
+    with pytest.raises(UnknownAnnotation) as refusal:
+        catalogue.op("example.lift")(lift)
+
+    assert f"lift: weight is annotated as {annotation!r}" in str(refusal.value)
 
 
 def test_the_docstring_is_summary_and_description():
@@ -246,7 +285,7 @@ def test_to_bind_leaves_the_request_as_it_was():
 
 # -- finding ops
 
-FLAT_MODULES = {module for group in catalogue.FLAT for module in catalogue.GROUPS[group][0]}
+FLAT_MODULES = {module for group in command_groups.FLAT for module in command_groups.GROUPS[group][0]}
 
 
 @pytest.mark.parametrize("name", ["agent.register", "agent.list", "ledger.export", "init", "doctor"])
@@ -265,20 +304,20 @@ def test_what_is_no_op_is_not_found(name: str):
 
 
 def test_a_group_lists_its_own_ops_and_all_groups_together_list_all():
-    for group in catalogue.GROUPS:
-        if group not in catalogue.FLAT:
+    for group in command_groups.GROUPS:
+        if group not in command_groups.FLAT:
             assert {op.name.rpartition(".")[0].partition(".")[0] for op in catalogue.ops_in_group(group)} == {group}
-    listed = [op.name for group in catalogue.GROUPS for op in catalogue.ops_in_group(group)]
+    listed = [op.name for group in command_groups.GROUPS for op in catalogue.ops_in_group(group)]
     assert [op.name for op in catalogue.all_ops()] == listed
     assert len(listed) == len(set(listed)) >= 10
 
 
 def test_the_ops_of_cccc_keep_their_flat_names_and_stand_in_groups_of_ours():
-    for group in catalogue.FLAT:
+    for group in command_groups.FLAT:
         flat = [op for op in catalogue.ops_in_group(group) if op.is_flat]
         assert flat
         assert not any("." in op.name for op in flat)
-        shown = "call" if group in catalogue.HIDDEN else group
+        shown = "call" if group in command_groups.HIDDEN else group
         assert {op.words.partition(" ")[0] for op in catalogue.ops_in_group(group)} == {shown}
     assert not any(op.is_flat for op in catalogue.all_ops() if op.module not in FLAT_MODULES)
 
@@ -313,8 +352,8 @@ def test_the_ops_that_must_be_fast_are_ops():
 def test_naming_an_op_imports_its_group_and_no_other(name: str, needs: str, leaves: str):
     program = f"""
 import sys
-from bb.ops import catalogue
-groups = {{module for modules, _ in catalogue.GROUPS.values() for module in modules}}
+from bb.ops import catalogue, command_groups
+groups = {{module for modules, _ in command_groups.GROUPS.values() for module in modules}}
 assert not groups & set(sys.modules), "before any op was named"
 assert catalogue.find({name!r}).name == {name!r}
 assert "bb.ops.{needs}" in sys.modules
@@ -335,12 +374,22 @@ def test_every_op_says_in_one_line_what_it_does(op: Op):
     assert re.fullmatch(r"\S.{9,118}[.:]", op.summary), op.summary
 
 
+SAYS_NOTHING = {Flag, Json, JsonText, Name, Number, Seconds, Text, UncheckedText}  # of what a value means
+
+
 @EVERY_OP
 def test_every_parameter_of_every_op_says_what_it_is(op: Op):
+    described = docstrings.parameters(op.docstring)
     for found in op.parameters:
-        assert found.kind is Flag or (vars(found.kind).get("__doc__") or "").strip(), found.name
+        assert found.keyword in described or found.kind not in SAYS_NOTHING, f"{found.name} is not explained"
+        assert found.keyword in described or (vars(found.kind).get("__doc__") or "").strip(), found.name
         assert re.fullmatch(r"\S.+\.", found.about.strip()), found.name
-        assert found.kind is not Flag or found.about != Flag.__doc__, f"{found.name} is not explained"
+
+
+@EVERY_OP
+def test_the_docstring_of_an_op_describes_parameters_it_has_in_their_order(op: Op):
+    described = docstrings.parameters(op.docstring)
+    assert list(described) == [found.keyword for found in op.parameters if found.keyword in described]
 
 
 UPGRADES = {"events_stream": "events", "term_attach": "attach"}  # which have commands of their own

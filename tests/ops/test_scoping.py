@@ -12,6 +12,7 @@ import pytest
 from bb.kernel.errors import BbError
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import RegisteredGroup
+from bb.ledger.records import events as recorded
 from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
 from bb.ops.chat import chat, reactions, reading
@@ -30,8 +31,7 @@ def home(tmp_path: Path) -> str:
 @pytest.fixture
 def desk(tmp_path: Path, home: str) -> Iterator[Desk]:
     """A desk as a daemon has one."""
-    made = Desk(str(tmp_path), {"CCCC_HOME": home, "BB_NOW": NOON, "HOME": str(tmp_path)})
-    made.is_served = True
+    made = Desk(str(tmp_path), {"CCCC_HOME": home, "BB_NOW": NOON, "HOME": str(tmp_path)}, is_served=True)
     yield made
     made.close()
 
@@ -42,7 +42,7 @@ def repo(tmp_path: Path) -> Scratch:
 
 
 def events(of: GroupDesk, kind: str) -> list[dict[str, Any]]:
-    found = of.store.newest_first(None, lambda raw: f'"kind":"{kind}"'.encode() in raw)
+    found = recorded.newest_first(of.store, None, lambda raw: f'"kind":"{kind}"'.encode() in raw)
     return [event.data for event in found][::-1]
 
 

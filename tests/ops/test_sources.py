@@ -15,7 +15,7 @@ from bb.ops.attention import payloads, replay
 from bb.ops.chat import blobs
 from bb.ops.desk import sources
 from bb.ops.desk.desk import Desk
-from bb.ops.desk.sources import FileOrText, NoStdin, TextNotRead
+from bb.ops.desk.sources import FileNotRead, FileOrText, NoStdin
 
 
 class TooLarge(Usage):
@@ -68,7 +68,7 @@ def test_a_text_comes_from_one_place(tmp_path: Path, file: str | None, text: str
 @pytest.mark.parametrize("name", ["nowhere", ".", "text/below", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_refused_in_few_words(tmp_path: Path, name: str):
     (tmp_path / "text").write_text("x")
-    with pytest.raises(TextNotRead) as refusal:
+    with pytest.raises(FileNotRead) as refusal:
         sources.read(desk(tmp_path), name, 10, refused)
     assert len(refusal.value.message) < 300
     assert "\0" not in refusal.value.message
@@ -82,7 +82,7 @@ def test_a_daemon_reads_no_stdin(tmp_path: Path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 def test_a_daemon_waits_at_no_pipe(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TextNotRead):
+    with pytest.raises(FileNotRead):
         sources.read(desk(tmp_path), "pipe", 10, refused)
 
 
@@ -100,7 +100,7 @@ def test_whether_a_file_lies_beside_is_only_asked(tmp_path: Path, name: str, is_
 
 PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 READERS = [
-    pytest.param(blobs.read, blobs.FileNotRead, id="attachment"),
+    pytest.param(blobs.read, FileNotRead, id="attachment"),
     pytest.param(payloads._headers, payloads.InvalidPayload, id="headers"),
     pytest.param(replay._text, replay.NoScript, id="script"),
 ]

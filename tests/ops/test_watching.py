@@ -10,8 +10,7 @@ import pytest
 from bb.kernel import clock
 from bb.ledger.local import last_sync
 from bb.ops.desk.desk import Desk
-from bb.ops.overview.alarms import Alarms
-from bb.ops.overview.changes import Watched
+from bb.ops.overview.changes import Alarms, Watched
 from bb.ops.overview.happening import News
 from bb.ops.overview.screen_view import ScreenData
 from tests.near import Near, near

@@ -6,7 +6,7 @@ from typing import Any
 
 from bb.attention.acts.escalation import escalate
 from bb.attention.acts.sending import settle_escalations
-from bb.attention.facts import AttentionFact, Claiming, Deleted, Moved, Posting
+from bb.attention.facts import Answer, AttentionFact, Claiming, Deleted, Moved, Posting
 from bb.attention.incoming import reactions
 from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
@@ -16,8 +16,8 @@ from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
 from bb.attention.messages.outbox_states import PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
-from bb.attention.state import claims, deliveries, tuning
+from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, Superseded
+from bb.attention.state import claims, deliveries, transitions, tuning
 from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import delivery_of_state
 from bb.attention.state.tuning import Tuning
@@ -34,13 +34,12 @@ from bb.attention.words import (
     SUPERSEDED,
 )
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 from bb.kernel.show import harmless, stripped
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_NOTE = 140
 LONGEST_PUT_OFF = 365 * clock.DAY
-OUTCOMES = tuple(deliveries.OUTCOMES)
+OUTCOMES = tuple(transitions.OUTCOMES)
 
 
 def react(
@@ -73,7 +72,7 @@ def react(
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
         about["until"] = _checked_until(until, now) if until is not None else _default_until(book, current, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
-    step = Moved(agent, current.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
+    step = Moved(agent, current.event, agent, transitions.REACTED, about | ({"remove": True} if remove else {}))
     after = _after(book, current, step, now)
     takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
     is_known = _has_reacted(book, current, about) if current.is_bystander else _changes_nothing(before, after, until)
@@ -114,7 +113,7 @@ def _has_reacted(book: AttentionState, current: Case, about: dict[str, Any]) -> 
 def _last_reaction(book: AttentionState, current: Case) -> dict[str, Any]:
     """The details of the agent's last reaction to the event; empty if there is none."""
     state = book.states.state(deliveries.NAME, deliveries.delivery_key(current.event, current.agent)) or {"log": []}
-    said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
+    said = [about for *_, what, about in state["log"] if what == transitions.REACTED and isinstance(about, dict)]
     return said[-1] if said else {}
 
 
@@ -216,7 +215,7 @@ def defer(
         return [], _deferral_answer(current, at)
     is_again = _is_put_off_again(before, reason, at)
     about = {"reason": reason, "until": at, **({"eta": clean_remark(eta)} if eta else {})}
-    facts: list[AttentionFact] = [Moved(agent, current.event, agent, deliveries.PUT_OFF, about)]
+    facts: list[AttentionFact] = [Moved(agent, current.event, agent, transitions.PUT_OFF, about)]
     if is_again:
         facts += escalate(book, before, current.message, now, "put off again")
     return facts, _deferral_answer(current, at)
@@ -272,7 +271,7 @@ def resolve(
         if current.known.is_deleted or current.standing.delivery.disposition == SUPERSEDED:
             raise Superseded(event_id=current.event)
         about = {"outcome": outcome, **({"note": clean_remark(note)} if note else {})}
-        step = Moved(agent, current.event, agent, deliveries.RESOLVED, about)
+        step = Moved(agent, current.event, agent, transitions.RESOLVED, about)
         after = _after(book, current, step, now)
         dispositions[current.event] = after.disposition
         if after.disposition != current.standing.delivery.disposition:
@@ -280,9 +279,7 @@ def resolve(
             facts += settle_escalations(book, current.known, agent, current.event)
         if after.deviates and not current.standing.delivery.deviates:
             facts += escalate(book, after, current.message, now, outcome)
-    if thread and (
-        held := claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
-    ):
+    if thread and (held := book.claim_on(claims.THREAD + thread)):
         facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
     first = next(iter(dispositions.items()), (event or thread, None))
     return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}

@@ -10,30 +10,30 @@ from itertools import islice
 from typing import Any
 
 from bb.attention.acts.answers import clean_remark
-from bb.attention.facts import AttentionFact, Deleted, Posting, Progressed
+from bb.attention.facts import Answer, AttentionFact, Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import deletion_facts
 from bb.attention.judging.cases import find_message, may_see
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import PermissionDenied, no_event
+from bb.attention.refusals import no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.state.book import AttentionState
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
-from bb.kernel.errors import Usage
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
+from bb.kernel.errors import PermissionDenied, Usage
 
 MOST_COUNTED = 10_000
 LONGEST_REMARK = 240
 
 
-class ProgressWentBack(Usage):
-    """Progress cannot go back, or beyond its total."""
+START_AGAIN = "to start again, use another token"
+
+
+class InvalidProgress(Usage):
+    """The progress must be a number that never decreases and never exceeds the total."""
 
     code = "INVALID_PROGRESS"
-    hint = "to start again, use another token"
 
 
 def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _answered_twice(book: AttentionState, answers: Mapping[str, Mapping[str, str
         if len(by) < 2:
             continue
         subject = claims.EVENT + event
-        lost = claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).lost
+        lost = book.claim_on(subject).lost
         for agent in by.keys() & set(lost):
             yield {"at": by[agent], "what": "duplicate_reply", "eventId": event, "agent": agent}
 
@@ -134,9 +134,11 @@ def check_progress(book: AttentionState, agent: str, token: str, about: dict[str
     before = state["progress"][3][1].get("progress", 0) if state else 0
     total = about.get("total")
     if total is not None and about["progress"] > total:
-        raise ProgressWentBack(f"the progress {about['progress']} is greater than the total {total}")
+        raise InvalidProgress(f"the progress {about['progress']} is greater than the total {total}", hint=START_AGAIN)
     if about["progress"] < before:
-        raise ProgressWentBack(f"the progress {about['progress']} is less than before: {token[:60]!r} is at {before}")
+        raise InvalidProgress(
+            f"the progress {about['progress']} is less than before: {token[:60]!r} is at {before}", hint=START_AGAIN
+        )
 
 
 def cancel(book: AttentionState, agent: str, event: str, reason: str) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.attention.facts import Arranged, AttentionFact, Bound, Tuned
+from bb.attention.facts import Answer, Arranged, Bound, Tuned
 from bb.attention.judging import default_matrix
 from bb.attention.judging.cases import require_registered
 from bb.attention.state import tuning
@@ -13,8 +13,6 @@ from bb.attention.state.conversations import NAME, values
 from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
 from bb.kernel.errors import Conflict, Usage
 from bb.kernel.show import has_control
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 class InvalidName(Usage):

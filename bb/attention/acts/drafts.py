@@ -1,15 +1,19 @@
-"""Reads the arguments of `chat.send_message`. Required members have no defaults; a missing one is refused by name."""
+"""A message that an agent wants to send, read from the arguments of `chat.send_message`.
+
+Required members have no defaults; a missing one is refused by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.acts.sending import Draft
-from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, as_single_word, invalid
+from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_PARTS, EnvelopeMembers, invalid, names_in
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import MissingMember
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
 
 NEEDED = ("content", "idempotencyKey", "visibility", "directedness")
 OPTIONS = {
@@ -21,9 +25,35 @@ OPTIONS = {
 }
 
 
+class Draft(Record):
+    """A message that an agent wants to send."""
+
+    text: str
+    key: str
+    visibility: str
+    directedness: str
+    conversation: str = ""
+    thread: str = ""
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()
+    in_reply_to: str = ""
+    mentions: tuple[str, ...] | None = None
+    intent: str = PLAIN
+    priority: str = "normal"
+    deadline: int | None = None
+    is_followup: bool = False
+    confirm: str = ""
+
+    @property
+    def body(self) -> str:
+        """A digest of everything that must be the same when a message is sent again under its key."""
+        where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
+        return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
+
+
 def parse_draft(given: Mapping[str, Any]) -> Draft:
     """The arguments of `chat.send_message` as a draft."""
-    members = Members(given)
+    members = EnvelopeMembers(given)
     for name in NEEDED:
         if name not in members or members.value[name] == "":
             raise missing_member(name)
@@ -33,7 +63,7 @@ def parse_draft(given: Mapping[str, Any]) -> Draft:
     if not (conversation or recipient or in_reply_to):
         raise missing_member("target")
     parts = _parts(members)
-    named = [_named(each, at) for at, each in enumerate(members.list("mentions", MOST_NAMES))]
+    named = names_in(members)
     return Draft(
         text="\n".join(part["text"] for part in parts if part["type"] == "text"),
         key=members.text("idempotencyKey", 300, is_needed=True),
@@ -63,13 +93,7 @@ def missing_member(name: str) -> MissingMember:
     )
 
 
-def _named(each: Any, at: int) -> str:
-    if not isinstance(each, str) or not each.strip():
-        raise invalid("must be a string that is not blank", f"/mentions/{at}")
-    return as_single_word(each.strip())
-
-
-def _parts(members: Members) -> list[dict[str, Any]]:
+def _parts(members: EnvelopeMembers) -> list[dict[str, Any]]:
     listed = members.value["content"]
     if isinstance(listed, str):
         listed = [{"type": "text", "text": listed}]
@@ -77,11 +101,12 @@ def _parts(members: Members) -> list[dict[str, Any]]:
         raise invalid(f"must be a list of 1 to {MOST_PARTS} parts", "/content")
     found = []
     for at, each in enumerate(listed):
-        part = Members(each, f"content/{at}", members)
+        part = EnvelopeMembers(each, path=f"/content/{at}")
         kind = part.text("type", 40, is_needed=True)
         plain = {name: _plain(value) for name, value in part.value.items() if isinstance(value, str | int)}
-        if kind == "text" and not part.text("text", LONGEST_TEXT, is_needed=True).strip():
-            raise invalid("must be a string that is not blank", part.at("text"))
+        if kind == "text":
+            part.text("text", LONGEST_TEXT, is_needed=True)
+            part.filled("text")
         found.append(plain)
     return found
 

@@ -7,7 +7,7 @@ from bb.attention.acts.sending import escalation_ids
 from bb.attention.decision import Decision
 from bb.attention.facts import AttentionFact, Moved
 from bb.attention.messages.message import Message
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
@@ -30,7 +30,7 @@ def escalate(book: AttentionState, delivery: Delivery, said: Message, now: int, 
     decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
     text = f"{delivery.agent} has not answered {origin} ({why}). You are asked to answer instead."
     return [
-        Moved(SYSTEM, delivery.event, delivery.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
+        Moved(SYSTEM, delivery.event, delivery.agent, transitions.ESCALATED, {"to": to, "as": names[rung], "why": why}),
         notices.notice(names[rung], said, to, decided, text, now),
     ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.attention.acts import notices
 from bb.attention.acts.sending import answers
-from bb.attention.facts import AttentionFact, Moved, Posting
+from bb.attention.facts import Answer, AttentionFact, Moved, Posting
 from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import OUTBOX, MessageHead
@@ -15,12 +15,10 @@ from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT, UNKNOWN
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import NoSuchEvent
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 
 class PostedAlready(Conflict):
@@ -89,6 +87,6 @@ def _unsent(book: AttentionState, known: MessageHead, why: str, now: int) -> lis
         *notices.notice_once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
     ]
     if known.in_reply_to and not any(each != known.event for each in answers(book, known.in_reply_to, known.agent)):
-        step = Moved(SYSTEM, known.in_reply_to, known.agent, deliveries.UNSENT, {"reason": why})
+        step = Moved(SYSTEM, known.in_reply_to, known.agent, transitions.UNSENT, {"reason": why})
         facts.append(step)
     return facts

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
-from bb.attention.facts import AttentionFact, Claiming, Moved, Posted
+from bb.attention.acts.drafts import Draft
+from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.decide import decide
@@ -35,7 +35,7 @@ from bb.attention.refusals import (
     Superseded,
     UnknownAgent,
 )
-from bb.attention.state import claims, deliveries
+from bb.attention.state import claims, transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
@@ -60,39 +60,10 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.kernel.digest import digest
 from bb.kernel.ids import PERSON
-from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
 MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see
-
-
-class Draft(Record):
-    """A message that an agent wants to send."""
-
-    text: str
-    key: str
-    visibility: str
-    directedness: str
-    conversation: str = ""
-    thread: str = ""
-    recipient: str = ""
-    parts: tuple[dict[str, Any], ...] = ()
-    in_reply_to: str = ""
-    mentions: tuple[str, ...] | None = None
-    intent: str = PLAIN
-    priority: str = "normal"
-    deadline: int | None = None
-    is_followup: bool = False
-    confirm: str = ""
-
-    @property
-    def body(self) -> str:
-        """A digest of everything that must be the same when a message is sent again under its key."""
-        where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
-        return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
 
 
 def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
@@ -377,7 +348,7 @@ def _settle(book: AttentionState, answered: Case, now: int) -> list[AttentionFac
 def _renew_thread_claim(book: AttentionState, agent: str, said: Message, now: int) -> list[AttentionFact]:
     """Writing in a claimed thread renews the agent's claim."""
     subject = claims.THREAD + said.window
-    claim = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    claim = book.claim_on(subject)
     about = {"ttl_ms": book.tuning.claim_ms}
     return [Claiming(agent, subject, claims.RENEW, about)] if said.thread and claim.held_by(now) == agent else []
 
@@ -393,7 +364,7 @@ def settle_escalations(book: AttentionState, known: MessageHead, agent: str, by:
         for who in other.meant if other else ():
             found = book.delivery(event, who)
             if found and found.is_open and (event != origin or who != agent):
-                facts.append(Moved("system", event, who, deliveries.SETTLED, {"by": by}))
+                facts.append(Moved("system", event, who, transitions.SETTLED, {"by": by}))
     return facts
 
 

@@ -20,7 +20,7 @@ from bb.attention.judging import claiming
 from bb.attention.judging.cases import current_message
 from bb.attention.judging.standing import due_at, standing
 from bb.attention.messages.messages import MessageHead, in_window
-from bb.attention.state import claims, deliveries
+from bb.attention.state import claims, transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.claims import Claim
 from bb.attention.state.deliveries import Delivery
@@ -66,7 +66,7 @@ def _due(
 ) -> Iterator[tuple[str, list[AttentionFact]]]:
     if delivery.disposition == DEFERRED:
         if delivery.until is not None and now >= delivery.until:
-            back: list[AttentionFact] = [_step(delivery, deliveries.RESURFACED), _step(delivery, deliveries.REMINDED)]
+            back: list[AttentionFact] = [_step(delivery, transitions.RESURFACED), _step(delivery, transitions.REMINDED)]
             yield "resurfaced", back
         return
     if delivery.disposition == CLAIMED:
@@ -76,7 +76,7 @@ def _due(
         yield from _given_up(book, delivery, known, now)
         return
     if delivery.attempt >= MOST_TRIES and not delivery.accepted and not delivery.is_parked:
-        yield "parked", [_step(delivery, deliveries.PARKED)]
+        yield "parked", [_step(delivery, transitions.PARKED)]
     claim = book.claim(delivery.event, delivery.window, now)
     as_it_stands = standing(delivery, claim, now, book.tuning)
     if as_it_stands.decision.policy == MUST_NOT:
@@ -84,7 +84,7 @@ def _due(
     if delivery.decision.policy == MUST:
         yield from _owed(book, delivery, known, now)
     elif as_it_stands.due is not None and now >= as_it_stands.due:
-        yield "ignored", [_step(delivery, deliveries.LAPSED)]
+        yield "ignored", [_step(delivery, transitions.LAPSED)]
 
 
 def _owed(
@@ -99,12 +99,12 @@ def _owed(
         and not delivery.clarified_at
         and (said_at := _clarified_at(book, delivery, known))
     ):
-        yield "clarified", [_step(delivery, deliveries.CLARIFIED, {"at": said_at})]
+        yield "clarified", [_step(delivery, transitions.CLARIFIED, {"at": said_at})]
         return
     allowed = due - (delivery.at or delivery.arrived)
     if now >= due:
         if delivery.stale_at is None:
-            yield "stale", [_step(delivery, deliveries.STALE)]
+            yield "stale", [_step(delivery, transitions.STALE)]
         # A message that arrived after its deadline gets half of its time before it is escalated.
         came_late = delivery.arrived >= due
         is_asked_for = not delivery.escalated_to and (not came_late or now >= delivery.arrived + allowed // 2)
@@ -112,7 +112,7 @@ def _owed(
         if is_asked_for and (asked := escalate(book, delivery, said, now, "no answer in time")):
             yield "escalated", asked
     elif now >= due - allowed // 2 and delivery.reminded_at is None and delivery.attempt:
-        yield "reminded", [_step(delivery, deliveries.REMINDED)]
+        yield "reminded", [_step(delivery, transitions.REMINDED)]
 
 
 def _clarified_at(book: AttentionState, delivery: Delivery, known: MessageHead) -> int | None:
@@ -139,10 +139,10 @@ def _claim_over(
         return
     if holder and holder != delivery.agent:
         lost = _claim_lost_notice(book, claim, known, delivery.agent, holder, now)
-        yield CLAIM_LOST, [_step(delivery, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
+        yield CLAIM_LOST, [_step(delivery, transitions.GAVE_BACK, {"why": "claim lost"}), *lost]
     else:
         again = claiming.remind_another(book, known, delivery.agent, "claim over")
-        yield "claim_over", [_step(delivery, deliveries.GAVE_BACK, {"why": "claim over"}), *again]
+        yield "claim_over", [_step(delivery, transitions.GAVE_BACK, {"why": "claim over"}), *again]
 
 
 def _threads_lost(book: AttentionState, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
@@ -168,7 +168,7 @@ def _claim_lost_notice(
 def _given_up(
     book: AttentionState, delivery: Delivery, known: MessageHead, now: int
 ) -> Iterator[tuple[str, list[AttentionFact]]]:
-    yield "failed", [_step(delivery, deliveries.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
+    yield "failed", [_step(delivery, transitions.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
     if delivery.decision.policy == MUST:
         asked = escalate(book, delivery, current_message(book, known), now, "its turns failed")
         if asked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.attention.messages.envelopes import Members
+from bb.attention.messages.envelopes import EnvelopeMembers
 from bb.attention.words import OFFERED
 from bb.kernel.record import Record
 
@@ -57,7 +57,7 @@ class Capabilities(Record):
         return found
 
 
-def negotiate(given: Members) -> Capabilities:
+def negotiate(given: EnvelopeMembers) -> Capabilities:
     """The requested capabilities that this host has. Without acknowledgements there is no redelivery."""
     agreed, asked = set(), set()
     for section, names in OURS.items():

@@ -18,7 +18,7 @@ from bb.attention.facts import AttentionFact, Moved
 from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Capabilities
 from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.standing import due_at
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import Session as Side
@@ -169,10 +169,10 @@ def begin_facts(book: AttentionState, harness: Harness, last_taken: str, now: in
     facts: list[AttentionFact] = []
     harness.digest_at = now + DIGEST_EVERY if harness.can(DIGESTS) else None
     for delivery in book.open_for(harness.agent):
-        if delivery.turn == deliveries.STARTED:
-            facts.append(Moved(SYSTEM, delivery.event, harness.agent, deliveries.ENDED, {"why": "session over"}))
+        if delivery.turn == transitions.STARTED:
+            facts.append(Moved(SYSTEM, delivery.event, harness.agent, transitions.ENDED, {"why": "session over"}))
         if delivery.event == last_taken and delivery.attempt and not delivery.accepted:
-            facts.append(Moved(harness.agent, delivery.event, harness.agent, deliveries.ACCEPTED))
+            facts.append(Moved(harness.agent, delivery.event, harness.agent, transitions.ACCEPTED))
         elif is_untaken(delivery) and harness.can(REDELIVERY):
             harness.resumed.add(delivery.event)
     return facts
@@ -196,7 +196,7 @@ def acceptance_facts(book: AttentionState, harness: Harness, handed: Handed) -> 
     """The facts when a harness has taken a message. Events that have changed since do not count as taken."""
     every = [(event, book.delivery(event, harness.agent)) for event in handed.events]
     taken = [event for event, delivery in every if delivery and delivery.attempt and not delivery.accepted]
-    return [*handed.facts, *(Moved(harness.agent, event, harness.agent, deliveries.ACCEPTED) for event in taken)]
+    return [*handed.facts, *(Moved(harness.agent, event, harness.agent, transitions.ACCEPTED) for event in taken)]
 
 
 def rejection_facts(
@@ -208,7 +208,7 @@ def rejection_facts(
         delivery, known = book.delivery(event, harness.agent), book.message(event)
         if delivery is None or known is None or not delivery.is_open:
             continue
-        facts.append(Moved(harness.agent, event, harness.agent, deliveries.REJECTED, dict(why)))
+        facts.append(Moved(harness.agent, event, harness.agent, transitions.REJECTED, dict(why)))
         if delivery.decision.policy == MUST:
             facts += escalate(book, delivery, current_message(book, known), now, "its harness refused it")
     return facts

@@ -28,7 +28,7 @@ from bb.attention.harness.capabilities import (
 from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
@@ -36,7 +36,7 @@ from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_f
 from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
-WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: "the message was settled elsewhere"}
+WITHDRAWN = {transitions.DELETED: "the message was deleted", transitions.SETTLED: "the message was settled elsewhere"}
 EDITED, ADDED = "the message was edited", "another piece of the message arrived"
 
 
@@ -94,7 +94,7 @@ class _Look:
         due = [each for each in self._waiting() if self._now >= each.again_at]
         self._parked += [each for each in due if each.shape == DIGEST or not self._may_repeat(each)]
         for each in self._parked:
-            steps = [Moved(SYSTEM, event, self._agent, deliveries.PARKED) for event in each.events]
+            steps = [Moved(SYSTEM, event, self._agent, transitions.PARKED) for event in each.events]
             self._facts += [step for step in steps if self._is_waited_for(step.event)]
         return {each.event for each in due if self._may_repeat(each)}
 
@@ -135,8 +135,8 @@ class _Look:
         return delivery.version_of(self._book, pieces, shape)
 
     def _begin_anew(self, current: Delivery, why: str) -> None:
-        if current.turn == deliveries.STARTED:
-            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.ENDED, {"why": why}))
+        if current.turn == transitions.STARTED:
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.ENDED, {"why": why}))
 
     def _restart(self, made: Iterable[Offer]) -> set[str]:
         """Cancel messages that got a late piece, and hand them over with it; the offers that are now part of them."""
@@ -150,9 +150,9 @@ class _Look:
             self._cancels[handed.event] = (handed, ADDED)
             self._begin_anew(current, "fragment")
             attempt = self._harness.next_attempt(current.event)
-            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": current.event}) for each in new]
+            self._facts += [Moved(SYSTEM, each, self._agent, transitions.MERGED, {"by": current.event}) for each in new]
             about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
-            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.OFFERED, about))
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
             self._hand_over(parcel.replace(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)

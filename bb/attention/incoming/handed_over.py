@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.decision import Decision
-from bb.attention.facts import AttentionFact, Edited, Posted
+from bb.attention.facts import Answer, Edited, Posted
 from bb.attention.incoming.receiving import conversation_facts
 from bb.attention.messages import envelopes, message
 from bb.attention.messages.message import Message
@@ -19,8 +19,6 @@ from bb.attention.state.book import AttentionState
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
 
@@ -53,7 +51,7 @@ def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now:
 
 
 def _read(given: Any, now: int) -> Handing:
-    found, members = envelopes.parse_delivery(given, now), envelopes.Members(given)
+    found, members = envelopes.parse_delivery(given, now), envelopes.EnvelopeMembers(given)
     version = members.number("contentVersion")
     if version is None:
         version = 0 if found.knock is not None else 1  # a knock has no content yet

@@ -10,7 +10,18 @@ from itertools import islice
 from typing import Any
 
 from bb.attention.decision import Decision
-from bb.attention.facts import Arranged, AttentionFact, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.facts import (
+    Answer,
+    Arranged,
+    AttentionFact,
+    Claiming,
+    Deleted,
+    Edited,
+    Moved,
+    Posted,
+    Posting,
+    Typing,
+)
 from bb.attention.incoming import reactions
 from bb.attention.incoming.follow_ups import continued_aim, continued_message
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
@@ -20,7 +31,7 @@ from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead
 from bb.attention.messages.outbox_states import SENT
-from bb.attention.state import claims, deliveries, tuning
+from bb.attention.state import claims, transitions, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
 from bb.attention.state.book import AttentionState
@@ -38,9 +49,6 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.messaging.chat.recipients import NOBODY
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
-
 
 URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent
 GITHUB = "github"
@@ -289,14 +297,14 @@ def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFa
     for agent in known.meant:
         found = book.delivery(known.event, agent)
         if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
-            facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+            facts.append(Moved("system", known.event, agent, transitions.DELETED, {"by": "deleted"}))
             if not found.has_spoken:
                 pieces = [
                     piece for piece in found.merged_from if (other := book.message(piece)) and not other.is_deleted
                 ]
-                facts += [Moved("system", piece, agent, deliveries.RESTORED) for piece in pieces]
+                facts += [Moved("system", piece, agent, transitions.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
-    if claims.claim_of_state(subject, book.states.state(claims.NAME, subject)).owner:
+    if book.claim_on(subject).owner:
         facts.append(Claiming("system", subject, claims.DONE))
     return facts
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from bb.attention.decision import choose_agent
 from bb.attention.facts import Claiming, Moved
 from bb.attention.judging.cases import case_for_agent, may_see, require_registered
-from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
-from bb.attention.state import claims, deliveries
+from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PolicyForbids, Superseded
+from bb.attention.state import claims, transitions
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
 from bb.kernel import clock
+from bb.kernel.errors import PermissionDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any
 
-    from bb.attention.facts import AttentionFact
+    from bb.attention.facts import Answer, AttentionFact
     from bb.attention.judging.cases import Case
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.book import AttentionState
     from bb.attention.state.claims import Claim
 
-Answer: TypeAlias = "tuple[list[AttentionFact], dict[str, Any]]"
 
 THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
@@ -43,7 +43,7 @@ def claim(
         require_registered(book, agent)
         if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
-        current = claims.claim_of_state(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        current = book.claim_on(claims.THREAD + thread)
         action = _action(book, current, agent, now, takeover=takeover)
         return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(current, agent, now, ttl)
     found_case = case_for_agent(book, event, agent, now)
@@ -53,8 +53,8 @@ def claim(
     subject = claims.EVENT + found_case.event
     facts: list[AttentionFact] = [Claiming(agent, subject, action, about)]
     if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
-        facts.append(Moved(agent, found_case.event, agent, deliveries.TOOK))
-    return facts, _granted(claims.claim_of_state(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
+        facts.append(Moved(agent, found_case.event, agent, transitions.TOOK))
+    return facts, _granted(book.claim_on(subject), agent, now, ttl)
 
 
 def _is_there(book: AttentionState, agent: str, thread: str) -> bool:
@@ -150,7 +150,7 @@ def release(book: AttentionState, agent: str, now: int, *, event: str = "", thre
         name = subject.removeprefix(claims.EVENT)
         delivery = book.delivery(name, agent)
         if delivery and delivery.disposition == "claimed":
-            facts.append(Moved(agent, name, agent, deliveries.GAVE_BACK))
+            facts.append(Moved(agent, name, agent, transitions.GAVE_BACK))
         if known := book.message(name):
             facts += remind_another(book, known, agent, "given back")
     return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
@@ -168,8 +168,7 @@ def renew(
 def transfer(book: AttentionState, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
     """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
     require_registered(book, to)
-    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
-    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    subject, current = _claimed(book, agent, now, event, thread)
     holder = current.held_by(now)
     if not holder:
         raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
@@ -179,7 +178,7 @@ def transfer(book: AttentionState, agent: str, to: str, now: int, *, event: str 
     about = {"ttl_ms": book.tuning.claim_ms, "to": to}
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
     name = subject.removeprefix(claims.EVENT)
-    for who, step in ((holder, deliveries.GAVE_BACK), (to, deliveries.TOOK)):
+    for who, step in ((holder, transitions.GAVE_BACK), (to, transitions.TOOK)):
         if not thread and book.delivery(name, who):
             facts.append(Moved(agent, name, who, step))
     return facts, {
@@ -195,7 +194,7 @@ def remind_another(book: AttentionState, known: MessageHead, but_not: str, why: 
     others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
     if not others:
         return []
-    return [Moved(SYSTEM, known.event, choose_agent(others, known.event), deliveries.REMINDED, {"why": why})]
+    return [Moved(SYSTEM, known.event, choose_agent(others, known.event), transitions.REMINDED, {"why": why})]
 
 
 def _could_answer(book: AttentionState, known: MessageHead, agent: str) -> bool:
@@ -204,10 +203,15 @@ def _could_answer(book: AttentionState, known: MessageHead, agent: str) -> bool:
     return is_live and delivery is not None and delivery.disposition is None and delivery.decision.policy != MUST_NOT
 
 
+def _claimed(book: AttentionState, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
+    """The subject that a request names, and the claim on it."""
+    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
+    return subject, book.claim_on(subject)
+
+
 def _held(book: AttentionState, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
     """The claim that AGENT holds, with its subject. Refused if AGENT holds none."""
-    subject = claims.THREAD + thread if thread else claims.EVENT + case_for_agent(book, event, agent, now).event
-    current = claims.claim_of_state(subject, book.states.state(claims.NAME, subject))
+    subject, current = _claimed(book, agent, now, event, thread)
     holder = current.held_by(now)
     if holder != agent:
         if holder:

@@ -6,7 +6,7 @@ All of it is untrusted. An invalid member is refused with its JSON pointer; unkn
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.messages import intents, mentions, unknown_members
@@ -29,6 +29,7 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
+from bb.kernel.members import Form, Members, json_pointer
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
@@ -37,7 +38,6 @@ MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024
 MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call to everybody
 FAR_AHEAD = clock.DAY  # how far after now the time of a message may lie
 MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
-NOTHING: dict[str, Any] = {}
 UNKNOWN = "unknown"
 TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
 
@@ -75,115 +75,31 @@ class Line(Record):
         return self.conversation, self.message.sequence if self.message and self.type == MESSAGE else None
 
 
-class Members:
-    """A JSON object to read. Its JSON pointer is computed only for a refusal."""
+class EnvelopeMembers(Members):
+    """The members of a line or an envelope."""
 
-    __slots__ = ("_name", "_parent", "value")
-
-    def __init__(self, value: Any, name: str = "", parent: Members | None = None) -> None:
-        self._name, self._parent = name, parent
-        if not isinstance(value, dict):
-            raise invalid("must be an object", self.pointer)
-        self.value: Mapping[str, Any] = value
-
-    @property
-    def pointer(self) -> str:
-        """The JSON pointer to this object."""
-        return self._parent.at(self._name) if self._parent else self._name
-
-    def __contains__(self, name: str) -> bool:
-        return self.value.get(name) is not None
-
-    def at(self, name: str) -> str:
-        return f"{self.pointer}/{name}"
-
-    def object(self, name: str, *, is_needed: bool = False) -> Members:
-        value = self.value.get(name)
-        if value is None:
-            value = self._needed(name) if is_needed else NOTHING
-        return Members(value, name, self)
+    def __init__(self, value: Any, form: Form | None = None, path: str = "") -> None:
+        super().__init__(value, form or FORM, path)
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
         """An id, as a single word."""
-        value = self.value.get(name)
-        if value is None:
-            if is_needed:
-                self._needed(name)
-            return ""
-        if type(value) is int:
-            value = str(value)
-        if not isinstance(value, str) or not value.strip():
-            raise invalid("must be a string that is not blank", self.at(name))
-        return as_single_word(value)
+        if name not in self:
+            return self.text(name, is_needed=is_needed)
+        value = self.value[name]
+        return as_single_word(str(value) if type(value) is int else self.filled(name))
 
-    def text(self, name: str, longest: int, *, is_needed: bool = False) -> str:
-        value = self._needed(name) if is_needed else self.value.get(name, "")
-        if value is None:
-            return ""
-        if not isinstance(value, str) or not _is_text(value):
-            raise invalid("must be a string", self.at(name))
-        if len(value) > longest:
-            raise invalid(f"is longer than {longest:,} characters", self.at(name))
-        return value
-
-    def one_of(self, name: str, known: Sequence[str], otherwise: str = "") -> str:
-        value = self.value.get(name)
-        if value is None and otherwise:
-            return otherwise
-        if value is None:
-            self._needed(name)
-        if value not in known:
-            raise invalid(f"must be one of {', '.join(known)}", self.at(name))
-        return str(value)
-
-    def number(self, name: str) -> int | None:
-        value = self.value.get(name)
-        if value is None:
-            return None
-        if type(value) is not int or not 0 <= value < 1 << 62:
-            raise invalid("must be a whole number of at least 0", self.at(name))
-        return value
-
-    def flag(self, name: str, *, otherwise: bool = False) -> bool:
-        value = self.value.get(name)
-        if value is None:
-            return otherwise
-        if type(value) is not bool:
-            raise invalid("must be true or false", self.at(name))
-        return value
-
-    def time(self, name: str, now: int) -> int:
+    def moment(self, name: str, now: int) -> int:
         """A time in milliseconds. One far in the future is limited, because deadlines are counted from it."""
-        value = self.value.get(name)
-        if value is None:
-            return now
-        if not isinstance(value, str):
-            raise invalid("must be an RFC 3339 time", self.at(name))
-        try:
-            return min(clock.parse(value), now + FAR_AHEAD)
-        except clock.NotATime:
-            raise invalid("must be an RFC 3339 time", self.at(name)) from None
-
-    def list(self, name: str, most: int) -> Sequence[Any]:
-        value = self.value.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise invalid("must be a list", self.at(name))
-        if len(value) > most:
-            raise invalid(f"has more than {most} items", self.at(name))
-        return value
-
-    def _needed(self, name: str) -> Any:
-        value = self.value.get(name)
-        if value is None:
-            raise invalid("is missing", self.at(name))
-        return value
+        found = self.time(name)
+        return now if found is None else min(found, now + FAR_AHEAD)
 
 
 def invalid(reason: str, pointer: str) -> InvalidEnvelope:
     """The refusal of the member at POINTER."""
     return InvalidEnvelope(f"{pointer or '/'}: {reason}", pointer=pointer or "/")
+
+
+FORM = Form(invalid, step=json_pointer, most=(1 << 62) - 1)
 
 
 def as_single_word(text: str) -> str:
@@ -193,13 +109,9 @@ def as_single_word(text: str) -> str:
     return text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 17]}~{digest(text.encode())[:16]}"
 
 
-def _is_text(value: str) -> bool:
-    return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
-
-
 def parse_line(given: Any, now: int) -> Line:
     """Parse one line of a surface."""
-    members = Members(given)
+    members = EnvelopeMembers(given)
     kind = members.one_of("type", TYPES, MESSAGE)
     source, said_by = members.object("source"), members.object("author", is_needed=kind in (MESSAGE, REACTION, TYPING))
     where = members.object("conversation", is_needed=kind in (MESSAGE, TYPING))
@@ -213,7 +125,7 @@ def parse_line(given: Any, now: int) -> Line:
         "conversation": where.id("id", is_needed=kind in (MESSAGE, TYPING)),
         "thread": where.id("threadId"),
         "version": members.number("version"),
-        "at": timing.time("createdAt", now),
+        "at": timing.moment("createdAt", now),
         "marker": members.id("marker"),
         "is_private": where.flag("private"),
     }
@@ -229,11 +141,17 @@ def parse_line(given: Any, now: int) -> Line:
     return Line(**common, message=_message(members, common, where, source, said_by))
 
 
-def _message(members: Members, common: Mapping[str, Any], where: Members, source: Members, said_by: Members) -> Message:
+def _message(
+    members: EnvelopeMembers,
+    common: Mapping[str, Any],
+    where: EnvelopeMembers,
+    source: EnvelopeMembers,
+    said_by: EnvelopeMembers,
+) -> Message:
     attention, target = members.object("attention"), members.object("target")
     parts = _parts(members)
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
-    named = [_name(name, target, at) for at, name in enumerate(target.list("mentions", MOST_NAMES))]
+    named = names_in(target)
     if "mentions" not in target:
         named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
@@ -264,13 +182,13 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
     )
 
 
-def _name(name: Any, target: Members, at: int) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise invalid("must be a string that is not blank", f"{target.at('mentions')}/{at}")
-    return as_single_word(name.strip())
+def names_in(members: EnvelopeMembers) -> list[str]:
+    """The names in the member `mentions`, each as a single word."""
+    listed = members.items("mentions", MOST_NAMES)
+    return [as_single_word(listed.filled(at).strip()) for at in listed]
 
 
-def _parts(members: Members) -> list[dict[str, Any]]:
+def _parts(members: EnvelopeMembers) -> list[dict[str, Any]]:
     """The content in parts. Each part has a type, and a text part has a text. Secrets are removed."""
     if "content" not in members:
         said = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
@@ -284,7 +202,7 @@ def _parts(members: Members) -> list[dict[str, Any]]:
         raise invalid(f"has more than {MOST_PARTS} parts", members.at("content"))
     found = []
     for at, each in enumerate(listed):
-        part = Members(each, f"content/{at}", members)
+        part = EnvelopeMembers(each, path=members.at(f"content/{at}"))
         kind = part.text("type", 40, is_needed=True)
         text = {"text": redact(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
         others = {name: value for name, value in part.value.items() if name not in ("type", "text")}
@@ -307,7 +225,7 @@ class Delivered(Record):
 
 def parse_delivery(given: Any, now: int) -> Delivered:
     """Parse the parameters of `chat/deliver` (C2A, event envelope)."""
-    members = Members(given)
+    members = EnvelopeMembers(given)
     event = members.id("eventId", is_needed=True)
     kind = members.object("conversation", is_needed=True).one_of("kind", CONVERSATIONS)
     target, attention = members.object("target", is_needed=True), members.object("attention", is_needed=True)
@@ -335,7 +253,7 @@ def parse_delivery(given: Any, now: int) -> Delivered:
     )
 
 
-def _as_line(members: Members, kind: str, *, is_knock: bool) -> dict[str, Any]:
+def _as_line(members: EnvelopeMembers, kind: str, *, is_knock: bool) -> dict[str, Any]:
     """An envelope as a line of a surface. An envelope may lack the author and conversation that a line needs."""
     given = {name: value for name, value in members.value.items() if value is not None}
     where = members.object("conversation")

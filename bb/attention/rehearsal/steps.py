@@ -15,7 +15,7 @@ from bb.attention.incoming import handed_over, receiving
 from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
 from bb.attention.turns import digests, queries, turn_text
 from bb.attention.turns.offers import Session, offer_facts, offers_for
@@ -169,18 +169,18 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
 
 def _acknowledge(replay: Replay, given: Any) -> dict[str, Any]:
     about, agent = _object(given), _agent(given)
-    step = Moved(agent, str(about.get("event")), agent, deliveries.ACCEPTED)
+    step = Moved(agent, str(about.get("event")), agent, transitions.ACCEPTED)
     return replay.do(lambda: ([step], {"status": "accepted"}))
 
 
 def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     about, agent = _object(given), _agent(given)
-    states = {"started": deliveries.STARTED, "ended": deliveries.ENDED, "failed": deliveries.TURN_FAILED}
+    states = {"started": transitions.STARTED, "ended": transitions.ENDED, "failed": transitions.TURN_FAILED}
     to = states.get(str(about.get("state")))
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.replace(in_turn=to == deliveries.STARTED)
+    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED)
     step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 

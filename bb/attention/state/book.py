@@ -154,14 +154,16 @@ class AttentionState:
             for key, state in self.states.entries_by_term(deliveries.NAME, "open")
         ]
 
+    def claim_on(self, subject: str) -> Claim:
+        """The claim on an event or a thread."""
+        return claims.claim_of_state(subject, self.states.state(claims.NAME, subject))
+
     def claim(self, event: str, window: str, now: int) -> Claim:
         """The claim on an event or, if no agent holds one, the claim on its thread."""
-        own = claims.claim_of_state(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
+        own = self.claim_on(claims.EVENT + event)
         if self._holds(own, now) or not window.partition(" ")[2]:
             return self._unless_evicted(own)
-        of_thread = claims.claim_of_state(
-            claims.THREAD + window, self.states.state(claims.NAME, claims.THREAD + window)
-        )
+        of_thread = self.claim_on(claims.THREAD + window)
         return of_thread if self._holds(of_thread, now) else self._unless_evicted(own)
 
     def _holds(self, claim: Claim, now: int) -> bool:

@@ -1,38 +1,21 @@
 """The delivery of one message to one agent. A fold: an entry is a log of steps, and the delivery follows from it.
 
-    decided ─> offered ─> accepted ─> started ─> ended        the phase: how far it has come
-    open ─> claimed, deferred ─> responded, acknowledged, ignored, superseded, failed        the disposition
-
-Phase and disposition are independent: an agent may answer a message before the harness acknowledges it. A step that the
-state does not allow changes nothing, so every clone can read any log. A final disposition stays, with four exceptions:
-an acknowledged message may be responded to, a failed one may be tried again, an answer that the platform permanently
-refuses does not count, and a merged piece is restored when the message that it was merged into is deleted.
+`transitions` holds the state machine. The phase of a delivery follows from its members.
 """
 
 from __future__ import annotations
 
-from bb.attention import decision as decisions
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Moved, Posted
+from bb.attention.state.transitions import ANSWERED, DECIDED, OPEN, PULLED, REACTED, STARTED, take
 from bb.attention.words import (
-    ACK_ONLY,
-    ACKNOWLEDGED,
-    CLAIMED,
-    DEFERRED,
     DIGEST,
-    FAILED,
     FINAL,
-    IGNORED,
     IMMEDIATE,
     MAILBOX,
-    MUST,
     MUST_NOT,
     NOTIFY,
-    QUESTION,
-    RESPONDED,
-    SIGNALS,
     SILENT,
-    SUPERSEDED,
 )
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
@@ -43,7 +26,7 @@ from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
     from bb.kernel.order import Place, State
@@ -53,46 +36,6 @@ DeliveryFact: TypeAlias = "Posted | Edited | Deleted | Moved | Sent | Incurred |
 NAME = "c2a.delivery"
 FACTS = (Posted, Edited, Deleted, Moved, Sent, Incurred, Read, Acked, Agreed)
 
-# The steps.
-DECIDED, DELETED = "decided", "deleted"
-OFFERED, ACCEPTED, PARKED, REJECTED = "offered", "accepted", "parked", "rejected"
-STARTED, ENDED, TURN_FAILED, GAVE_UP = "started", "ended", "turn_failed", "gave_up"
-PULLED, CHECKED, REMINDED, STALE, ESCALATED = "pulled", "checked", "reminded", "stale", "escalated"
-CLARIFIED = "clarified"
-ANSWERED, REACTED, PUT_OFF, RESOLVED, LAPSED, MERGED = "answered", "reacted", "put_off", "resolved", "lapsed", "merged"
-TOOK, GAVE_BACK, SETTLED, RESURFACED, UNSENT = "took", "gave_back", "settled", "resurfaced", "unsent"
-RESTORED = "restored"
-
-FIRST = 1  # version of a message
-OPEN = (None, CLAIMED, DEFERRED)
-# step -> dispositions from which it is allowed, new disposition
-ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
-    ANSWERED: ((*OPEN, ACKNOWLEDGED, FAILED), RESPONDED),
-    RESOLVED: ((*OPEN, ACKNOWLEDGED, FAILED), RESPONDED),
-    PUT_OFF: (OPEN, DEFERRED),
-    TOOK: ((None, DEFERRED), CLAIMED),
-    GAVE_BACK: ((CLAIMED,), None),
-    RESURFACED: ((DEFERRED,), None),
-    LAPSED: (OPEN, IGNORED),
-    MERGED: (OPEN, SUPERSEDED),
-    SETTLED: (OPEN, SUPERSEDED),
-    DELETED: ((*OPEN, IGNORED, FAILED), SUPERSEDED),
-    REJECTED: (OPEN, FAILED),
-    GAVE_UP: (OPEN, FAILED),
-    UNSENT: ((RESPONDED,), FAILED),  # the platform refused the answer
-    RESTORED: ((SUPERSEDED,), None),  # the message that it was merged into was deleted
-}
-SHOWN = "content"  # the shape of an offer that shows the text
-UNSEEN: dict[str, Any] = {
-    "is_shown": False,
-    "attempt": 0,
-    "offered_at": None,
-    "accepted": False,
-    "is_parked": False,
-    "turn": "",
-    "pulled_at": None,
-}
-OUTCOMES = {"answered": RESPONDED, "done": RESPONDED, "wont_do": IGNORED, "duplicate": SUPERSEDED}
 # injection mode -> phase before the first offer
 WAITING = {IMMEDIATE: "held_for_boundary", "buffered": "buffering", NOTIFY: "knocked", MAILBOX: "mailboxed"}
 WAITING |= {DIGEST: "digest_pending", SILENT: "silent"}
@@ -254,154 +197,5 @@ def _taken(key: str, state: Mapping[str, Any]) -> dict[str, Any]:
         *at, arrived, head = state["head"]
         members |= {**head, "arrived": arrived, "place": sortable(at)}
     for _, _, _, ms, what, about in state["log"]:
-        _take(members, what, about if isinstance(about, dict) else {}, ms)
+        take(members, what, about if isinstance(about, dict) else {}, ms)
     return members
-
-
-def _take(members: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
-    """Apply one step to the members of a delivery."""
-    if what == DECIDED:
-        _decide(members, about, ms)
-    elif what == REACTED:
-        _react(members, about, ms)
-    elif what in ENDINGS:
-        _end(members, what, about)
-    elif change := STEPS.get(what):
-        members.update(change(members, about, ms))
-
-
-def _decide(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
-    decided = decisions.decision_of_json(about.get("decision"))
-    version = about.get("version")
-    if decided is None or type(version) is not int or version < members.get("version", 0):
-        return
-    if version == members.get("version") == FIRST:  # another clone received the message too and decided itself
-        return
-    was_let_be = members["disposition"] == IGNORED and members["decision"].policy == MUST_NOT
-    is_again = "version" in members
-    members["version"] = version
-    if members["disposition"] not in OPEN and not was_let_be:
-        return
-    members["decision"] = decided
-    if was_let_be or decided.policy == MUST_NOT:
-        members["disposition"] = IGNORED if decided.policy == MUST_NOT else None
-    if is_again:  # the agent has not seen this version
-        members.update(changed_at=ms, **UNSEEN)
-
-
-def _react(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
-    """Apply a reaction signal. Removing it undoes its effect, unless the disposition is final."""
-    signal = about.get("counts_as") or about.get("signal")
-    if signal not in SIGNALS:
-        return
-    if about.get("remove"):
-        if members.get("signal") == signal and signal == "unclear":
-            members.update(signal="", clarified_at=members.get("clarified_at") or members.get("awaits_clarification"))
-        elif members.get("signal") == signal and members["disposition"] in (CLAIMED, DEFERRED):
-            members.update(disposition=None, signal="", until=None)
-        return
-    members.update(signal=signal, eta=about.get("eta", ""))
-    to = settles(signal, members["decision"].policy, members.get("intent", ""))
-    if signal == "unclear":  # the clock stops only once, however often the agent asks back
-        members["awaits_clarification"] = members.get("awaits_clarification") or ms
-    if to is None or not _may_become(members["disposition"], to):
-        return
-    if to == DEFERRED:
-        members["until"] = about.get("until")
-        if members["disposition"] != DEFERRED:
-            members.update(deferrals=(*members.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
-    members.update(disposition=to, cause=f"signal {signal}")
-    if to == IGNORED and members["decision"].policy == MUST:
-        members["deviates"] = True
-
-
-def settles(signal: str, policy: str, intent: str) -> str | None:
-    """The disposition that a signal gives a message; None if it gives none.
-
-    `seen` does not settle a request, and `agree` does not answer a question.
-    """
-    to = SIGNALS[signal].disposition
-    if policy == MUST_NOT:
-        return None
-    if policy == MUST and to == ACKNOWLEDGED and (signal == "seen" or intent == QUESTION):
-        return None
-    return to
-
-
-def _may_become(disposition: str | None, to: str) -> bool:
-    if disposition in OPEN or disposition == FAILED:
-        return not (disposition == CLAIMED and to == CLAIMED)
-    return disposition == ACKNOWLEDGED and to == RESPONDED
-
-
-def _end(members: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
-    sources, to = ENDINGS[what]
-    if members["disposition"] not in sources or not _is_possible(members, what):
-        return
-    if what == ANSWERED and members["decision"].policy == ACK_ONLY:
-        to = ACKNOWLEDGED
-    elif what == RESOLVED:
-        to = OUTCOMES.get(str(about.get("outcome")), RESPONDED)
-    if members["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # final, except for an answer
-        return
-    members.update(_beside(members, what, to, about))
-    members.update(disposition=to, cause=what)
-
-
-def _is_possible(members: dict[str, Any], what: str) -> bool:
-    if what == RESTORED:
-        return bool(members.get("cause") == MERGED)
-    return what != TOOK or members["decision"].policy != MUST_NOT
-
-
-def _beside(members: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
-    """The other members that a step changes together with the disposition."""
-    reason = str(about.get("reason", ""))
-    if what == PUT_OFF:
-        before = members.get("deferrals", ())
-        reasons = before if before[-1:] == (reason,) else (*before, reason)
-        eta = str(about.get("eta", ""))
-        return {"until": about.get("until"), "reason": reason, "eta": eta, "deferrals": reasons, "reminded_at": None}
-    if what == RESTORED:
-        return {"superseded_by": "", **UNSEEN}
-    if what == ANSWERED:
-        return {"has_spoken": True}
-    if to == SUPERSEDED:
-        return {"superseded_by": str(about.get("by", ""))}
-    if to == FAILED:
-        return {"reason": reason}
-    return {"deviates": True} if to == IGNORED and members["decision"].policy == MUST else {}
-
-
-STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, Any]]] = {
-    OFFERED: lambda found, about, ms: {
-        "attempt": max(found.get("attempt", 0), _int(about.get("attempt"), 1)),
-        "offered_at": ms,
-        "offered_as": str(about.get("as", "")),
-        "is_shown": found.get("is_shown", False) or about.get("as") == SHOWN,
-        "merged_from": tuple(about.get("merged_from") or found.get("merged_from", ())),
-        "accepted": False,
-        "is_parked": False,
-        "turn": "",
-    },
-    ACCEPTED: lambda found, about, ms: {"accepted": True, "is_parked": False},  # noqa: ARG005
-    PARKED: lambda found, about, ms: {"is_parked": True},  # noqa: ARG005
-    STARTED: lambda found, about, ms: {"turn": STARTED},  # noqa: ARG005
-    ENDED: lambda found, about, ms: {"turn": ENDED},  # noqa: ARG005
-    TURN_FAILED: lambda found, about, ms: {  # noqa: ARG005
-        "turn": TURN_FAILED,
-        "turns": found.get("turns", 0) + 1,
-        "has_spoken": found.get("has_spoken", False) or about.get("outbound") is True,
-        "accepted": False,
-    },
-    PULLED: lambda found, about, ms: {"pulled_at": found.get("pulled_at") or ms},  # noqa: ARG005
-    CHECKED: lambda found, about, ms: {"checked_at": ms},  # noqa: ARG005
-    REMINDED: lambda found, about, ms: {"reminded_at": ms},  # noqa: ARG005
-    STALE: lambda found, about, ms: {"stale_at": found.get("stale_at") or ms},  # noqa: ARG005
-    ESCALATED: lambda found, about, ms: {"escalated_to": str(about.get("to", ""))},  # noqa: ARG005
-    CLARIFIED: lambda found, about, ms: {"clarified_at": found.get("clarified_at") or _int(about.get("at"), ms)},
-}
-
-
-def _int(value: Any, otherwise: int) -> int:
-    return value if type(value) is int else otherwise

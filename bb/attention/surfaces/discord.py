@@ -6,13 +6,14 @@ A listed user without a mention in the text is the author of the answered messag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import discord_text
 from bb.attention.surfaces.glyphs import plain_glyph
 from bb.attention.surfaces.line import (
     AGENT,
+    EVERYBODY,
     HUMAN,
     SYSTEM,
     Line,
@@ -22,15 +23,17 @@ from bb.attention.surfaces.line import (
     without_empty,
 )
 from bb.attention.surfaces.payload import Part, header, root
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 REPLY = 19
 SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are answers of commands; other types are about channels and members
+ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     """The lines of one event. The header `bb-private: true` marks its channel as private."""
     whole = root(payload)
-    kind = whole.maybe_text("t")
+    kind = whole.text("t")
     if kind not in READERS:
         return []
     found = READERS[kind](whole.part("d"))
@@ -42,7 +45,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
 
 def _message(message: Part) -> list[Line]:
     content = _content(message)
-    if message.maybe_number("type") not in SAID or not content:
+    if message.number("type") not in SAID or not content:
         return []
     when = timing(message.moment("timestamp"), _snowflake(message, "id"))
     return [_line("message", message, content) | {"timing": when} | without_empty(replyTo=_answered(message))]
@@ -50,18 +53,18 @@ def _message(message: Part) -> list[Line]:
 
 def _edited(message: Part) -> list[Line]:
     """An edit. Discord also sends an update when a link gets its preview, or when the message is pinned."""
-    if message.members.get("content") is None or not message.maybe_text("edited_timestamp"):
+    if message.value.get("content") is None or not message.text("edited_timestamp"):
         return []
     moment = message.moment("edited_timestamp")
     return [_line("edit", message, _content(message)) | {"timing": timing(moment), "version": moment}]
 
 
 def _deleted(event: Part) -> list[Line]:
-    return [{"type": "delete", "eventId": _event_id(event.text("channel_id"), event.text("id"))}]
+    return [{"type": "delete", "eventId": _event_id(event.needed("channel_id"), event.needed("id"))}]
 
 
 def _all_deleted(event: Part) -> list[Line]:
-    return [{"type": "delete", "eventId": _event_id(event.text("channel_id"), each)} for each in event.texts("ids")]
+    return [{"type": "delete", "eventId": _event_id(event.needed("channel_id"), each)} for each in event.texts("ids")]
 
 
 def _reacted(event: Part) -> list[Line]:
@@ -90,11 +93,11 @@ READERS = {
 def _line(kind: str, message: Part, content: list[Line]) -> Line:
     return {
         "type": kind,
-        "eventId": _event_id(message.text("channel_id"), message.text("id")),
-        "source": {"platform": "discord", "workspaceId": message.maybe_text("guild_id") or "@me"},
+        "eventId": _event_id(message.needed("channel_id"), message.needed("id")),
+        "source": {"platform": "discord", "workspaceId": message.text("guild_id") or "@me"},
         "conversation": _conversation(message),
         "author": _author(message),
-        "target": target(discord_text.mentions(message)),
+        "target": target(mentions(message)),
         "content": content,
     }
 
@@ -103,55 +106,56 @@ def _reaction(event: Part, *, added: bool) -> Line:
     emoji = event.part("emoji")
     return {
         "type": "reaction",
-        "eventId": _event_id(event.text("channel_id"), event.text("message_id")),
+        "eventId": _event_id(event.needed("channel_id"), event.needed("message_id")),
         "author": _member(event),
-        "glyph": plain_glyph(emoji.maybe_text("name") or emoji.text("id")),  # a deleted emoji has no name
+        "glyph": plain_glyph(emoji.text("name") or emoji.needed("id")),  # a deleted emoji has no name
         "added": added,
     }
 
 
 def _conversation(event: Part) -> Line:
-    return {"id": event.text("channel_id"), "kind": "channel" if event.maybe_text("guild_id") else "dm"}
+    return {"id": event.needed("channel_id"), "kind": "channel" if event.text("guild_id") else "dm"}
 
 
 def _author(message: Part) -> Line:
-    user, member = message.part("author"), message.maybe_part("member")
+    user, member = message.part("author"), message.object("member")
     kind = SYSTEM if user.flag("system") else AGENT if _is_bot(message, user) else HUMAN
-    return without_empty(id=user.text("id"), kind=kind, displayName=_name(user, member))
+    return without_empty(id=user.needed("id"), kind=kind, displayName=_name(user, member))
 
 
 def _is_bot(message: Part, user: Part) -> bool:
-    return user.flag("bot") or bool(message.maybe_text("webhook_id"))
+    return user.flag("bot") or bool(message.text("webhook_id"))
 
 
 def _member(event: Part) -> Line:
     """The author of a reaction or of typing. Outside a guild, and for a removed reaction, only the id is known."""
-    member = event.maybe_part("member")
-    user = member.maybe_part("user") if member else None
-    kind = AGENT if user and user.flag("bot") else HUMAN
-    return without_empty(id=event.text("user_id"), kind=kind, displayName=_name(user, member) if user else "")
+    member = event.object("member")
+    user = member.object("user")
+    kind = AGENT if user.flag("bot") else HUMAN
+    return without_empty(
+        id=event.needed("user_id"), kind=kind, displayName=_name(user, member) if "user" in member else ""
+    )
 
 
-def _name(user: Part, member: Part | None) -> str:
-    nick = member.maybe_text("nick") if member else ""
-    return nick or user.maybe_text("global_name") or user.maybe_text("username")
+def _name(user: Part, member: Part) -> str:
+    return member.text("nick") or user.text("global_name") or user.text("username")
 
 
 def _content(message: Part) -> list[Line]:
     """The text, or the text of the embeds if a bot sent only those; and the files."""
     files = [
-        without_empty(type="file", url=file.text("url"), title=file.maybe_text("title") or file.maybe_text("filename"))
-        for file in message.parts("attachments")
+        without_empty(type="file", url=file.needed("url"), title=file.text("title") or file.text("filename"))
+        for file in message.objects("attachments")
     ]
-    return text_content(discord_text.readable(message)) + files
+    return text_content(readable(message)) + files
 
 
 def _answered(message: Part) -> str | None:
     """The message that this one answers. A reference may also name a forwarded message."""
-    reference = message.maybe_part("message_reference")
-    if not reference or message.maybe_number("type") not in (None, REPLY):
+    reference = message.object("message_reference")
+    if "message_reference" not in message or message.number("type") not in (None, REPLY):
         return None
-    return _event_id(reference.maybe_text("channel_id") or message.text("channel_id"), reference.text("message_id"))
+    return _event_id(reference.text("channel_id") or message.needed("channel_id"), reference.needed("message_id"))
 
 
 def _event_id(channel: str, message: str) -> str:
@@ -160,7 +164,44 @@ def _event_id(channel: str, message: str) -> str:
 
 def _snowflake(part: Part, name: str) -> int:
     """An id as a number. Ids increase with time."""
-    written = part.text(name)
+    written = part.needed(name)
     if not (written.isascii() and written.isdigit() and len(written) <= 20):
         raise part.wrong(name, "is not a Discord id")
     return int(written)
+
+
+# -- the mentions of a message, and its text in readable form
+
+
+def mentions(message: Part) -> list[str]:
+    """The ids of users, the ids of roles after an @, and @all."""
+    users = [user.needed("id") for user in message.objects("mentions")]
+    called: list[tuple[str, tuple[str, ...]]] = [(who, (f"<@{who}>", f"<@!{who}>")) for who in users]
+    called += [("@" + role, (f"<@&{role}>",)) for role in message.texts("mention_roles")]
+    if message.flag("mention_everyone"):
+        called.append((EVERYBODY, ("@everyone", "@here")))
+    text = message.text("content")
+    said = without_quotes_and_code(text)
+    return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
+
+
+def readable(message: Part) -> str:
+    """The text, with names in place of ids if Discord sends them."""
+    names = {user.needed("id"): user.text("username") for user in message.objects("mentions")}
+
+    def shown(entity: re.Match[str]) -> str:
+        sign, found = entity[1], entity[2]
+        if sign.endswith(":"):  # an emoji of the guild's own
+            return sign.removeprefix("a")
+        return "#" + found if sign == "#" else "@" + (names.get(found) or found)
+
+    return ENTITY.sub(shown, message.text("content") or _embedded(message))
+
+
+def _embedded(message: Part) -> str:
+    texts = [embed.text(name) for embed in message.objects("embeds") for name in ("title", "description")]
+    return "\n".join(text for text in texts if text)
+
+
+def _has(text: str, ways: tuple[str, ...]) -> bool:
+    return any(way in text for way in ways)

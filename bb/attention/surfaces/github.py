@@ -6,10 +6,11 @@ or, for a body that was saved without headers, from its members.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import github_text
+from bb.attention.messages.mentions import mentioned_names, unquoted
 from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 
@@ -23,6 +24,8 @@ WRITTEN = {
 }
 TYPES = {"created": "message", "submitted": "message", "opened": "message", "edited": "edit", "deleted": "delete"}
 INTENTS = {"assigned": "assignment", "review_requested": "approval_request"}
+VERDICTS = {"approved": "Approved.", "changes_requested": "Changes requested."}
+MARKER = re.compile(r"<!--\s{0,8}bb:([^\s<>]{1,200}?)\s{0,8}-->")
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
@@ -31,7 +34,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     event = header(headers, "X-GitHub-Event") or _guessed(payload)
     if event not in WRITTEN:
         return []
-    action = whole.text("action")
+    action = whole.needed("action")
     if action in INTENTS:
         return [_request(whole, event, action)]
     return _text_line(whole, event, TYPES[action]) if action in TYPES else []
@@ -46,10 +49,10 @@ def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
     """The lines for a text that was written, edited or deleted."""
     member, called, number, about = WRITTEN[event]
     thing = whole.part(member)
-    name = f"{called}:{thing.number(number)}"
+    name = f"{called}:{thing.needed_number(number)}"
     if kind == "delete":
         return [{"type": kind, "eventId": _event_id(whole, name)}]
-    content = github_text.content(thing, event)
+    content = content_of(thing, event)
     if not (_is_reworded(whole) if kind == "edit" else content):
         return []
     line = _line(kind, whole, name, _author(thing, "user"), whole.part(about))
@@ -59,14 +62,14 @@ def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
 def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     """The mentions of a text, its time, and the message that it answers."""
     created, changed = _moments(whole, thing, event)
-    body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
+    body, earlier = thing.text("body"), thing.number("in_reply_to_id")
     called = WRITTEN[event][1]
     return without_empty(
-        target=target(github_text.mentions(body)),
+        target=target(mentions(body)),
         timing=timing(changed if is_edit else created),
         version=changed if is_edit else None,
         replyTo=None if earlier is None else _event_id(whole, f"{called}:{earlier}"),
-        marker=github_text.marker(body),
+        marker=marker(body),
     )
 
 
@@ -75,12 +78,12 @@ def _request(whole: Part, event: str, action: str) -> Line:
     _, called, number, about = WRITTEN[event]
     thing = whole.part(about)
     who, recipient = _requested(whole, action)
-    name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
+    name = f"{called}:{thing.needed_number(number)}:{action}:{who}:{thing.needed('updated_at')}"
     request = "Assigned to" if action == "assigned" else "Review requested from"
-    content = text_content(f"{request} {who}: {thing.text('title')}") + text_content(thing.maybe_text("body"))
+    content = text_content(f"{request} {who}: {thing.needed('title')}") + text_content(thing.text("body"))
     return _line("message", whole, name, _author(whole, "sender"), thing) | {
         "target": target([who], recipient),
-        "content": content + github_text.link(thing),
+        "content": content + link_of(thing),
         "timing": timing(thing.moment("updated_at")),
         "intent": INTENTS[action],
     }
@@ -88,17 +91,17 @@ def _request(whole: Part, event: str, action: str) -> Line:
 
 def _requested(whole: Part, action: str) -> tuple[str, str]:
     """The mention and the recipient of an assignment or review request. A team is only a mention."""
-    if action == "review_requested" and (team := whole.maybe_part("requested_team")):
-        organisation = whole.part("repository").text("full_name").partition("/")[0]
-        return f"@{organisation}/{team.text('slug')}", ""
-    login = whole.part("assignee" if action == "assigned" else "requested_reviewer").text("login")
+    if action == "review_requested" and "requested_team" in whole:
+        organisation = whole.part("repository").needed("full_name").partition("/")[0]
+        return f"@{organisation}/{whole.part('requested_team').needed('slug')}", ""
+    login = whole.part("assignee" if action == "assigned" else "requested_reviewer").needed("login")
     return login, login
 
 
 def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
     """The members that every line has: type, event id, place and author."""
     repository = whole.part("repository")
-    place, number = repository.text("full_name"), about.number("number")
+    place, number = repository.needed("full_name"), about.needed_number("number")
     is_private = repository.flag("private", otherwise=True)  # private unless it is known to be public
     where = {"id": place, "kind": "channel", "name": place, "threadId": str(number), "streamId": place}
     return {
@@ -111,23 +114,23 @@ def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
 
 
 def _event_id(whole: Part, name: str) -> str:
-    return f"github:{whole.part('repository').text('full_name')}:{name}"
+    return f"github:{whole.part('repository').needed('full_name')}:{name}"
 
 
 def _author(part: Part, member: str) -> Line:
     """The author. For a deleted account GitHub sends null, and shows it as @ghost."""
-    if part.members.get(member, "absent") is None:
+    if part.value.get(member, "absent") is None:
         return {"id": "ghost", "kind": HUMAN}
     user = part.part(member)
-    login = user.text("login")
-    is_bot = user.maybe_text("type") == "Bot" or login.endswith("[bot]")
-    return without_empty(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.maybe_text("name"))
+    login = user.needed("login")
+    is_bot = user.text("type") == "Bot" or login.endswith("[bot]")
+    return without_empty(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.text("name"))
 
 
 def _is_reworded(whole: Part) -> bool:
     """Whether an edit changed text. GitHub also sends an edit when the base of a pull request changes."""
-    changes = whole.maybe_part("changes")
-    return changes is None or not changes.members.keys().isdisjoint(("body", "title"))
+    changes = whole.object("changes")
+    return "changes" not in whole or not changes.value.keys().isdisjoint(("body", "title"))
 
 
 def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
@@ -135,6 +138,54 @@ def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
     is_review = event == "pull_request_review"
     created = thing.moment("submitted_at" if is_review else "created_at")
     for part in (thing, *([whole.part("pull_request")] if is_review else [])):
-        if part.maybe_text("updated_at"):
+        if part.text("updated_at"):
             return created, max(created, part.moment("updated_at"))
     return created, created
+
+
+# -- text. A name inside a quotation, code or an HTML comment is not a mention.
+
+
+def content_of(thing: Part, event: str) -> list[Line]:
+    """The content of THING, the text in a webhook of the type EVENT."""
+    body = thing.text("body")
+    match event:
+        case "issue_comment":
+            return text_content(body)
+        case "pull_request_review_comment":
+            return text_content(body) + link_of(thing, _spot(thing))
+        case "pull_request_review":
+            return text_content(VERDICTS.get(thing.text("state").lower(), "")) + text_content(body)
+    return text_content(f"{thing.needed('title')}\n\n{body}".rstrip()) + link_of(thing)
+
+
+def link_of(thing: Part, title: str = "") -> list[Line]:
+    """The link to THING's page."""
+    url = thing.text("html_url")
+    return [without_empty(type="link", url=url, title=title)] if url else []
+
+
+def mentions(text: str) -> list[str]:
+    """The logins of users, and teams as @organisation/team."""
+    # A login has no dot; GitHub treats @name.example as part of an address.
+    return [
+        f"@{name}" if "/" in name else name for name in mentioned_names(_shown(text)) if "/" in name or "." not in name
+    ]
+
+
+def marker(text: str) -> str:
+    """The marker by which bb recognises its own posts. One inside a quotation belongs to another author's answer."""
+    found = MARKER.search(unquoted(text))
+    return found[1] if found else ""
+
+
+def _spot(comment: Part) -> str:
+    """The file and line of a review comment."""
+    line = comment.number("line")
+    return comment.text("path") + (f":{line}" if line is not None else "")
+
+
+def _shown(text: str) -> str:
+    """TEXT without quotations, code and HTML comments."""
+    first, *others = unquoted(text).split("<!--")
+    return first + "".join(other.partition("-->")[2] for other in others)

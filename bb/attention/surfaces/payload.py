@@ -7,13 +7,20 @@ message would be worse than no line, so a needed member must have its type.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from bb.kernel import clock
+from bb.kernel import members as m
 from bb.kernel.errors import Usage
-from bb.kernel.record import Record
+from bb.kernel.members import Form, Members
 
-T = TypeVar("T")
+REASONS = m.REASONS | {
+    m.OBJECT: "is not an object",
+    m.LIST: "is not a list",
+    m.TEXT: "is not a string",
+    m.NUMBER: "is not a whole number",
+    m.FLAG: "is not true or false",
+    m.TIME: "is not a valid time",
+}
 
 
 class MalformedPayload(Usage):
@@ -36,77 +43,41 @@ def header(headers: Mapping[str, str], name: str) -> str:
     return next(values, "")
 
 
-class Part(Record):
-    """An object in a payload, and its path."""
+class Part(Members):
+    """An object in a payload."""
 
-    members: Mapping[str, Any]
-    path: str = "$"
-
-    def text(self, name: str) -> str:
-        """A required string."""
-        return self.maybe_text(name) or self._missing(name)
-
-    def maybe_text(self, name: str) -> str:
-        return self._typed(name, str, "a string") or ""
-
-    def number(self, name: str) -> int:
-        found = self.maybe_number(name)
-        return self._missing(name) if found is None else found
-
-    def maybe_number(self, name: str) -> int | None:
-        value = self._typed(name, int, "a whole number")
-        if isinstance(value, bool):
-            raise self.wrong(name, "is not a whole number")
-        return value
-
-    def flag(self, name: str, otherwise: bool = False) -> bool:
-        value = self._typed(name, bool, "true or false")
-        return otherwise if value is None else value
+    def __init__(self, value: Any, form: Form | None = None, path: str = "$") -> None:
+        super().__init__(value, form or FORM, path)
 
     def part(self, name: str) -> Part:
         """A required object."""
-        return self.maybe_part(name) or self._missing(name)
+        return self.object(name, is_needed=True)
 
-    def maybe_part(self, name: str) -> Part | None:
-        value = self._typed(name, dict, "an object")
-        return None if value is None else Part(value, self._place(name))
+    def needed(self, name: str) -> str:
+        """A required text that is not empty."""
+        return self.text(name, is_needed=True)
 
-    def parts(self, name: str) -> list[Part]:
-        """The objects in an optional list."""
-        listed = self._listed(name)
-        return [listed.part(at) for at in listed.members]
+    def needed_number(self, name: str) -> int:
+        found = self.number(name)
+        if found is None:
+            raise self.wrong(name, "is missing")
+        return found
 
     def texts(self, name: str) -> list[str]:
         """The strings in an optional list."""
-        listed = self._listed(name)
-        return [listed.text(at) for at in listed.members]
+        listed = self.items(name)
+        return [listed.text(at, is_needed=True) for at in listed]
 
     def moment(self, name: str) -> int:
         """A required RFC 3339 time, in milliseconds."""
-        try:
-            return clock.parse(self.text(name))
-        except clock.NotATime:
-            raise self.wrong(name, "is not a valid time") from None
+        self.needed(name)
+        return self.time(name) or 0
 
-    def wrong(self, name: str, reason: str) -> MalformedPayload:
-        """The refusal of the member NAME for that REASON."""
-        path = self._place(name)
-        return MalformedPayload(f"{path} {reason}", path=path)
 
-    def _listed(self, name: str) -> Part:
-        found: list[Any] = self._typed(name, list, "a list") or []
-        return Part({f"[{at}]": value for at, value in enumerate(found)}, self._place(name))
-
-    def _typed(self, name: str, kind: type[T], called: str) -> T | None:
-        value = self.members.get(name)
-        if value is None or isinstance(value, kind):
-            return value
-        raise self.wrong(name, f"is not {called}")
-
-    def _missing(self, name: str) -> Any:
-        raise self.wrong(name, "is missing")
-
-    def _place(self, name: str) -> str:
-        if name.startswith("["):
-            return self.path + name
-        return f'{self.path}["{name}"]' if "." in name else f"{self.path}.{name}"
+FORM = Form(
+    lambda reason, path: MalformedPayload(f"{path} {reason}", path=path),
+    REASONS,
+    absent=(None, ""),
+    least=None,
+    allows_surrogates=True,  # the line that is made of the payload is refused with them
+)

@@ -6,26 +6,40 @@ A message is identified by its channel and its `ts`. If the bot is mentioned, Sl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from bb.attention.surfaces import slack_text
 from bb.attention.surfaces.glyphs import plain_glyph
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, target, text_content, timing, without_empty
+from bb.attention.surfaces.line import (
+    AGENT,
+    EVERYBODY,
+    HUMAN,
+    SYSTEM,
+    Line,
+    target,
+    text_content,
+    timing,
+    without_empty,
+)
 from bb.attention.surfaces.payload import Part, root
+from bb.attention.surfaces.spoken import without_quotes_and_code
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
 DIRECT = ("im", "mpim")
 SLACKBOT = "USLACKBOT"
+ENTITY = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+AT_EVERYBODY = ("here", "channel", "everyone")
+GROUP = "subteam^"
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:  # noqa: ARG001  (every surface has both)
     """The lines of one event."""
     whole = root(payload)
-    if whole.text("type") != "event_callback":
+    if whole.needed("type") != "event_callback":
         return []
     event = whole.part("event")
-    match event.text("type"), event.maybe_text("subtype"):
+    match event.needed("type"), event.text("subtype"):
         case "message" | "app_mention", subtype if subtype in SAID:
             return _message(whole, event)
         case "message", "message_changed":
@@ -43,18 +57,18 @@ def _message(whole: Part, event: Part) -> list[Line]:
         return []
     at = _micros(event, "ts")
     sent = _line("message", whole, event, event, content)
-    thread = event.maybe_text("thread_ts")
-    root_id = _event_id(whole, event, thread) if thread not in ("", event.text("ts")) else None
+    thread = event.text("thread_ts")
+    root_id = _event_id(whole, event, thread) if thread not in ("", event.needed("ts")) else None
     return [sent | {"timing": timing(at // 1000, at)} | without_empty(replyTo=root_id)]
 
 
 def _changed(whole: Part, event: Part) -> list[Line]:
     """An edit. Slack also sends one for the preview of a link, and for a deleted message whose thread remains."""
-    message, before = event.part("message"), event.maybe_part("previous_message")
-    subtype = message.maybe_text("subtype")
+    message, before = event.part("message"), event.object("previous_message")
+    subtype = message.text("subtype")
     if subtype == "tombstone":
         return [_deleted(whole, event, message, "ts")]
-    if subtype not in SAID or (before and before.maybe_text("text") == message.maybe_text("text")):
+    if subtype not in SAID or ("previous_message" in event and before.text("text") == message.text("text")):
         return []
     at = _micros(event, "ts")  # more precise than `edited.ts`, which has only seconds
     line = _line("edit", whole, event, message, _content(message))
@@ -65,21 +79,21 @@ def _deleted(whole: Part, event: Part, message: Part, name: str) -> Line:
     when = _micros(event, "ts")
     return {
         "type": "delete",
-        "eventId": _event_id(whole, event, message.text(name)),
+        "eventId": _event_id(whole, event, message.needed(name)),
         "timing": timing(when // 1000),
     }
 
 
 def _reacted(whole: Part, event: Part, *, added: bool) -> list[Line]:
     item = event.part("item")
-    if item.text("type") != "message":
+    if item.needed("type") != "message":
         return []
     return [
         {
             "type": "reaction",
-            "eventId": _event_id(whole, item, item.text("ts")),
-            "author": {"id": event.text("user"), "kind": HUMAN},
-            "glyph": plain_glyph(event.text("reaction")),
+            "eventId": _event_id(whole, item, item.needed("ts")),
+            "author": {"id": event.needed("user"), "kind": HUMAN},
+            "glyph": plain_glyph(event.needed("reaction")),
             "added": added,
             "timing": timing(_micros(event, "event_ts") // 1000),
         }
@@ -91,18 +105,18 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
     author = _author(message)
     return {
         "type": kind,
-        "eventId": _event_id(whole, event, message.text("ts")),
-        "source": {"platform": "slack", "workspaceId": whole.text("team_id")},
-        "conversation": _conversation(event) | without_empty(threadId=message.maybe_text("thread_ts")),
+        "eventId": _event_id(whole, event, message.needed("ts")),
+        "source": {"platform": "slack", "workspaceId": whole.needed("team_id")},
+        "conversation": _conversation(event) | without_empty(threadId=message.text("thread_ts")),
         "author": author,
-        "target": target(slack_text.mentions(message.maybe_text("text")), _recipient(whole, event, author["id"])),
+        "target": target(mentions(message.text("text")), _recipient(whole, event, author["id"])),
         "content": content,
     }
 
 
 def _conversation(event: Part) -> Line:
     """The conversation. An `app_mention` lacks the kind of its channel; the `message` for the same post has it."""
-    channel, kind = event.text("channel"), event.maybe_text("channel_type")
+    channel, kind = event.needed("channel"), event.text("channel_type")
     if kind in DIRECT or channel.startswith("D"):
         return {"id": channel, "kind": "dm"}
     return {"id": channel, "kind": "channel"} | without_empty(
@@ -112,40 +126,81 @@ def _conversation(event: Part) -> Line:
 
 def _recipient(whole: Part, event: Part, author: str) -> str:
     """The recipient of a direct message with one reader: the user for whom Slack sends the event."""
-    if event.maybe_text("channel_type") != "im" or not (authorizations := whole.parts("authorizations")):
+    if event.text("channel_type") != "im" or not (authorizations := whole.objects("authorizations")):
         return ""
-    reader = authorizations[0].maybe_text("user_id")
+    reader = authorizations[0].text("user_id")
     return reader if reader != author else ""
 
 
 def _author(message: Part) -> Line:
     """The author. A bot is known by its user id, under which it can be mentioned, if it has one."""
-    bot = message.maybe_text("bot_id")
-    who = message.maybe_text("user") or bot or message.text("user")
-    profile = message.maybe_part("bot_profile")
-    name = message.maybe_text("username") or (profile.maybe_text("name") if profile else "")
+    bot = message.text("bot_id")
+    who = message.text("user") or bot or message.needed("user")
+    name = message.text("username") or message.object("bot_profile").text("name")
     return without_empty(id=who, kind=SYSTEM if who == SLACKBOT else AGENT if bot else HUMAN, displayName=name)
 
 
 def _content(message: Part) -> list[Line]:
     """The text, or the text of the attachments if a bot sent only those; and the files."""
-    attached = [part.maybe_text("fallback") or part.maybe_text("text") for part in message.parts("attachments")]
+    attached = [part.text("fallback") or part.text("text") for part in message.objects("attachments")]
     files = [
-        without_empty(type="file", url=url, title=file.maybe_text("title") or file.maybe_text("name"))
-        for file in message.parts("files")
-        if (url := file.maybe_text("permalink") or file.maybe_text("url_private"))
+        without_empty(type="file", url=url, title=file.text("title") or file.text("name"))
+        for file in message.objects("files")
+        if (url := file.text("permalink") or file.text("url_private"))
     ]
-    return text_content(slack_text.readable(message.maybe_text("text") or "\n".join(attached))) + files
+    return text_content(readable(message.text("text") or "\n".join(attached))) + files
 
 
 def _event_id(whole: Part, place: Part, ts: str) -> str:
-    return f"slack:{whole.text('team_id')}:{place.text('channel')}:{ts}"
+    return f"slack:{whole.needed('team_id')}:{place.needed('channel')}:{ts}"
 
 
 def _micros(part: Part, name: str) -> int:
     """A Slack time in microseconds. A float would not be precise enough to keep the order."""
-    seconds, _, fraction = part.text(name).partition(".")
+    seconds, _, fraction = part.needed(name).partition(".")
     digits = seconds + fraction
     if not (seconds and digits.isascii() and digits.isdigit() and len(seconds) <= 11):
         raise part.wrong(name, "is not a Slack time")
     return int(seconds) * 1_000_000 + int((fraction + "000000")[:6])
+
+
+# -- text: entities are in angle brackets, and literal brackets are escaped. Only entities are mentions; a name that was
+# typed by hand is plain text.
+
+
+def mentions(raw: str) -> list[str]:
+    """The ids of users, the ids of user groups after an @, and @all."""
+    called: list[str] = []
+    for sign, body, _ in ENTITY.findall(without_quotes_and_code(raw.replace("&gt;", ">"))):
+        if sign == "@":
+            called.append(body)
+        elif sign == "!" and body.startswith(GROUP):
+            called.append("@" + body.removeprefix(GROUP))
+        elif sign == "!" and body in AT_EVERYBODY:
+            called.append(EVERYBODY)
+    return called
+
+
+def readable(raw: str) -> str:
+    """RAW as users see it, but with ids in place of names, because Slack does not send the names."""
+    shown = ENTITY.sub(_shown, raw)
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _shown(entity: re.Match[str]) -> str:
+    sign, body, label = entity[1], entity[2], entity[3] or ""
+    if sign == "@":
+        return "@" + body
+    if sign == "#":
+        return "#" + (label or body)
+    if sign == "!":
+        return _command(body, label)
+    url = body.removeprefix("mailto:")
+    return url if not label or label in url else f"{label} ({url})"
+
+
+def _command(body: str, label: str) -> str:
+    """A user group, everyone, or a date, which has its own text."""
+    if body.startswith(GROUP):
+        return "@" + (label.removeprefix("@") or body.removeprefix(GROUP))
+    return "@" + body if body in AT_EVERYBODY else label or body

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Digested
+from bb.attention.facts import Answer, AttentionFact, Digested
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, require_registered
 from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.state import activity
@@ -19,8 +19,6 @@ from bb.attention.turns.rendering import UNVERIFIED, header_value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
 from bb.kernel.show import stripped
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST = 2000  # messages in one digest
 MOST_REPORTS, REPORT_LENGTH = 5, 160

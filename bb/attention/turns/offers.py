@@ -14,7 +14,7 @@ from bb.attention.facts import Moved
 from bb.attention.judging.cases import open_cases
 from bb.attention.judging.claiming import default_responder
 from bb.attention.messages.message import in_sequence_order
-from bb.attention.state import activity, deliveries
+from bb.attention.state import activity, transitions
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bb.attention.state.book import AttentionState
     from bb.attention.state.deliveries import Delivery
 
-CONTENT, KNOCK = deliveries.SHOWN, "knock"
+CONTENT, KNOCK = transitions.SHOWN, "knock"
 AT_ONCE = ("bb", "github")  # platforms where people send whole messages
 RETRIES = tuple(seconds * SECOND for seconds in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8
@@ -138,7 +138,7 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return False
     if delivery.event in session.again:
         return True
-    if delivery.disposition == DEFERRED or delivery.turn == deliveries.STARTED:
+    if delivery.disposition == DEFERRED or delivery.turn == transitions.STARTED:
         return False
     if delivery.has_spoken and _shape(waiting) != NOTIFY:
         return False  # a turn that has sent a message is never repeated
@@ -148,7 +148,7 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return True  # the agent has claimed it since the knock
     if delivery.reminded_at is not None and delivery.reminded_at > delivery.offered_at:
         return True
-    if delivery.turn == deliveries.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
+    if delivery.turn == transitions.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
         return not delivery.accepted
     if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + ack_ms):
         return False
@@ -304,15 +304,15 @@ def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[At
     for offer in made:
         older = [each.event for each in offer.items[:-1]]
         if offer.shape == CONTENT:
-            facts += [Moved("system", event, agent, deliveries.MERGED, {"by": offer.event}) for event in older]
+            facts += [Moved("system", event, agent, transitions.MERGED, {"by": offer.event}) for event in older]
         else:
             about = {"attempt": 1, "as": KNOCK}
-            facts += [Moved("system", event, agent, deliveries.OFFERED, about) for event in older]
+            facts += [Moved("system", event, agent, transitions.OFFERED, about) for event in older]
         about = {"attempt": offer.attempt, "as": offer.shape}
         if older and offer.shape == CONTENT:
             about["merged_from"] = older
-        facts.append(Moved("system", offer.event, agent, deliveries.OFFERED, about))
+        facts.append(Moved("system", offer.event, agent, transitions.OFFERED, about))
         if is_taken:
             taken = [*older, offer.event] if offer.shape == KNOCK else [offer.event]
-            facts += [Moved(agent, event, agent, deliveries.ACCEPTED) for event in taken]
+            facts += [Moved(agent, event, agent, transitions.ACCEPTED) for event in taken]
     return facts

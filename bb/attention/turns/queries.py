@@ -10,20 +10,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Moved
+from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
 from bb.attention.judging.standing import Standing, standing
 from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import message_of_state as message_kept
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
 AT_ONCE = 100  # messages whose deliveries are read together
@@ -69,7 +67,7 @@ def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> A
         if wanted.with_body and not known.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
             seen.append(known.event)
     facts: list[AttentionFact] = [
-        Moved(agent, event, agent, deliveries.PULLED) for event in seen if book.delivery(event, agent)
+        Moved(agent, event, agent, transitions.PULLED) for event in seen if book.delivery(event, agent)
     ]
     return facts, {"events": rows, "cursor": cursor, "counts": counts}
 

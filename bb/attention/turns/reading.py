@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.attention.facts import AttentionFact, Moved
+from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.refusals import NoSuchEvent, no_event
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST = 50, 100
 
@@ -110,12 +108,12 @@ def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_th
     for each in seen:
         delivery = book.delivery(each.event, agent)
         if delivery and delivery.pulled_at is None:
-            facts.append(Moved(agent, each.event, agent, deliveries.PULLED))
+            facts.append(Moved(agent, each.event, agent, transitions.PULLED))
         if delivery and delivery.is_open and read_to_the_end:
             checked[each.event] = None
     if read_to_the_end:
         checked |= {each.event: None for each in book.open_for(agent) if each.window == read_to_the_end}
-    return facts + [Moved(agent, event, agent, deliveries.CHECKED) for event in checked]
+    return facts + [Moved(agent, event, agent, transitions.CHECKED) for event in checked]
 
 
 def _within(

@@ -7,7 +7,6 @@ an instruction of the host.
 
 from __future__ import annotations
 
-from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, SIGNALS, signal_in
 from bb.kernel.show import MARKS, SET_OFF, is_shown, stripped
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from bb.attention.decision import Decision
     from bb.attention.messages.message import Message
-    from bb.attention.state.book import AttentionState
 
 EVENT, KNOCK, RULES, MESSAGE = "C2A EVENT", "C2A KNOCK", "C2A RESPONSE RULES", "MESSAGE"
 STANDING_RULES = """C2A RESPONSE RULES
@@ -177,8 +175,3 @@ def _json(text: str) -> str:
     from bb.kernel import json_text  # noqa: PLC0415  (hardly ever)
 
     return json_text.dumps(text.translate(MARKS))  # so that a quotation mark in the text does not look like the end
-
-
-def knock_of(book: AttentionState, said: Sequence[Message], decision: Decision) -> str:
-    """The knock for these messages as text for a prompt."""
-    return knock(knocks.knock(book, said, decision), said[-1].event)

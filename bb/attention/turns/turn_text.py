@@ -15,14 +15,13 @@ from bb.kernel import show
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from typing import Any, TypeAlias
+    from typing import Any
 
-    from bb.attention.facts import AttentionFact
+    from bb.attention.facts import Answer
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.book import AttentionState
 
-Answer: TypeAlias = "tuple[list[AttentionFact], dict[str, Any]]"
 
 WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096

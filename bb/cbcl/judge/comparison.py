@@ -10,10 +10,13 @@ from typing import Any
 
 from bb.cbcl.read import canonical
 from bb.cbcl.read.definition import LIMITS, Definition, Performative, parameters_text
+from bb.cbcl.read.exchange import agent_text
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import LIST, Node, text_of
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
+
+LONGEST_SHOWN = 60  # characters of a node
 
 
 class Clause(Record):
@@ -81,16 +84,12 @@ def _clauses(a: Definition, b: Definition) -> Iterator[Clause]:
     values = {
         "name": (a.name, b.name),
         "extends": (a.extends, b.extends),
-        "author": (_agent(a.author), _agent(b.author)),
+        "author": (agent_text(a.author), agent_text(b.author)),
         **{name: (_number(a.limit(name)), _number(b.limit(name))) for name in LIMITS},
     }
     for name, (one, other) in values.items():
         if one != other:
             yield Clause(name, one, other)
-
-
-def _agent(name: str | None) -> str | None:
-    return None if name is None else f"@{name}"
 
 
 def _number(value: int | None) -> str | None:
@@ -127,12 +126,12 @@ def _nth(node: Node, place: int) -> Node | None:
     return node.value[place] if place < len(node.value) else None
 
 
-def excerpt(node: Node | None, longest: int = 60) -> str | None:
+def excerpt(node: Node | None) -> str | None:
     """The text of a node, shortened if it is too long."""
     if node is None:
         return None
     text = text_of(node)
-    return text if len(text) <= longest else text[:longest] + "…"
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def comparison_json(comparison: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:

@@ -12,11 +12,10 @@ from bb.cbcl.judge import expansion
 from bb.cbcl.judge.expansion import Expansion, Limits
 from bb.cbcl.read.definition import DEPTH, SIZE, Definition, Performative
 from bb.cbcl.read.fuel import Fuel, for_text
-from bb.cbcl.read.message import Call, Lang, Limited, Message, core_of, every_layer
+from bb.cbcl.read.message import Call, Lang, Limited, Message, every_layer
 from bb.cbcl.read.reader import SIZE_RECOMMENDED
 from bb.cbcl.read.templates import COND, ELSE, OR, holds
 from bb.cbcl.read.tree import LIST, SYMBOL, Node, head, is_nil
-from bb.cbcl.read.words import CORE
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 
@@ -110,14 +109,10 @@ def explain(
 
 def _called(message: Message) -> tuple[str, Call] | None:
     """The call in a message, with the name of its dialect."""
-    said: Message | Call = message
-    scope = CORE
-    while not isinstance(said, Call):
-        said = core_of(said)
-        if not isinstance(said, Lang):
-            return None
-        scope, said = said.dialect, said.inner
-    return scope, said
+    for layer in every_layer(message):
+        if isinstance(layer, Lang) and isinstance(layer.inner, Call):
+            return layer.dialect, layer.inner
+    return None
 
 
 def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -> Iterator[Bound]:

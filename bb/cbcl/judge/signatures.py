@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 KEY_OCTETS, SIGNATURE_OCTETS = 32, 64
 HEX_DIGITS = "0123456789abcdef"

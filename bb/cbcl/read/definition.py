@@ -8,11 +8,11 @@ decides whether a dialect may be installed, so a definition without an author or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 
 from bb.cbcl.read import reader
-from bb.cbcl.read.dates import is_date_time
 from bb.cbcl.read.reader import Malformed, Text
 from bb.cbcl.read.templates import COND, branches, is_sequence
 from bb.cbcl.read.tree import (
@@ -44,6 +44,16 @@ ORDER = (REQUIRED, "optional", "rest", "key")
 DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
 LIMITS = (DEPTH, SIZE, TIME)
 SHORT = {"max-expansion": SIZE}  # the name that two examples of the draft use
+
+# A date-time of RFC 3339 (Section 5.6). It is validated field by field and not converted.
+DATE_TIME = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]"
+    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))\Z"
+)
+DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+LEAP_SECOND = 60
+LONGEST_DATE = 64  # characters; limits the digits of a fraction of a second
 
 
 class Parameter(Record):
@@ -251,3 +261,19 @@ def parameters_text(params: Sequence[Parameter]) -> str:
         section = each.section
         words.append(each.name)
     return f"({' '.join(words)})"
+
+
+def is_date_time(written: str) -> bool:
+    """Whether a text is an existing date and time. The second may be a leap second."""
+    match = DATE_TIME.match(written) if len(written) <= LONGEST_DATE else None
+    if match is None:
+        return False
+    year, month, day, hour, minute, second, *offset = (int(field or 0) for field in match.groups())
+    if not (1 <= month <= 12 and 1 <= day <= _days(year, month)):
+        return False
+    return hour < 24 and minute < 60 and second <= LEAP_SECOND and offset[0] < 24 and offset[1] < 60
+
+
+def _days(year: int, month: int) -> int:
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 29 if month == 2 and is_leap else DAYS[month - 1]

@@ -34,7 +34,7 @@ def _around(message: Lang | Envelope | Signed | Limited) -> dict[str, Any]:
         case Signed(signature=signature):
             return {"type": "signed", "signature": signature}
         case Envelope(sender=sender, to=to, timestamp=timestamp):
-            return {"type": "envelope", "from": _agent(sender), "to": _agent(to), "timestamp": timestamp}
+            return {"type": "envelope", "from": agent_text(sender), "to": agent_text(to), "timestamp": timestamp}
     return {
         "type": "with-limits",
         "timeout": message.timeout,
@@ -49,7 +49,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
             return {
                 "type": "simple",
                 "performative": message.performative,
-                "recipient": _agent(message.recipient),
+                "recipient": agent_text(message.recipient),
                 "content": None if message.content is None else as_json(message.content),
                 "params": [[name, as_json(value)] for name, value in message.params],
             }
@@ -61,7 +61,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
             return {
                 "type": "meta",
                 "op": "teach",
-                "recipient": _agent(message.recipient),
+                "recipient": agent_text(message.recipient),
                 "signature": message.signature,
                 "dialect": definition_json(message.definition),
             }
@@ -81,7 +81,7 @@ def definition_json(definition: Definition) -> dict[str, Any]:
     return {
         "name": definition.name,
         "extends": definition.extends,
-        "author": _agent(definition.author),
+        "author": agent_text(definition.author),
         "resources": None if resources is None else {name: resources.get(name) for name in LIMITS},
         "performatives": [
             {
@@ -94,5 +94,6 @@ def definition_json(definition: Definition) -> dict[str, Any]:
     }
 
 
-def _agent(name: str | None) -> str | None:
+def agent_text(name: str | None) -> str | None:
+    """The name of an agent with its @."""
     return None if name is None else f"@{name}"

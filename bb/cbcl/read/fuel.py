@@ -62,8 +62,3 @@ def steps_of(milliseconds: int) -> int:
 def for_text(size: int) -> Fuel:
     """The budget of a command for texts of at most SIZE octets."""
     return Fuel(size * STEPS_AN_OCTET)
-
-
-def unlimited() -> Fuel:
-    """A budget that no text can exhaust, for texts that were checked before or are bounded otherwise."""
-    return Fuel(1 << 62)

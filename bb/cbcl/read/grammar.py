@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bb.cbcl.read import definition, reader
-from bb.cbcl.read.dates import is_date_time
-from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.definition import Definition, is_date_time
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message, Pairs, Query, Signed, Simple, Teach
 from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text

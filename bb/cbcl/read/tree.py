@@ -104,14 +104,11 @@ class Step(NamedTuple):
     is_end: bool
 
 
-def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
-    """Every node of a tree in text order; a list comes twice, at its beginning and at its end. Each node costs one step
-    of FUEL."""
+def walk(root: Node) -> Iterator[Step]:
+    """Every node of a tree in text order; a list comes twice, at its beginning and at its end."""
     yield Step(root, 1 if root.tag == LIST else 0, is_end=False)
     if root.tag != LIST:
         return
-    if fuel is not None:
-        fuel.spend(1 + len(root.value))
     within = [(root, iter(root.value))]
     while within:
         node, rest = within[-1]
@@ -120,8 +117,6 @@ def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
             within.pop()
             yield Step(node, len(within) + 1, is_end=True)
         elif child.tag == LIST:
-            if fuel is not None:
-                fuel.spend(1 + len(child.value))
             within.append((child, iter(child.value)))
             yield Step(child, len(within), is_end=False)
         else:

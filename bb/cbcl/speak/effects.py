@@ -123,12 +123,9 @@ def from_line(value: Any) -> Iterator[Effect]:
         kind = BY_NAME.get(each[0]) if isinstance(each, list) and each and isinstance(each[0], str) else None
         if kind is None or len(each) != len(_names(kind)) + 1:
             continue
-        if all(isinstance(field, str) or (field is None and name in OPTIONAL) for name, field in _named(kind, each)):
+        fields = zip(_names(kind), each[1:], strict=True)
+        if all(isinstance(field, str) or (field is None and name in OPTIONAL) for name, field in fields):
             yield kind(*each[1:])
-
-
-def _named(kind: type[Any], each: list[Any]) -> Iterator[tuple[str, Any]]:
-    return zip(_names(kind), each[1:], strict=True)
 
 
 def _names(kind: type[Any]) -> list[str]:

@@ -32,20 +32,11 @@ class Agent:
         self._outbox: list[tuple[str, str]] = []
         self._audit: list[dict[str, str]] = []
 
-    def speaks(self, octets: bytes, signature: str | None = None) -> None:
+    def speaks(self, octets: bytes) -> None:
         """Install a dialect from a file, as by a command of the user."""
-        signed, definition = grammar.definition_in(octets)
-        self._happen(
-            install(
-                definition,
-                signature or signed,
-                self.definitions,
-                self.rules,
-                by=self.standing.id,
-                source="file",
-                is_local=True,
-            )
-        )
+        signature, definition = grammar.definition_in(octets)
+        who = self.standing.id
+        self._happen(install(definition, signature, self.definitions, self.rules, by=who, source="file", is_local=True))
 
     def hear(self, octets: bytes, sender: str) -> Outcome:
         """Process a message from SENDER."""

@@ -35,6 +35,7 @@ from bb.cbcl.read.message import (
     Simple,
     Teach,
     core_of,
+    every_layer,
     layers,
 )
 from bb.cbcl.read.reader import DEPTH, LIMIT, MAXIMUM_BOUNDS, Bounds, Malformed, first_head
@@ -147,10 +148,8 @@ def _says_error(message: Message) -> bool:
 
 def innermost(message: Message) -> Message | Call:
     """The message or call inside all wrappers and every `lang`."""
-    core: Message | Call = core_of(message)
-    while isinstance(core, Lang):
-        core = core.inner if isinstance(core.inner, Call) else core_of(core.inner)
-    return core
+    *_, core = every_layer(message)
+    return core.inner if isinstance(core, Lang) else core
 
 
 def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message) -> Outcome:

@@ -15,9 +15,7 @@ from bb.ops.catalogue import Op
 from bb.ops.desk import group_desk, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.live_daemon import DaemonUnavailable
-from bb.wire import client
-
-STREAMS = ("events_stream", "term_attach")
+from bb.wire import cccc, client
 
 
 class NeedsStream(Usage):
@@ -29,7 +27,7 @@ class NeedsStream(Usage):
 
 def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The daemon's answer to OP."""
-    if op.name in STREAMS:
+    if op.name in cccc.UPGRADES:
         raise NeedsStream
     return client.ask(knowns.home(desk.env), op.name, request(op, desk, arguments))
 

@@ -6,28 +6,28 @@ Completion runs while the user types a line, so it never prints an error; on an 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+
+from typer._click import Context
 
 from bb.kernel.errors import BbError
 from bb.kernel.show import WORD
 from bb.ops import params
+from bb.ops.params import Kind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from typer._click import Context
-
-    from bb.ops.params import Kind
-
-    Completion = Callable[[Context, list[str], str], list[str]]
+Completion = Callable[[Context, list[str], str], list[str]]
 
 
-def completion(kind: Kind) -> Completion:
-    """The completion function for values of KIND."""
+def completion(kind: type[Kind], metavar: str = "") -> Completion:
+    """The completion function for values of KIND. METAVAR says what they name, if it differs from that of the kind."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
         try:
-            return [value for value in _known(kind) if value.startswith(incomplete) and _is_word(value)]
+            return [
+                value
+                for value in _known(kind, metavar or kind.metavar)
+                if value.startswith(incomplete) and _is_word(value)
+            ]
         except (BbError, OSError):
             return []
 
@@ -39,9 +39,9 @@ def _is_word(value: str) -> bool:
     return bool(value) and not value.strip(WORD)
 
 
-def _known(kind: Kind) -> Iterable[str]:
-    if kind.metavar in BY_METAVAR:
-        return BY_METAVAR[kind.metavar]()
+def _known(kind: type[Kind], metavar: str) -> Iterable[str]:
+    if metavar in BY_METAVAR:
+        return BY_METAVAR[metavar]()
     if kind.is_agent:
         return [*kind.offered, *(_actors() if issubclass(kind, params.JsonText) else _agents())]
     return kind.offered or kind.choices

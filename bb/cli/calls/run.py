@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
     from bb.ops.desk.desk import Desk
 
-SAYS_WHAT_TO_GIVE = "pass "
-
 
 def perform(
     op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
@@ -34,8 +32,8 @@ def perform(
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.desk_here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
-        at.only_reads = op.reads
+        tell = _tell if progress.is_watched() else None
+        at: Desk = desk.desk_here(progress.shown(), ask, tell, _stdin(), only_reads=op.reads)
         try:
             if files:
                 arguments["attachments"] = _blobs().attachments_with_files(at, arguments, files)
@@ -68,17 +66,15 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
         say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
     else:
         say.success(op.words, answer, as_json=as_json, screen=op.screen)
+        say.limited(op, answer)
     return 0
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
-    """A hint of the form "pass ...", with command-line names in place of request members."""
-    if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
-        return hint
-    names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
-    return " ".join(
-        names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
-    )
+    """HINT with the words of the command line in place of marked members of a request, such as `reply_to`."""
+    for each in op.parameters if hint else ():
+        hint = hint and hint.replace(f"`{each.name}`", each.metavar if each.is_argument else each.option)
+    return hint
 
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
@@ -90,18 +86,11 @@ def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
             return carry.answer(op, at, arguments)
         if (answer := carry.answer_if_any(op, at, arguments)) is not None:
             return answer
-    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.run(at, arguments)
+    if op.output == catalogue.REPORT and "output" in arguments:
+        from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
 
-
-def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
-    """Whether the answer goes to a file."""
-    return op.output == catalogue.REPORT and "output" in arguments
-
-
-def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
-    from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
-
-    return reports.write_report(op, at, arguments)
+        return reports.write_report(op, at, arguments)
+    return op.run(at, arguments)
 
 
 def _blobs() -> ModuleType:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Editors take exit status 2 of a hook as "stop". A usage error of a hook therefore ends with status 1.
 NO_VERDICT = 1
-LIMITED = frozenset(["chat inbox", "cbcl beliefs", "cbcl conversations"])  # screens that do not show `has_more`
+CURSOR = "before_event_id"
 
 
 class OutputFailed(Exception):
@@ -34,14 +34,22 @@ def success(command: str, data: object, *, as_json: bool, screen: str = "") -> N
         document(envelope.success(command, data))
     else:
         lines(_words().format_answer(command, data, screen))
-        _say_more(command, data)
+        _say_more(data)
 
 
-def _say_more(command: str, data: object) -> None:
-    """Note on stderr that rows were omitted, and how to get them."""
-    if isinstance(data, dict) and data.get("has_more") is True and command in LIMITED:
+def limited(op: Op, answer: object) -> None:
+    """Note on stderr that more rows exist, if the screen of OP does not show it.
+
+    The plain screen shows `has_more`, and the screen of an op with a cursor shows the command that continues.
+    """
+    is_shown = not op.screen or CURSOR in op.by_name
+    if not is_shown and isinstance(answer, dict) and answer.get("has_more") is True:
         lines(["Note: more rows exist; --limit N shows them"], sys.stderr)
-    elif more := getattr(data, "more", None):
+
+
+def _say_more(data: object) -> None:
+    """Note on stderr that rows were omitted, and how to get them."""
+    if more := getattr(data, "more", None):
         count = f"{more['omitted']:,} " if more["omitted"] else ""
         lines([f"Note: {count}{more['hint']}"], sys.stderr)
 
@@ -91,7 +99,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         if is_endless:
             flush()
     if not as_json:
-        _say_more(op.words, items)
+        _say_more(items)
 
 
 def document(value: object) -> None:

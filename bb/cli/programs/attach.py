@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bb.cli.calls import carry, say
 from bb.cli.calls.rounds import exit_on_signals
-from bb.cli.programs import attach_keys
 from bb.cli.programs.terminal_modes import Switches
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.foreign import Foreign
@@ -33,6 +33,15 @@ BLOCK = 1 << 16
 TO_RESIZE = 1.0  # seconds
 SETTLING = 0.5  # seconds in which the terminal may answer queries contained in the replayed output
 INPUT, OUTPUT = 0, 1
+# Ctrl-\ detaches, because shells and editors rarely use it, and users expect it to end a program. A terminal in an
+# extended keyboard mode sends it as an escape sequence.
+# The plain control character; the kitty protocol, with or without lock keys; xterm's modifyOtherKeys.
+DETACH = re.compile(rb"\x1c|\x1b\[92(?::\d*)*;(?:5|69|133|197)(?::[12])?(?:;[\d:]*)?u|\x1b\[27;5;92~")
+LEAVE = re.compile(DETACH.pattern + rb"|[\x03qQ]|\x1b\[99(?::\d*)*;(?:5|69|133|197)(?::[12])?u")
+# A terminal's answers to queries for its type, cursor position and colours.
+ANSWER = re.compile(
+    rb"\x1b\[[?>=]?[\d;:]*(?:c|R|n|t|\$y)|\x1b\[\?[\d;]*u|\x1b[\]P_][^\x07\x1b]*(?:\x07|\x1b\\)",
+)
 
 
 class NeedsTerminal(Usage):
@@ -49,14 +58,15 @@ class DaemonGone(Busy):
     hint = "`bb daemon logs` shows why; `bb daemon start` starts the daemon and its actors again"
 
 
-def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
-    """Show an actor's terminal and pass keys to it, unless READ_ONLY."""
+def attach(given: Mapping[str, Any]) -> int:
+    """Show an actor's terminal and pass keys to it, unless GIVEN says `read_only`."""
+    read_only = bool(given.get("read_only"))
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
     if not (read_only or is_at_terminal):
         raise NeedsTerminal
     if is_at_terminal and os.name == "nt":
         raise NeedsTerminal("attaching needs a terminal of Linux or macOS")
-    home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
+    home, wanted = knowns.home(os.environ), _request(given)
     if is_at_terminal and not read_only:
         size = dict(zip(("cols", "rows"), os.get_terminal_size(OUTPUT), strict=True))
         wanted |= size if all(0 < cells <= MOST_CELLS[name] for name, cells in size.items()) else {}
@@ -95,9 +105,8 @@ def _refuse_if_lost(home: str) -> None:
         return
 
 
-def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:
+def _request(given: Mapping[str, Any]) -> dict[str, Any]:
     op = catalogue.find("term_attach")
-    given = {"actor_id": actor, "group_id": group, "read_only": read_only}
     desk = desks.desk_here()
     try:
         return carry.request(op, desk, catalogue.bind(op, given))
@@ -154,7 +163,7 @@ def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], No
             if INPUT in ready:
                 typed, is_last = _typed(read_only=read_only)
                 if time.monotonic() < settled_at:
-                    typed = attach_keys.without_answers(typed)
+                    typed = without_answers(typed)
                 if typed and not read_only:
                     with contextlib.suppress(OSError):  # the other side has closed; the next read shows that
                         connection.sendall(typed)
@@ -168,8 +177,19 @@ def _typed(*, read_only: bool) -> tuple[bytes, bool]:
         octets = os.read(INPUT, BLOCK)
     except OSError:  # the terminal is gone
         octets = b""
-    typed, is_let_go = attach_keys.until(attach_keys.LEAVE if read_only else attach_keys.DETACH, octets)
+    typed, is_let_go = until(LEAVE if read_only else DETACH, octets)
     return typed, is_let_go or not octets
+
+
+def until(key: re.Pattern[bytes], octets: bytes) -> tuple[bytes, bool]:
+    """OCTETS before KEY, and whether KEY was found."""
+    found = key.search(octets)
+    return (octets[: found.start()], True) if found else (octets, False)
+
+
+def without_answers(octets: bytes) -> bytes:
+    """OCTETS without the terminal's own answers."""
+    return ANSWER.sub(b"", octets)
 
 
 def _received(connection: socket.socket) -> bytes:

@@ -16,7 +16,7 @@ from bb.cli.programs.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STE
 from bb.kernel import json_text
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ledger.git import git
 from bb.start import ALONE
 
@@ -53,7 +53,7 @@ def _scratch() -> str:
     try:
         return tempfile.mkdtemp(prefix="bb-demo-")
     except OSError as error:
-        raise disk.OutputNotWritten(
+        raise output_files.OutputNotWritten(
             f"the scratch directory cannot be created: {error.strerror}",
             hint="set TMPDIR to a writable directory",
         ) from error

@@ -24,6 +24,15 @@ class Step(Record):
     says_the_same: bool = False  # whether its output must equal that of the previous step
 
 
+def _at(moment: str, *steps: Step) -> tuple[Step, ...]:
+    return tuple(each.replace(at=moment) for each in steps)
+
+
+def _by_cobalt(about: str, command: str, status: int = 0) -> Step:
+    """A step of the agent in the other worktree."""
+    return Step(about, command, status, COBALT, where=WORKTREE)
+
+
 ONE_CLONE = (
     Step("Create a ledger for the repository, inside the git directory.", "bb init"),
     Step("An agent starts its session and registers a name.", "bb init --register amber-otter --role builder"),
@@ -38,110 +47,72 @@ ONE_CLONE = (
         "bb agent reserve --scope 'src/*' --bead demo-a1.1",
         agent=AMBER,
     ),
-    Step(
+    _by_cobalt(
         "An overlapping reservation is refused, also between patterns. The answer names the holder.",
         "bb agent reserve --scope '**/parser.py' --bead demo-a1.2",
-        status=7,
-        agent=COBALT,
-        where=WORKTREE,
+        7,
     ),
-    Step(
-        "cobalt-harbor checks a file before it edits the file.",
-        "bb check src/parser.py",
-        status=7,
-        agent=COBALT,
-        where=WORKTREE,
+    _by_cobalt("cobalt-harbor checks a file before it edits the file.", "bb check src/parser.py", 7),
+    *_at(
+        LATER,
+        _by_cobalt("Twenty minutes later, cobalt-harbor sends a heartbeat.", "bb agent heartbeat --json"),
+        Step("amber-otter has sent no heartbeat and is stale.", "bb status"),
+        _by_cobalt(
+            "Now cobalt-harbor may take over the scope, but only with --takeover-stale.",
+            "bb agent reserve --scope 'src/*' --bead demo-a1.1",
+            7,
+        ),
+        _by_cobalt(
+            "With that option, the old reservation is archived and its holder is notified.",
+            "bb agent reserve --scope 'src/*' --bead demo-a1.1 --takeover-stale",
+        ),
     ),
-    Step(
-        "Twenty minutes later, cobalt-harbor sends a heartbeat.",
-        "bb agent heartbeat --json",
-        agent=COBALT,
-        at=LATER,
-        where=WORKTREE,
+    *_at(
+        EVEN_LATER,
+        Step("amber-otter returns and reads its mail.", "bb agent inbox", agent=AMBER),
+        Step(
+            "It hands its work over, with a summary and the next action.",
+            f"bb protocol handoff --to cobalt-harbor --bead demo-a1.1 {HANDOFF}",
+            agent=AMBER,
+        ),
+        _by_cobalt("After a restart, an agent asks for a short summary of its work.", "bb resume"),
+        _by_cobalt("cobalt-harbor accepts the work.", f"bb agent ack --message {MESSAGE}"),
+        Step("No problem needs a person any more.", "bb problems"),
+        Step("The timeline shows all events.", "bb timeline"),
     ),
-    Step("amber-otter has sent no heartbeat and is stale.", "bb status", at=LATER),
-    Step(
-        "Now cobalt-harbor may take over the scope, but only with --takeover-stale.",
-        "bb agent reserve --scope 'src/*' --bead demo-a1.1",
-        status=7,
-        agent=COBALT,
-        at=LATER,
-        where=WORKTREE,
-    ),
-    Step(
-        "With that option, the old reservation is archived and its holder is notified.",
-        "bb agent reserve --scope 'src/*' --bead demo-a1.1 --takeover-stale",
-        agent=COBALT,
-        at=LATER,
-        where=WORKTREE,
-    ),
-    Step(
-        "amber-otter returns and reads its mail.",
-        "bb agent inbox",
-        agent=AMBER,
-        at=EVEN_LATER,
-    ),
-    Step(
-        "It hands its work over, with a summary and the next action.",
-        f"bb protocol handoff --to cobalt-harbor --bead demo-a1.1 {HANDOFF}",
-        agent=AMBER,
-        at=EVEN_LATER,
-    ),
-    Step(
-        "After a restart, an agent asks for a short summary of its work.",
-        "bb resume",
-        agent=COBALT,
-        at=EVEN_LATER,
-        where=WORKTREE,
-    ),
-    Step(
-        "cobalt-harbor accepts the work.",
-        f"bb agent ack --message {MESSAGE}",
-        agent=COBALT,
-        at=EVEN_LATER,
-        where=WORKTREE,
-    ),
-    Step("No problem needs a person any more.", "bb problems", at=EVEN_LATER),
-    Step("The timeline shows all events.", "bb timeline", at=EVEN_LATER),
 )
 
-TWO_CLONES = (
+TWO_CLONES = _at(
+    EVEN_LATER,
     Step(
         "Other clones receive the ledger through git. The first --publish names everyone who can read it.",
         "bb sync --publish",
-        at=EVEN_LATER,
     ),
     Step(
         "A third agent registers in another clone of the repository.",
         "bb init --register jade-heron --role builder",
-        at=EVEN_LATER,
         where=CLONE,
     ),
     Step(
         "Its sync receives the published events and publishes the agent's registration.",
         "bb sync --publish",
-        at=EVEN_LATER,
         where=CLONE,
     ),
-    Step(
+    _by_cobalt(
         "A global reservation is valid in every clone.",
         "bb agent reserve --global --scope 'docs/*' --bead demo-a1.3",
-        agent=COBALT,
-        at=EVEN_LATER,
-        where=WORKTREE,
     ),
     Step(
         "An overlap is therefore refused in the other clone too, without a sync in between.",
         "bb agent reserve --global --scope docs/parser.md --bead demo-a1.4",
         status=7,
         agent=JADE,
-        at=EVEN_LATER,
         where=CLONE,
     ),
-    Step("The other clone publishes the refused attempt.", "bb sync", at=EVEN_LATER, where=CLONE),
-    Step("The first clone receives it.", "bb sync", at=EVEN_LATER),
-    Step("The digest of the first clone's state:", "bb ledger digest", at=EVEN_LATER),
-    Step("The second clone has the same digest.", "bb ledger digest", at=EVEN_LATER, where=CLONE, says_the_same=True),
+    Step("The other clone publishes the refused attempt.", "bb sync", where=CLONE),
+    Step("The first clone receives it.", "bb sync"),
+    Step("The digest of the first clone's state:", "bb ledger digest"),
+    Step("The second clone has the same digest.", "bb ledger digest", where=CLONE, says_the_same=True),
 )
 
 IN_THE_END = (

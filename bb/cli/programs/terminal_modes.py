@@ -19,12 +19,15 @@ class Switches:
     """The modes that are on, tracked from the output."""
 
     def __init__(self) -> None:
+        self._rest = b""
+        self._reset()
+
+    def _reset(self) -> None:
         self._on: set[int] = set()
         self._is_hidden = False  # the cursor
         self._pushed = 0  # keyboard modes on the stack of the kitty protocol
         self._others = False  # modifyOtherKeys
         self._keypad = False
-        self._rest = b""
 
     def follow(self, octets: bytes) -> None:
         octets = self._rest + octets
@@ -38,7 +41,7 @@ class Switches:
     def _heed(self, found: re.Match[bytes]) -> None:
         numbers, to, stack, count, others, keypad, reset = found.groups()
         if reset:
-            self.__init__()  # type: ignore[misc]
+            self._reset()
         elif numbers is not None:
             self._switch({int(each) for each in numbers.split(b";") if each}, is_on=to == b"h")
         elif stack is not None:

@@ -19,13 +19,6 @@ MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
 DONE = "-"  # the mark of a closed event
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    if command == "chat inject":  # this text goes into a prompt, so its lines are not wrapped
-        return injected(data)
-    return paint.wrap_lines(FORMS[command](data))
-
-
 # -- events, one line each
 
 
@@ -46,8 +39,8 @@ def listed(found: Foreign) -> list[str]:
 
 def _rows(rows: Sequence[Foreign], when: Callable[[Foreign], str] | None = None) -> list[str]:
     """One line for each event: required action, age, author, conversation, reason and id."""
-    authors = min(max((paint.display_width(_author(each)) for each in rows), default=0), AUTHOR)
-    places = min(max((paint.display_width(_where(each["conversation"])) for each in rows), default=0), PLACE)
+    authors = min(paint.widest(map(_author, rows)), AUTHOR)
+    places = min(paint.widest(_where(each["conversation"]) for each in rows), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
 
 
@@ -394,3 +387,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat inject": injected,
     "chat digest": digest,
 }
+UNWRAPPED = ("chat inject",)  # this text goes into a prompt

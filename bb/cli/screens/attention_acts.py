@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bb.cli.screens import paint
 from bb.cli.screens.attention import AUTHOR, minutes_text
 from bb.cli.screens.paint import coloured, column, flowing, whole
 from bb.kernel.foreign import Foreign, sentence
-
-
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
 
 
 def claim(found: Foreign) -> list[str]:

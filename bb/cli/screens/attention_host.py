@@ -13,12 +13,6 @@ from bb.cli.screens.paint import coloured, column, flowing, hanging, heading, wh
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
-
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
-
-
 # -- audit
 
 

@@ -21,12 +21,6 @@ LONGEST_COVERED = 72  # characters of the signed text that are shown; --json has
 NAME = 11  # columns for a label
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    lines = FORMS[command](data)
-    return lines if command in VERBATIM else paint.wrap_lines(lines)
-
-
 def verbatim(text: Foreign) -> Iterator[str]:
     """TEXT unchanged for a file or a pipe; escaped for a terminal."""
     yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
@@ -390,4 +384,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "cbcl trust signed": author,
     "cbcl policy": policy,
 }
-VERBATIM = ("cbcl format", "cbcl sign", "cbcl expand")
+UNWRAPPED = ("cbcl format", "cbcl sign", "cbcl expand")

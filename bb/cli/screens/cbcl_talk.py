@@ -12,11 +12,6 @@ from bb.kernel.foreign import Foreign, names, sentence, shell_word
 LABEL = 14  # columns for a label
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
-
-
 # -- dialects
 
 
@@ -25,7 +20,7 @@ def listed(found: Foreign) -> Iterator[str]:
     rows = found["dialects"]
     if not rows:
         yield f"No dialects are installed besides the core. {whole('`bb cbcl dialect install FILE`')} installs one."
-    wide = max((paint.display_width(str(row["dialect"])) for row in rows), default=0)
+    wide = paint.widest(row["dialect"] for row in rows)
     for row in rows:
         odd = "" if row["usable"] else f"  {coloured('not usable here', 'red')}"
         about = f"{row['author'] or 'no author'}, {row['signature']}, by {row['installed_by']}"

@@ -16,11 +16,6 @@ from bb.ops.desk import live_daemon
 LABEL = 12  # columns for a label
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS.get(command, paint.plain)(data))
-
-
 # -- groups
 
 
@@ -29,7 +24,7 @@ def groups(found: Foreign) -> list[str]:
     rows = found["groups"]
     if not rows:
         return [f"No groups to show. {whole('`bb group attach .`')} creates one for the current directory."]
-    wide = max(paint.display_width(whole(row["group_id"])) for row in rows)
+    wide = paint.widest(whole(row["group_id"]) for row in rows)
     return [f"{column(whole(row['group_id']), wide)}  {_state(row)}  {_title(row)}" for row in rows]
 
 
@@ -63,7 +58,7 @@ def _directory(active: Foreign) -> Callable[[Foreign], str]:
 
 
 def _named(values: Foreign) -> list[str]:
-    wide = max((paint.display_width(str(name)) for name, _ in values.items()), default=0)
+    wide = paint.widest(name for name, _ in values.items())
     return [f"  {column(str(name), wide)}  {value}" for name, value in values.items()]
 
 
@@ -125,7 +120,7 @@ def actor_rows(rows: Foreign) -> list[str]:
     """The actors of a group, one line each."""
     if not rows:
         return [f"No actors to show. {whole('`bb actor add ID --runtime claude`')} adds one."]
-    wide = max(paint.display_width(str(row["id"])) for row in rows)
+    wide = paint.widest(row["id"] for row in rows)
     return [f"{column(str(row['id']), wide)}  {_actor(row)}" for row in rows]
 
 
@@ -181,7 +176,7 @@ def message(event: Foreign) -> list[str]:
     body = data.get("text") or data.get("message") or Foreign("")
     title = f": {flowing(data['title'])}" if data.get("title") else ""
     answers = f", answers {whole(data['reply_to'])}" if data.get("reply_to") else ""
-    by = f"{paint.coloured(str(event['by']), 'cyan')}{_doubt(event)}"
+    by = f"{paint.coloured(str(event['by']), 'cyan')}{paint.doubt(event)}"
     head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += block(body, "    ")
@@ -189,11 +184,6 @@ def message(event: Foreign) -> list[str]:
     lines += block(data.get("context").get("terminal_tail") or "", "    ")
     attached = data.get("attachments")
     return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
-
-
-def _doubt(event: Foreign) -> str:
-    """A note on an event that carries the person's name without the person's signature."""
-    return " (unverified)" if event.get("signature") else ""
 
 
 def _when(event: Foreign) -> str:
@@ -259,7 +249,7 @@ def event(found: Foreign) -> list[str]:
     """One event on one line."""
     said = found["data"].get("text") or found["data"].get("title") or found["data"]
     when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
-    what = f"{found['kind']}  {found['by']}{_doubt(found)}  {brief(said)}"
+    what = f"{found['kind']}  {found['by']}{paint.doubt(found)}  {brief(said)}"
     return [f"{when}  {what}  [{whole(found['id'])}]"]
 
 

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines."""
-    return FORMS[command](data)
-
-
 def checked(found: Foreign) -> list[str]:
     if "override" not in found:
         return [owned(path, found["agent_id"]) for path in found["paths"]]
@@ -118,3 +113,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "hooks status": hooks,
     "mcp install": hosted,
 }
+UNWRAPPED = FORMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.cli.screens import endings, paint
 from bb.cli.screens import person_orders as orders
-from bb.cli.screens.paint import block, brief, column, flowing, hanging, whole
+from bb.cli.screens.paint import block, brief, column, doubt, flowing, hanging, section, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, sentence
 from bb.kernel.show import LONGEST_QUOTATION
@@ -12,13 +12,6 @@ from bb.kernel.show import LONGEST_QUOTATION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
-
-
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines that fit the terminal."""
-    return paint.wrap_lines(FORMS[command](data))
 
 
 def status(shown: Foreign) -> list[str]:
@@ -36,25 +29,25 @@ def status(shown: Foreign) -> list[str]:
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
-        _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "no registered agents"),
-        _section("Held", [_held(each) for each in held], "bb agent status"),
-        _section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
+        section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "no registered agents"),
+        section("Held", [_held(each) for each in held], "bb agent status"),
+        section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
     ]
     if shown["incursions"]:
         sections.append(
-            _section("In each other's way", [_incursion(each) for each in shown["incursions"]], "bb problems")
+            section("In each other's way", [_incursion(each) for each in shown["incursions"]], "bb problems")
         )
     if shown["waiting"]:
         rows = [f"{each['agent_id']}  for {', '.join(map(whole, each['scopes']))}" for each in shown["waiting"]]
-        sections.append(_section("In line", rows, "bb status | less"))
+        sections.append(section("In line", rows, "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
-    return _on_one_screen(head, sections)
+    return paint.on_one_screen(head, sections)
 
 
 def _synced(sync: Foreign, now: int) -> str:
     """The time of the last sync, the number of unpublished events, and the last error."""
-    when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
+    when = f"{paint.age(sync['ok_at'], now)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
     wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
     return paint.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
@@ -80,7 +73,7 @@ def timeline(told: Foreign) -> list[str]:
     """One line for each event, oldest first, day by day."""
     if not told:
         return ["No events."]
-    lines, day, wide = [], "", max(paint.display_width(str(each["by"])) for each in told)
+    lines, day, wide = [], "", paint.widest(each["by"] for each in told)
     for each in told:
         if each["at"][:10] != day:
             day = str(each["at"][:10])
@@ -122,11 +115,11 @@ def session(shown: Foreign) -> list[str]:
     for row in shown["conversation"]:
         at = paint.minute(row["at"])
         if row["type"] == "activity":
-            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
+            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row)}", "dim"))
             continue
         to = f" -> {row['to']}" if row["to"] else ""
         label = paint.coloured(whole(sentence(row["label"])), "cyan")
-        lines.append(f"  {at}  {row['from']}{_doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        lines.append(f"  {at}  {row['from']}{doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
 
@@ -145,14 +138,14 @@ def resume(shown: Foreign) -> list[str]:
     if not shown["holds"] and "holds" not in left_out:
         lines.append("You hold nothing.")
     lines += [
-        f"To accept: {each['id']} from {each['from']}{_doubt(each)}: {flowing(each['subject'])}"
+        f"To accept: {each['id']} from {each['from']}{doubt(each)}: {flowing(each['subject'])}"
         for each in shown["to_accept"]
     ]
     if shown["unread"]:
         command = whole("`bb agent inbox --state unread`")
         lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
-        lines.append(f"Last hand-off, from {last['from']}{_doubt(last)} ({last['state']}): {flowing(last['summary'])}")
+        lines.append(f"Last hand-off, from {last['from']}{doubt(last)} ({last['state']}): {flowing(last['summary'])}")
         lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
     if shown["dirty"]:
         lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
@@ -165,16 +158,12 @@ def agents(listed: Foreign) -> list[str]:
     """The registered agents."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
-    wide = max(paint.display_width(str(agent["agent_id"])) for agent in listed)
+    wide = paint.widest(agent["agent_id"] for agent in listed)
     return [
         f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
-        f"  {whole(_seen(agent))}  {brief(_role(agent))}{orders.if_paused(agent)}"
+        f"  {whole('seen ' + str(agent['last_seen_at']))}  {brief(role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
-
-
-def _seen(agent: Foreign) -> str:
-    return f"seen {agent['last_seen_at']}"
 
 
 def holdings(found: Foreign) -> list[str]:
@@ -227,11 +216,6 @@ def _headline(message: Foreign) -> str:
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
 
 
-def _doubt(each: Foreign) -> str:
-    """A note after the person's name on data without the person's signature."""
-    return " (unverified)" if each.get("signature") else ""
-
-
 def _doubted(message: Foreign) -> str:
     """A note on a message that carries the person's name without the person's signature."""
     return ", unverified," if "signature" in message else ""
@@ -248,7 +232,7 @@ def protocol_event(event: Foreign) -> list[str]:
     """One protocol event in full."""
     to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
-    who = f"{event['from_agent']}{_doubt(event)}{to}{scope}, {event['state']}"
+    who = f"{event['from_agent']}{doubt(event)}{to}{scope}, {event['state']}"
     head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
     said = [line for name, value in event["payload"].items() for line in _member(name, value)]
     return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
@@ -298,7 +282,7 @@ def protocol_events(events: Foreign) -> list[str]:
     for event in events:
         payload = event["payload"]
         subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
-        who = f"{event['from_agent']}{_doubt(event)} -> {event['to_agent']}"
+        who = f"{event['from_agent']}{doubt(event)} -> {event['to_agent']}"
         lines.append(
             f"{event['created_at']}  {event['event_type']:<9}  {who}"
             f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
@@ -306,47 +290,14 @@ def protocol_events(events: Foreign) -> list[str]:
     return lines or ["No protocol events."]
 
 
-def _section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
-    return title, [f"  {row}" for row in (rows or [paint.coloured(otherwise, "dim")])], more
-
-
-def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
-    """HEAD and SECTIONS, shortened to the height of the terminal."""
-    gap, kept = [""], [len(rows) for _, rows, _ in sections]
-    if height := paint.height():
-        room = height - 1 - paint.lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
-        if room < len(sections):
-            gap, room = [], room + len(sections)
-        kept = _shared_out([rows for _, rows, _ in sections], room)
-    lines = head
-    for (title, rows, more), count in zip(sections, kept, strict=True):
-        left_out = [f"  … {len(rows) - count} more: {whole(more)}"] if count < len(rows) else []
-        lines = [*lines, *gap, paint.heading(title), *rows[:count], *left_out]
-    return lines
-
-
-def _shared_out(sections: list[list[str]], room: int) -> list[int]:
-    """The number of rows of each section that fit into ROOM lines. Sections get one more row each in turn."""
-    heights = [[paint.lines_taken([row]) for row in rows] for rows in sections]
-    kept = [0] * len(sections)
-    room -= len(sections)  # one line each for the number of omitted rows; the last row takes that line's place
-    grew = True
-    while grew:
-        grew = False
-        for number, tall in enumerate(heights):
-            shown = kept[number]
-            if shown < len(tall) and (needed := tall[shown] - (shown == len(tall) - 1)) <= room:
-                kept[number], room, grew = shown + 1, room - needed, True
-    return kept
-
-
 def _agent(agent: Foreign, now: int) -> str:
-    seen = paint.span((now - clock.parse_or(str(agent["last_seen_at"]), now)) // 1000)
     name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
-    return f"{name} {state} seen {seen} ago, {brief(_role(agent))}" + orders.if_paused(agent)
+    return f"{name} {state} seen {paint.age(agent['last_seen_at'], now)} ago, {brief(role(agent))}" + orders.if_paused(
+        agent
+    )
 
 
-def _role(agent: Foreign) -> str:
+def role(agent: Foreign) -> str:
     """An agent's role, and its display name if that differs from its id."""
     name = agent["display_name"]
     return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
@@ -369,16 +320,15 @@ def _is_well(each: Foreign) -> bool:
 
 
 def _unacked(each: Foreign, now: int) -> str:
-    age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
     said = f"{sentence(each['label'])}: {brief(each['subject'])}"
-    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
-    return f"{who}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
+    who = f"{each['from_agent']}{doubt(each)} -> {each['to_agent']}"
+    return f"{who}  {said}  {whole(paint.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: Foreign) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
-    return f"{each['from_agent']}{_doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
+    return f"{each['from_agent']}{doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
 def problem(each: Foreign) -> str:
@@ -400,13 +350,10 @@ def _told(told: Foreign) -> str:
     return ours + (brief(theirs) if theirs else "")
 
 
-def _activity(subject: Foreign) -> str:
+def _activity(row: Foreign) -> str:
     """A change to a reservation, with its scope unbroken."""
-    done = sentence(subject)
-    for verb in ("took over ", "reserved ", "let lapse ", "released "):
-        if done.startswith(verb):
-            return verb + whole(done.removeprefix(verb))
-    return done
+    scope = sentence(row["scope"])
+    return sentence(row["subject"]).replace(scope, whole(scope))
 
 
 def _is_owed(message: Foreign) -> bool:
@@ -418,8 +365,8 @@ def _task(task: Foreign) -> str:
     talk = task["communication"]
     notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
     notes += [f"{talk['pending_required']} to accept"] if talk["pending_required"] else []
-    doubt = "unverified: " if talk.get("signature") and not task["title"] else ""
-    title = f"{doubt}{brief(task['title'] or talk['latest_snippet'] or '')}"
+    mark = "unverified: " if talk.get("signature") and not task["title"] else ""
+    title = f"{mark}{brief(task['title'] or talk['latest_snippet'] or '')}"
     more = f"  ({', '.join(notes)})" if notes else ""
     name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
     return f"  {name} {state} {owner}  {title}{more}".rstrip()

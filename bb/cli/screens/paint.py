@@ -14,13 +14,15 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.kernel import foreign, show
+from bb.kernel import clock, foreign, show
 from bb.kernel.foreign import Foreign
 from bb.kernel.show import LONGEST_NAME, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
 
 NARROWEST = 40
 INDENT = 4  # extra indentation of continuation lines
@@ -262,9 +264,59 @@ def _within(text: str, room: int) -> int:
     return at
 
 
+def section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
+    """A titled part of a screen; MORE is the command that shows all of its rows."""
+    return title, [f"  {row}" for row in (rows or [coloured(otherwise, "dim")])], more
+
+
+def on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
+    """HEAD and SECTIONS, shortened to the height of the terminal."""
+    gap, kept = [""], [len(rows) for _, rows, _ in sections]
+    if most := height():
+        room = most - 1 - lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
+        if room < len(sections):
+            gap, room = [], room + len(sections)
+        kept = _shared_out([rows for _, rows, _ in sections], room)
+    lines = head
+    for (title, rows, more), count in zip(sections, kept, strict=True):
+        left_out = [f"  … {len(rows) - count} more: {whole(more)}"] if count < len(rows) else []
+        lines = [*lines, *gap, heading(title), *rows[:count], *left_out]
+    return lines
+
+
+def _shared_out(sections: list[list[str]], room: int) -> list[int]:
+    """The number of rows of each section that fit into ROOM lines. Sections get one more row each in turn."""
+    heights = [[lines_taken([row]) for row in rows] for rows in sections]
+    kept = [0] * len(sections)
+    room -= len(sections)  # one line each for the number of omitted rows; the last row takes that line's place
+    grew = True
+    while grew:
+        grew = False
+        for number, tall in enumerate(heights):
+            shown = kept[number]
+            if shown < len(tall) and (needed := tall[shown] - (shown == len(tall) - 1)) <= room:
+                kept[number], room, grew = shown + 1, room - needed, True
+    return kept
+
+
+def doubt(each: Foreign) -> str:
+    """A note after the person's name on data without the person's signature."""
+    return " (unverified)" if each.get("signature") else ""
+
+
+def widest(texts: Iterable[object]) -> int:
+    """The columns of the widest of TEXTS."""
+    return max((display_width(str(text)) for text in texts), default=0)
+
+
 def minute(at: Foreign) -> str:
     """A time, to the minute."""
     return str(at[:16]).replace("T", " ")
+
+
+def age(at: Foreign, now: int) -> str:
+    """The time that has passed since AT, in readable units."""
+    return span((now - clock.parse_or(str(at), now)) // clock.SECOND)
 
 
 def counted(count: int, what: str) -> str:

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines."""
-    return FORMS[command](data)
-
-
 def frozen(found: Foreign) -> list[str]:
     lines = [
         f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
@@ -85,3 +80,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent unpause": paused,
     "agent transfer": transferred,
 }
+UNWRAPPED = FORMS

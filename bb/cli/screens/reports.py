@@ -12,7 +12,7 @@ from bb.cli.screens.paint import counted
 from bb.coordination.guards import ci
 from bb.kernel.errors import Conflict
 from bb.kernel.foreign import Foreign, names, sentence
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ops.catalogue import Op
 from bb.ops.desk.desk import Desk
 from bb.wire import github
@@ -43,7 +43,7 @@ def write_report(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
 
 
 def _write(path: str, text: str) -> None:
-    with disk.Replacement(path) as file:
+    with output_files.Replacement(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 

@@ -19,13 +19,14 @@ MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def format_answer(command: str, data: object, screen: str = "") -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines. SCREEN names the module of this package; empty means this one."""
-    found = Foreign(data)
-    if not screen:
-        return FORMS.get(command, paint.plain)(found)
-    module = f"bb.cli.screens.{screen}"
-    lines: Iterable[str] = __import__(module, fromlist=["of"]).of(command, found)
-    return lines
+    """Format DATA, the answer of COMMAND, as lines. SCREEN names the module of this package; empty means this one.
+
+    The lines of other modules are broken to fit the terminal, except for the commands that they list as UNWRAPPED.
+    """
+    module = __import__(f"bb.cli.screens.{screen or 'text'}", fromlist=["FORMS"])
+    lines: Iterable[str] = module.FORMS.get(command, paint.plain)(Foreign(data))
+    is_unwrapped = not screen or command in getattr(module, "UNWRAPPED", ())
+    return lines if is_unwrapped else paint.wrap_lines(lines)
 
 
 def format_refusal(error: BbError) -> list[str]:
@@ -46,13 +47,9 @@ def refusal_details(error: BbError) -> Iterable[str]:
     if "findings" in details:
         return _judged(details)
     if "refused" in details:
-        from bb.cli.screens import attention_host  # noqa: PLC0415  (rarely needed)
-
-        return attention_host.of("refused", details)
+        return format_answer("refused", details, "attention_host")
     if error.code == "DIALECT_REJECTED" and details.get("violations"):
-        from bb.cli.screens import cbcl  # noqa: PLC0415  (rarely needed)
-
-        return cbcl.of("violations", details)
+        return format_answer("violations", details, "cbcl")
     if error.code == "CONFIRM_REQUIRED":
         return [f"-> if the person agrees, repeat the command with --confirm {shell_word(details['confirm'])}"]
     if error.code == "PATH_HELD":

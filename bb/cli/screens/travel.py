@@ -28,11 +28,6 @@ WORDS = {
 }
 
 
-def of(command: str, data: Foreign) -> Iterable[str]:
-    """Format DATA, the answer of COMMAND, as lines."""
-    return FORMS[command](data)
-
-
 def synced(found: Foreign) -> list[str]:
     """The events received and sent, one line each, and what else a sync did."""
     if "ref" in found:
@@ -269,3 +264,4 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "ledger signing": signing,
     "ledger signatures": signatures,
 }
+UNWRAPPED = FORMS

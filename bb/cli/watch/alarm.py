@@ -14,7 +14,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.kernel.foreign import Foreign
 from bb.ops.desk import desk as desks
-from bb.ops.overview.alarms import Alarms
+from bb.ops.overview.changes import Alarms
 
 BELL = "\a"
 OPEN, NEW, SETTLED = "open", "new", "settled"

@@ -114,7 +114,7 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
 
 def _synced(sync: Foreign, now: int) -> str:
     at = sync["ok_at"]
-    when = f"{paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)} ago" if at else "never"
+    when = f"{paint.age(at, now)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
     wrong = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
     return f"synced {when}{lacks}{wrong}"
@@ -221,7 +221,7 @@ def _oldest_first(messages: list[Foreign]) -> list[Foreign]:
 
 def _names(things: list[Foreign], name: str, columns: int) -> int:
     """The width of a column of names."""
-    longest = max((paint.display_width(str(each[name])) for each in things), default=0)
+    longest = paint.widest(each[name] for each in things)
     return min(longest, LONGEST_NAME, columns // 4)
 
 

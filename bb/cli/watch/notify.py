@@ -20,15 +20,12 @@ from bb.kernel.errors import Refused, Usage
 from bb.kernel.foreign import Foreign, quotation, sentence
 from bb.kernel.record import Record
 from bb.ledger.local.last_alerts import ReportedProblems
-from bb.ops.catalogue import MissingOption
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
-from bb.ops.overview.alarms import Alarms
-from bb.ops.params import Number
+from bb.ops.overview.changes import Alarms
 
 SHELL = "/bin/sh"
-USUAL_TIMEOUT = 30
 AGAIN = (10, 60, 300)  # seconds until a failed command is run again, if the problem is still open
 MADE_UP = {
     "id": "test:1",
@@ -66,13 +63,6 @@ class NotifyFailed(Refused):
     hint = "`bb notify --test --command …` runs it for an example problem"
 
 
-class Timeout(Number):
-    """Seconds that the command may take."""
-
-    metavar = "SECONDS"
-    most = 3600
-
-
 class NotifyOptions(Record):
     """The command to run, and the options of this run."""
 
@@ -93,15 +83,12 @@ class Due(Record):
 
 
 def wanted(
-    command: str | None, timeout: str | None, *, is_shell: bool, is_existing: bool, is_once: bool, is_test: bool
+    command: str, timeout: int, *, is_shell: bool, is_existing: bool, is_once: bool, is_test: bool
 ) -> NotifyOptions:
     """The checked options, or a refusal."""
-    if command is None:
-        raise MissingOption("notify needs --command", hint=InvalidCommand.hint)
     if is_test and (is_once or is_existing):
         raise TestOrOnce
-    seconds = Timeout.from_text(timeout, "timeout") if timeout is not None else USUAL_TIMEOUT
-    return NotifyOptions(command, tuple(_words(command, is_shell=is_shell)), seconds, is_existing, is_once, is_test)
+    return NotifyOptions(command, tuple(_words(command, is_shell=is_shell)), timeout, is_existing, is_once, is_test)
 
 
 def _words(command: str, *, is_shell: bool) -> list[str]:

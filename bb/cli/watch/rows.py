@@ -6,7 +6,7 @@ wide letter counts as two.
 
 from __future__ import annotations
 
-from bb.cli.screens import endings, paint
+from bb.cli.screens import endings, overview, paint
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, block, names, quotation, sentence
 from bb.kernel.show import SET_OFF
@@ -57,7 +57,7 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
 
 def problem(each: Foreign, now: int) -> str:
     """A problem and its age."""
-    return f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.coloured(_problem(each), 'bold')}"
+    return f"{MARGIN}{cell(paint.age(each['since'], now), 7)} {paint.coloured(_problem(each), 'bold')}"
 
 
 def _problem(each: Foreign) -> str:
@@ -69,7 +69,7 @@ def whole_problem(each: Foreign, now: int, wide: int) -> list[str]:
     """A problem in full, with its text and next step."""
     inset = len(MARGIN) + 8
     lines = folded(_problem(each), wide, inset)
-    first = f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.coloured(lines[0].lstrip(' '), 'bold')}"
+    first = f"{MARGIN}{cell(paint.age(each['since'], now), 7)} {paint.coloured(lines[0].lstrip(' '), 'bold')}"
     rest = [paint.coloured(line, "bold") for line in lines[1:]]
     said = marked(each.get("body", ""), wide, inset)
     steps = [
@@ -90,9 +90,9 @@ def marked(text: Foreign, wide: int, indent: int) -> list[str]:
 def agent(each: Foreign, now: int, name_wide: int, wide: int) -> str:
     """An agent: name, liveness and reservations; its role if there is room or no reservation."""
     name = cell(str(each["agent_id"]), name_wide)
-    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(_age(each['last_seen_at'], now), 7)} "
+    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(paint.age(each['last_seen_at'], now), 7)} "
     holds = ", ".join(f"{held['scope']}{_left(held, now)}" for held in each["holds"])
-    role = _role(each)
+    role = overview.role(each)
     if wide >= ROOMY:
         return f"{head}{_paused(each)}{cell(role, 20)} {holds}"
     return head + _paused(each) + (holds or paint.coloured(role, "dim"))
@@ -101,8 +101,8 @@ def agent(each: Foreign, now: int, name_wide: int, wide: int) -> str:
 def whole_agent(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]:
     """An agent in full, with each reservation on a line of its own."""
     name = cell(str(each["agent_id"]), name_wide)
-    seen = _age(each["last_seen_at"], now)
-    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {_role(each)}"
+    seen = paint.age(each["last_seen_at"], now)
+    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {overview.role(each)}"
     why = quotation(each["paused"]["why"]) if "paused" in each and each["paused"]["why"] else ""
     pause = [MARGIN * 2 + _paused(each) + why] if "paused" in each else []
     return [head, *pause, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
@@ -127,14 +127,9 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
-    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
+    who = f"{each['from_agent']}{paint.doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
-    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
-
-
-def _doubt(each: Foreign) -> str:
-    """A note after the person's name on data without the person's signature."""
-    return " (unverified)" if each.get("signature") else ""
+    return f"{MARGIN}{cell(paint.age(each['created_at'], now), 7)} {who}  {said}"
 
 
 def incursion(each: Foreign, now: int) -> str:
@@ -142,9 +137,9 @@ def incursion(each: Foreign, now: int) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
-    what = f"{each['from_agent']}{_doubt(each)} {verb} {each['scope']}{more}"
+    what = f"{each['from_agent']}{paint.doubt(each)} {verb} {each['scope']}{more}"
     whose = f"held by {each['to_agent']} ({each['held']})"
-    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.coloured(what, 'red')}, {whose}"
+    return f"{MARGIN}{cell(paint.age(each['created_at'], now), 7)} {paint.coloured(what, 'red')}, {whose}"
 
 
 def waiting(each: Foreign) -> str:
@@ -180,10 +175,6 @@ def _moment(at: Foreign, now: int) -> str:
     return moment[11:19] if moment[:10] == clock.text(now)[:10] else f"{moment[5:10]}   "
 
 
-def _age(at: Foreign, now: int) -> str:
-    return paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)
-
-
 def _left(each: Foreign, now: int) -> str:
     """The remaining time of a reservation, or its state if it is not active."""
     if each["state"] != "active":
@@ -191,8 +182,3 @@ def _left(each: Foreign, now: int) -> str:
     if each["expires_at"].is_none:
         return ""
     return f" {paint.span((clock.parse_or(str(each['expires_at']), now) - now) // clock.SECOND)}"
-
-
-def _role(each: Foreign) -> str:
-    name = each["display_name"]
-    return f"{each['role']}" if name == each["agent_id"] else f"{each['role']} ({name})"

@@ -70,7 +70,8 @@ def weigh(
     """
     owned = [name for name in in_progress if bead in (None, name)]
     if changed:
-        text = f"{len(changed)} uncommitted {_files(changed)} in {_named(claimed)}: {_named(changed)}"
+        files = "file" if len(changed) == 1 else "files"
+        text = f"{len(changed)} uncommitted {files} in {_named(claimed)}: {_named(changed)}"
         return Evidence(UNCOMMITTED_SCOPE, text, tuple(owned))
     if owned:
         text = f"{agent} owns {_named(owned)}, which {'is' if len(owned) == 1 else 'are'} in progress"
@@ -112,10 +113,6 @@ def recommend(action: str, reason: str, agent: str | None, why: str) -> dict[str
     """A recommendation as a JSON object."""
     command = None if agent is None else f"bb init --non-interactive --{action} {agent}"
     return {"action": action, "reason": reason, "agent_id": agent, "why": why, "command": command}
-
-
-def _files(paths: Sequence[str]) -> str:
-    return "file" if len(paths) == 1 else "files"
 
 
 def _named(names: Sequence[str]) -> str:

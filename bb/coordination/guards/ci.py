@@ -12,7 +12,8 @@ An error becomes a warning if the owner has agreed: the INCURSION was resolved a
 holds the path now.
 
 A commit's author is the agent in its last `BB-Agent:` trailer. Without a trailer the author is a person. Errors of
-people are only warnings, unless the check is strict.
+people are only warnings, unless the check is strict. The trailer `BB-Token: 41` has the token of the global reservation
+under which the commit was made.
 
 Commits and reservations have times from different machines, so findings are only as accurate as their clocks.
 """
@@ -25,16 +26,14 @@ from typing import Any
 from bb.coordination.agents import pauses
 from bb.coordination.agents.pauses import Pause
 from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
-from bb.coordination.guards.authorship import Author, author
 from bb.coordination.guards.changes import OURS
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.leases import Lease, LeaseIndex
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import is_known, notice, resolution
 from bb.coordination.records.vouching import Verification
-from bb.kernel import clock
+from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict
-from bb.kernel.ids import PERSON
 from bb.kernel.order import State
 from bb.kernel.record import Record
 from bb.kernel.show import name, quotation
@@ -58,6 +57,7 @@ RULES = {
     UNVERIFIED_LINES: "Lines of the ledger are not signed with a listed key.",
 }
 ERROR, WARNING = "error", "warning"
+AGENT, TOKEN = "bb-agent", "bb-token"  # trailer names are case-insensitive
 MOST_WRITERS = 3  # writers named in a finding
 
 
@@ -106,16 +106,39 @@ class Commit(Record):
     paths: tuple[str, ...]
 
 
+class Author(Record):
+    """The author of a commit. AGENT is None if a person made it. DOUBTS lists problems with its trailers."""
+
+    agent: str | None
+    token: int | None
+    doubts: tuple[str, ...]
+
+
+def author(trailers: Sequence[tuple[str, str]], otherwise: str | None) -> Author:
+    """The author according to the trailers. The last valid BB-Agent trailer counts; OTHERWISE is the default."""
+    named = [value for name, value in trailers if name.lower() == AGENT]
+    sound = [value for value in named if ids.is_principal(value)]
+    doubts = [f"{quotation(value, 60)} is not a valid agent id" for value in named if value not in sound]
+    if len(set(sound)) > 1:
+        doubts.append(f"it names {len(set(sound))} agents; the last one, {sound[-1]}, counts as its author")
+    tokens = [value for name, value in trailers if name.lower() == TOKEN]
+    fits = [int(value) for value in tokens if value.isascii() and value.isdigit() and len(value) < 16]
+    if len(fits) != len(tokens):
+        doubts.append("its BB-Token is not a number")
+    who = sound[-1] if sound else otherwise
+    return Author(None if who == ids.PERSON else who, min(fits, default=None), tuple(doubts))
+
+
 class Finding(Record):
     """A finding about one path, or about the ledger, with its commits."""
 
     rule: str
     severity: str
-    path: str | None
-    agent: str | None
-    lease: Lease | None
-    commits: tuple[str, ...]
     text: str
+    commits: tuple[str, ...] = ()
+    path: str | None = None
+    agent: str | None = None
+    lease: Lease | None = None
 
     def as_json(self) -> dict[str, Any]:
         held = self.lease.reservation if self.lease else None
@@ -193,13 +216,13 @@ def signature_findings(standings: Iterable[Verification], *, is_required: bool) 
             more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""
             effect = "; they are ignored" if is_required else ""
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
-            findings.append(Finding(rule, WARNING, None, None, None, (), text))
+            findings.append(Finding(rule, WARNING, text))
     return findings
 
 
 def signers_file_findings(problems: Sequence[str]) -> list[Finding]:
     """The findings about unusable lines of the base's file of signers."""
-    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), problem) for problem in problems]
+    return [Finding(SIGNERS_FILE, WARNING, problem) for problem in problems]
 
 
 def lost_line_findings(events: Sequence[str]) -> list[Finding]:
@@ -209,7 +232,7 @@ def lost_line_findings(events: Sequence[str]) -> list[Finding]:
         return []
     named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
     text = f"{len(events):,} lines of the ledger lost their content without a valid redaction: {named}"
-    return [Finding(LOST_LINES, ERROR, None, None, None, (), text)]
+    return [Finding(LOST_LINES, ERROR, text)]
 
 
 def is_incursion(finding: Finding) -> bool:
@@ -263,9 +286,9 @@ def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> I
     severity = ERROR if by.agent or wanted.is_strict else WARNING
     for doubt in by.doubts:
         text = f"commit {commit.id[:12]}: {doubt}"
-        yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, None, by.agent, None, (commit.id,), text)
+        yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, text, (commit.id,), agent=by.agent)
     if by.agent and (pause := pauses.pause(known.pauses, by.agent)) and _is_since(commit, pause):
-        yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.sentence(by.agent))
+        yield Finding(PAUSED, ERROR, pause.sentence(by.agent), (commit.id,), agent=by.agent)
     for path in commit.paths:
         covering = near.covering(path)
         mine = [lease for lease in covering if lease.reservation.agent == by.agent]
@@ -274,7 +297,7 @@ def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> I
         yield from _touched(touch, known.agreements)
         if wanted.must_declare and not _is_declared(touch, wanted) and (by.agent or _judges_people(wanted)):
             text = f"{_who(by)} had not declared this path"
-            yield Finding(OUTSIDE, severity, path, by.agent, None, (commit.id,), text)
+            yield Finding(OUTSIDE, severity, text, (commit.id,), path, by.agent)
 
 
 def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Finding]:
@@ -282,13 +305,13 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
     by = touch.by
     for lease in touch.others:
         token, owner = lease.token, lease.reservation.agent
-        has_agreed = any((by.agent or PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
+        has_agreed = any((by.agent or ids.PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
         is_frozen = lease.reservation.is_freeze
         is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
         severity = WARNING if is_shared or has_agreed else touch.severity
         if by.token is not None and token is not None and by.token < token:
             text = f"made under token {by.token}; {owner} holds {name(lease.reservation.scope)} under token {token}"
-            yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, lease, (touch.commit.id,), text)
+            yield Finding(STALE_TOKEN, touch.severity, text, (touch.commit.id,), touch.path, by.agent, lease)
         elif lease.held_at(touch.moment) and (is_frozen or not touch.had_it):
             yield _finding(HELD_THEN, severity, touch, lease, has_agreed)
         elif lease.is_live and (is_frozen or not touch.has_it):
@@ -306,7 +329,7 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
         verb, why = "has frozen" if lease.is_live else "had frozen", f" ({quotation(held.why)})" if held.why else ""
         text = f"{held.agent} {verb} {name(held.scope)} {span}{why}; {changed}"
     text += f"; {held.agent} has agreed" if has_agreed else ""
-    return Finding(rule, severity, touch.path, touch.by.agent, lease, (touch.commit.id,), text)
+    return Finding(rule, severity, text, (touch.commit.id,), touch.path, touch.by.agent, lease)
 
 
 def _is_since(commit: Commit, pause: Pause) -> bool:

@@ -62,9 +62,9 @@ class _Operator(str):
     """An operator token, as opposed to a word."""
 
 
-def runs(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
+def runs(text: str) -> list[Run]:
     """The programs that TEXT would start, in order. Empty if TEXT cannot be parsed."""
-    return [step for step in steps(text, directory, depth) if step.words[0] != INTO]
+    return [step for step in steps(text) if step.words[0] != INTO]
 
 
 def steps(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:

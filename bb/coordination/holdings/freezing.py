@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bb.coordination.facts import HoldingFact
     from bb.coordination.holdings.held import Held, Overlap
-    from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
 BEAD = "freeze"  # the bead of a freeze
@@ -35,10 +34,10 @@ def freeze(wanted: Iterable[Scope], why: str | None, minutes: int | None, met: S
     """The facts that freeze the scopes WANTED, given the overlaps MET. A scope with the same freeze adds none."""
     facts: list[HoldingFact] = []
     for scope in wanted:
-        before = [overlap.held for overlap in met if overlap.wanted == scope and _is_on(overlap)]
-        if minutes is None and any(_is_so(held.reservation, why) for held in before):
+        before = [overlap.held.reservation for overlap in met if overlap.wanted == scope and _is_on(overlap)]
+        if minutes is None and any(held.has_no_end and held.why == why for held in before):
             continue
-        facts += [Released(ids.PERSON, held.reservation.id) for held in before]
+        facts += [Released(ids.PERSON, held.id) for held in before]
         facts.append(Reserved(ids.PERSON, scope.text, BEAD, minutes or FOREVER, is_file=scope.is_file, why=why))
     return facts
 
@@ -69,7 +68,3 @@ def holders_affected(met: Iterable[Overlap]) -> dict[str, list[Held]]:
 
 def _is_on(meeting: Overlap) -> bool:
     return meeting.kind == scopes.EXACT and meeting.held.reservation.is_freeze
-
-
-def _is_so(reservation: Reservation, why: str | None) -> bool:
-    return reservation.has_no_end and reservation.why == why

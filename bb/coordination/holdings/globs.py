@@ -190,11 +190,9 @@ def loosened(found: Part) -> str:
     """The part FOUND with every wildcard replaced by a star."""
     if isinstance(found, str):
         return _escaped(found, "*?[")
-    return "*".join("".join(canonical_text(name) if (name := _name(one)) else "*" for one in run) for run in found)
-
-
-def _name(one: One) -> str:
-    return "".join(one[1]) if _is_letter(one) else ""
+    return "*".join(
+        "".join(canonical_text("".join(one[1])) if _is_letter(one) else "*" for one in run) for run in found
+    )
 
 
 # -- case

@@ -1,6 +1,11 @@
-"""Live reservations at one moment, and the overlaps with them; how a freeze is shown.
+"""Live reservations at one moment, the overlaps with them, and contests; how a freeze is shown.
 
 A freeze is a reservation of the person.
+
+In a contest, two agents reserved overlapping scopes in two clones before either clone knew of the other. An admitted
+global reservation wins. Otherwise the one published first wins, because other agents have known of it for longer. If
+both were published together, or both are unpublished, the order in the ledger decides. So every clone comes to the same
+result.
 """
 
 from __future__ import annotations
@@ -14,10 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.coordination.holdings.admission import Admitted
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
 FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb agent send --to user`"
+
+UNPUBLISHED = 1 << 62
 
 
 class Held(Record):
@@ -80,3 +88,19 @@ def freeze_text(frozen: Held) -> str:
 def freeze_members(reservation: Reservation) -> dict[str, Any]:
     """The additional JSON members of a freeze."""
     return {"frozen": True, "why": reservation.why} if reservation.is_freeze else {}
+
+
+def were_made_apart(one: Reservation, other: Reservation) -> bool:
+    """Whether different writers made the two reservations. Different writers share no lock."""
+    return ids.split_event_id(one.id)[0] != ids.split_event_id(other.id)[0]
+
+
+def wins_over(one: Reservation, other: Reservation, settled: Admitted) -> bool:
+    """Whether ONE wins over OTHER."""
+    return _rank(one, settled) < _rank(other, settled)
+
+
+def _rank(reservation: Reservation, settled: Admitted) -> tuple[bool, int, str]:
+    grant = settled.grants.get(reservation.id)
+    is_admitted = grant is not None and grant.ended is None
+    return not is_admitted, settled.generations.get(reservation.id, UNPUBLISHED), reservation.place

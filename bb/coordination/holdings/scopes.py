@@ -77,8 +77,7 @@ class Scope(Record):
 
 def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: bool = False) -> Scope:
     """The scope that the user has WRITTEN, relative to CWD. With IS_PATH, wildcards are literal characters."""
-    if not written.strip():
-        raise InvalidScope("a scope must not be blank")
+    _refuse_blank(written)
     text = _slashed(globs.composed(_sound(written)), platform)
     if not is_path:
         _refuse_what_others_expand(text)
@@ -86,7 +85,14 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
         raise ScopeOutside(f"{_shown(written)} is outside the repository at {root!r}")
-    return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
+    found = _canonical([name if is_literal else globs.part(name) for name, is_literal in inside])
+    _refuse_blank(found)  # the text of `[ ]` is ` `, which a user could not pass again
+    return Scope(found)
+
+
+def _refuse_blank(text: str) -> None:
+    if not text.strip():
+        raise InvalidScope("a scope must not be blank")
 
 
 def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:
@@ -209,13 +215,18 @@ def _resolved(text: str, cwd: str, platform: str, is_path: bool) -> tuple[str, l
     """TEXT as an absolute path: drive or share, and names without `.` and `..`."""
     anchor, names = _split(text, platform)
     here, above = _place(cwd, platform)
-    found: list[Name] = [(name, True) for name in above] if anchor is None else []
+    start: list[Name] = [(name, True) for name in above] if anchor is None else []
+    return anchor or here, _followed(start, names, is_path)
+
+
+def _followed(found: list[Name], names: Sequence[str], is_literal: bool) -> list[Name]:
+    """FOUND and then NAMES, without `.` and `..`."""
     for name in names:
         if name == "..":
             _leave(found)
         elif name not in ("", "."):
-            found.append((name, is_path))
-    return anchor or here, found
+            found.append((name, is_literal))
+    return found
 
 
 def _leave(names: list[Name]) -> None:
@@ -230,13 +241,7 @@ def _place(path: str, platform: str) -> tuple[str, list[str]]:
     anchor, names = _split(_slashed(globs.composed(path), platform), platform)
     if anchor is None:
         raise InvalidScope(f"{_shown(path)} is not an absolute path", hint="pass the root as an absolute path")
-    found: list[Name] = []
-    for name in names:
-        if name == "..":
-            _leave(found)
-        elif name not in ("", "."):
-            found.append((name, True))
-    return anchor, [name for name, _ in found]
+    return anchor, [name for name, _ in _followed([], names, True)]
 
 
 def _split(text: str, platform: str) -> tuple[str | None, list[str]]:

@@ -110,13 +110,10 @@ def resolution(fact: Incurred, states: Sequence[State]) -> Resolution | None:
     """The resolution of an INCURSION, given all entries that record it."""
     if fact.outcome not in MAY_BE_OPEN:
         return None
-    resolutions = []
+    found: list[tuple[Place, Resolution]] = []
     for entry in states:
         for register, (*place, value) in entry.items():
             state, _, who = register.partition(" ")
             if who and may_resolve(fact, who, state):
-                resolutions.append((place, state, who, *value))
-    if not resolutions:
-        return None
-    _, state, who, ts, note = min(resolutions, key=lambda entry: entry[0])
-    return Resolution(state, who, ts, note)
+                found.append((place, Resolution(state, who, *value)))
+    return min(found, key=lambda one: one[0])[1] if found else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from bb.coordination.wiring.editors import CLAUDE, CODEX, GEMINI, MOMENTS, POST_TOOL, PRE_TOOL, SESSION_START
 from bb.kernel import json_text
-from bb.kernel.json_edit import Member, member, members, put, root, without
+from bb.kernel.json_edit import Member, member, members, put, root, without, without_member
 from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
 from bb.kernel.show import quoted
@@ -68,7 +68,7 @@ def unwired(text: str) -> str:
         text = without(text, *place)
     found = member(text, root(text), "hooks")
     if found and text[found.value] == "{" and not members(text, found.value)[0]:
-        text = _without(text, root(text), "hooks")
+        text = without_member(text, root(text), "hooks")
     return text
 
 
@@ -149,8 +149,3 @@ def _ours_in(text: str, group: Member) -> tuple[int, int] | None:
 def _hooks(text: str) -> int:
     found = member(text, root(text), "hooks")
     return found.value if found else 0
-
-
-def _without(text: str, at: int, name: str) -> str:
-    number = next(number for number, child in enumerate(members(text, at)[0]) if child.name == name)
-    return without(text, at, number)

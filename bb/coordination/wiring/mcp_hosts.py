@@ -14,7 +14,7 @@ from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import Conflict
-from bb.kernel.json_edit import member, members, put, root, without
+from bb.kernel.json_edit import member, members, put, root, without_member
 from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
 
@@ -160,18 +160,13 @@ def _without_json(text: str, host: Host) -> str:
     text = _without_entry(text, host)
     found = member(text, root(text), host.servers)
     if found and not members(text, found.value)[0]:
-        return _without_member(text, root(text), host.servers)
+        return without_member(text, root(text), host.servers)
     return text
 
 
 def _without_entry(text: str, host: Host) -> str:
     found = member(text, root(text), host.servers)
-    return text if found is None else _without_member(text, found.value, NAME)
-
-
-def _without_member(text: str, at: int, name: str) -> str:
-    place = next((number for number, child in enumerate(members(text, at)[0]) if child.name == name), None)
-    return text if place is None else without(text, at, place)
+    return text if found is None else without_member(text, found.value, NAME)
 
 
 # -- TOML. There is no TOML writer: our lines are appended as text, and the result is parsed to verify it.

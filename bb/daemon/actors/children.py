@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from bb.daemon.terminal.terminal import signal_group
+from bb.daemon.terminal.processes import signal_group
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record

@@ -7,7 +7,8 @@ from typing import Any
 
 from bb.daemon.actors import delivery
 from bb.daemon.loop.loop import READ, WRITE, Loop, Timer
-from bb.daemon.terminal.terminal import GRACE, Ended, Terminal
+from bb.daemon.terminal.processes import Ended
+from bb.daemon.terminal.terminal import GRACE, Terminal
 from bb.groups.actors.profiles import Profile
 from bb.kernel import clock
 

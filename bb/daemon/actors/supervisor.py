@@ -19,15 +19,15 @@ from bb.daemon.actors.messages import MessageRouter
 from bb.daemon.actors.session import Headless, OnTerminal, Session
 from bb.daemon.clients.connection import Connection
 from bb.daemon.clients.streams import Streams
-from bb.daemon.loop.log import Log
+from bb.daemon.loop.log import Log, LogSettings
 from bb.daemon.loop.loop import Loop
-from bb.daemon.terminal.terminal import GRACE, ActorStartFailed, Ended, Terminal
+from bb.daemon.terminal.processes import ActorStartFailed, Ended
+from bb.daemon.terminal.terminal import GRACE, Terminal
 from bb.groups import permissions
 from bb.groups.actors.profiles import PTY
-from bb.kernel import clock, json_text, secret_patterns
-from bb.kernel.errors import BbError, Usage
+from bb.kernel import clock, secret_patterns
+from bb.kernel.errors import BbError
 from bb.kernel.event import Event
-from bb.ledger.files import disk
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.messaging.chat import deliveries, notifications
@@ -41,7 +41,6 @@ from bb.ops.desk.group_desk import Actor, GroupDesk
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
 TELL_AGAIN = 1.0  # seconds
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
     "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To send a message: bb chat "
     "send TEXT. To answer: bb chat reply EVENT TEXT. Your unread messages: bb chat inbox. All commands: bb --help"
@@ -65,7 +64,7 @@ class Supervisor:
         self._telling = MessageRouter(desk, streams, self._sessions)
         self.is_over = False
         self.on_start: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
-        self._observability = self._read_observability()
+        self._settings = LogSettings(os.path.join(self._folder, OBSERVABILITY), log)
         self._about = {
             "version": bb.__version__,
             "pid": os.getpid(),
@@ -150,20 +149,10 @@ class Supervisor:
         return self._about
 
     def observability(self) -> dict[str, Any]:
-        return self._observability
+        return self._settings.found
 
     def observe(self, patch: dict[str, Any]) -> dict[str, Any]:
-        """Change the log settings permanently."""
-        level = str(patch.get("log_level", self._observability["log_level"])).upper()
-        if level not in LEVELS:
-            raise ObservabilityUpdateFailed(path="$.patch.log_level")
-        if not isinstance(patch.get("developer_mode", False), bool):
-            raise ObservabilityUpdateFailed("developer_mode must be true or false", path="$.patch.developer_mode")
-        self._observability = {**self._observability, **patch, "log_level": level}
-        self._log.level = level
-        path = os.path.join(self._folder, OBSERVABILITY)
-        disk.replace(path, json_text.dumps(self._observability).encode() + b"\n", durable=True, mode=0o600)
-        return self._observability
+        return self._settings.change(patch)
 
     def shut_down(self) -> None:
         """End the daemon after the pending requests are answered."""
@@ -360,21 +349,6 @@ class Supervisor:
             raise group_desk.ActorNotFound(f"{actor_id} is not running headless", actor_id=actor_id)
         return session
 
-    def _read_observability(self) -> dict[str, Any]:
-        usual = {
-            "developer_mode": False,
-            "log_level": "INFO",
-            "components": {},
-            "terminal_transcript": {},
-            "terminal_ui": {},
-        }
-        try:
-            kept = json_text.read(disk.read_small(os.path.join(self._folder, OBSERVABILITY)) or b"{}")
-        except ValueError:
-            return usual
-        level = kept.get("log_level") if isinstance(kept, dict) else None
-        return {**usual, **kept} if isinstance(kept, dict) and level in (None, *LEVELS) else usual
-
 
 def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
     """The last lines of a terminal with secrets masked, if the group's settings allow it and TO may see them."""
@@ -397,9 +371,3 @@ def _with_bb(path: str) -> str:
 
 def _kill(child: Child) -> None:
     children.kill(child)
-
-
-class ObservabilityUpdateFailed(Usage):
-    """log_level must be DEBUG, INFO, WARNING or ERROR."""
-
-    code = "OBSERVABILITY_UPDATE_FAILED"

@@ -17,7 +17,7 @@ import bb
 from bb.kernel import clock, json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
-from bb.ledger.files import disk
+from bb.ledger.files import disk, disk_refusals
 from bb.ledger.files.lock import try_lock
 from bb.ledger.local import descriptor
 from bb.ledger.local.descriptor import LOCK, PID, AlreadyRunning
@@ -155,7 +155,7 @@ class Endpoint:
             except FileExistsError:
                 about = os.lstat(folder)
                 if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(folder):
-                    raise disk.NoPermission(f"{folder} is accessible to other users", path=folder) from None
+                    raise disk_refusals.NoPermission(f"{folder} is accessible to other users", path=folder) from None
             path = os.path.join(folder, descriptor.SOCKET)
         disk.remove_if_there(path)  # this process has the lock, so no daemon uses the socket
         return path

@@ -141,7 +141,7 @@ class Server:
             )
             self._clients.add(connection)
             if self._is_local and not access.is_own(sock):
-                connection.refuse(access.AnotherUser())
+                connection.refuse(access.another_user())
             elif len(self._clients) > self._most:
                 connection.refuse(TooManyClients())
             else:
@@ -310,7 +310,7 @@ class Server:
         connection = asked.connection
         if asked.refusal is not None or asked.result is None:
             connection.answer(cccc.failure(asked.refusal or InternalError()))
-        elif asked.op.name in UPGRADES:
+        elif asked.op.name in cccc.UPGRADES:
             self._upgraded(asked, cccc.success(asked.result))
         else:
             connection.answer(cccc.success(asked.result))
@@ -342,7 +342,6 @@ class Server:
 
 # Ops that move whole ledgers, or whose effect the next request must see.
 ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
-UPGRADES = frozenset(["events_stream", "term_attach"])
 
 
 def _watch(listener: socket.socket) -> select.poll | None:

@@ -71,8 +71,7 @@ class ThreadedOps:
         desk = Desk(self._desk.cwd, self._desk.env)
         try:
             where, given = self._where(op, args)
-            desk = Desk(where, self._desk.env)
-            desk.is_served, desk.is_client_gone = True, lambda: not connection.is_open
+            desk = Desk(where, self._desk.env, is_served=True, is_client_gone=lambda: not connection.is_open)
             answer = op.run(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
             if op.streams and not isinstance(answer, dict):
                 answer = list(_bounded(answer))

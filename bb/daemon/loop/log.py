@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 import traceback
+from typing import Any
 
-from bb.kernel import clock, secret_patterns
-from bb.kernel.errors import BbError
+from bb.kernel import clock, json_text, secret_patterns
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import SET_OFF, harmless
+from bb.ledger.files import disk
 
 LARGEST = 5 << 20
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -70,3 +72,43 @@ class Log:
     def _make_room(self) -> None:
         if os.path.exists(self.path) and os.path.getsize(self.path) > LARGEST:
             os.replace(self.path, self.path + ".1")
+
+
+class ObservabilityUpdateFailed(Usage):
+    """log_level must be DEBUG, INFO, WARNING or ERROR."""
+
+    code = "OBSERVABILITY_UPDATE_FAILED"
+
+
+class LogSettings:
+    """The settings of a log that clients may change (CCCC's observability), kept in a file."""
+
+    def __init__(self, path: str, log: Log) -> None:
+        self._path, self._log = path, log
+        self.found: dict[str, Any] = {
+            "developer_mode": False,
+            "log_level": "INFO",
+            "components": {},
+            "terminal_transcript": {},
+            "terminal_ui": {},
+        } | self._kept()
+
+    def _kept(self) -> dict[str, Any]:
+        """The settings in the file; none if it is not valid."""
+        try:
+            kept = json_text.read(disk.read_small(self._path) or b"{}")
+        except ValueError:
+            return {}
+        return kept if isinstance(kept, dict) and kept.get("log_level") in (None, *LEVELS) else {}
+
+    def change(self, patch: dict[str, Any]) -> dict[str, Any]:
+        """Change the settings permanently; all settings."""
+        level = str(patch.get("log_level", self.found["log_level"])).upper()
+        if level not in LEVELS:
+            raise ObservabilityUpdateFailed(path="$.patch.log_level")
+        if not isinstance(patch.get("developer_mode", False), bool):
+            raise ObservabilityUpdateFailed("developer_mode must be true or false", path="$.patch.developer_mode")
+        self.found = {**self.found, **patch, "log_level": level}
+        self._log.level = level
+        disk.replace(self._path, json_text.dumps(self.found).encode() + b"\n", durable=True, mode=0o600)
+        return self.found

@@ -11,17 +11,16 @@ from typing import Any
 
 from bb.groups.actors import profiles
 from bb.groups.actors.profiles import InvalidProfile, Profile
+from bb.groups.facts import STATES
 from bb.groups.permissions import FOREMAN, PEER
 from bb.groups.settings import InvalidPatch, entries
 from bb.kernel import ids
 from bb.kernel.errors import Refused, Usage
 
-GROUP_STATES = ACTIVE, IDLE, PAUSED = ("active", "idle", "paused")
 STATUSES = ("idle", "working", "waiting", "stopped")  # of a headless actor (IPC §8.8)
 GROUP_TITLE = "working-group"  # the default title of a group
 
 ID_LENGTH = 32
-IN_ACTOR_ID = profiles.LETTERS + ids.DIGITS + "-_"
 TAKEN = "duplicate_actor_id"
 
 
@@ -71,13 +70,7 @@ def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **
 
 def is_actor_id(text: object) -> bool:
     """Whether TEXT is a valid actor id."""
-    return (
-        isinstance(text, str)
-        and 0 < len(text) <= ID_LENGTH
-        and not text.strip(IN_ACTOR_ID)
-        and text[0] not in "-_"
-        and text.lower() not in ids.RESERVED
-    )
+    return isinstance(text, str) and len(text) <= ID_LENGTH and ids.is_actor_id(text)
 
 
 def free_id(runtime: str, taken: Collection[str]) -> str:
@@ -148,7 +141,7 @@ def group_state(value: Any) -> str:
     """VALUE as the state of a group."""
     if value in (None, ""):
         raise MissingState
-    if value not in GROUP_STATES:
+    if value not in STATES:
         raise GroupSetStateFailed
     return str(value)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from bb.groups.actors.actors import ACTIVE
 from bb.groups.actors.notices import (
     ACTOR_IDLE,
     HELP_NUDGE,
@@ -27,6 +26,7 @@ from bb.groups.actors.notices import (
     latest,
     notice,
 )
+from bb.groups.facts import ACTIVE
 from bb.groups.permissions import FOREMAN, USER
 from bb.groups.settings import Value
 from bb.kernel.clock import SECOND

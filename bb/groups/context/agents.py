@@ -44,22 +44,20 @@ BLANK = {
 }
 
 
-def update_presence(request: Request) -> Ruled:
+def presence(request: Request) -> Ruled:
+    """Update or clear the presence of an actor."""
     who = _who(request, "agent_id", "actor_id", but=(PEER,))
+    if request.op == "presence.clear":
+        return _of(request, who, "cleared", {"status": ""})
     return _of(request, who, "updated", {"status": STATUS(request, needed(request, "status"))})
 
 
-def clear_presence(request: Request) -> Ruled:
-    return _of(request, _who(request, "agent_id", "actor_id", but=(PEER,)), "cleared", {"status": ""})
-
-
-def update_state(request: Request) -> Ruled:
+def state(request: Request) -> Ruled:
+    """Update or clear the state of an agent."""
     who = _who(request, "actor_id", "agent_id", but=(PEER, FOREMAN))
+    if request.op == "agent_state.clear":
+        return _of(request, who, "cleared", dict(BLANK))
     return _of(request, who, "updated", collect(request, HOT + WARM))
-
-
-def clear_state(request: Request) -> Ruled:
-    return _of(request, _who(request, "actor_id", "agent_id", but=(PEER, FOREMAN)), "cleared", dict(BLANK))
 
 
 def _who(request: Request, *names: str, but: tuple[str, ...]) -> str:

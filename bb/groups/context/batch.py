@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bb.groups.context import agents, notes, plans, tasks
+from bb.groups.context import agents, plans, tasks
 from bb.groups.context.request import ContextSyncError, InvalidOps, Request, VersionConflict
 from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, BEGINNING, KINDS, PLAIN, Op
@@ -20,8 +20,8 @@ LARGEST = 500_000  # bytes of one change; a line of the ledger can have 1 MiB
 ROLES = (USER, SYSTEM, FOREMAN, PEER)
 
 RULES: dict[str, Callable[[Request], tasks.Ruled]] = {
-    "vision.update": plans.vision,
-    "sketch.update": plans.sketch,
+    "vision.update": plans.set_text,
+    "sketch.update": plans.set_text,
     "coordination.brief.update": plans.brief,
     "meta.merge": plans.meta,
     "milestone.create": plans.create,
@@ -33,17 +33,17 @@ RULES: dict[str, Callable[[Request], tasks.Ruled]] = {
     "task.move": tasks.move,
     "task.restore": tasks.restore,
     "task.delete": tasks.delete,
-    "note.add": notes.add,
-    "note.update": notes.update,
-    "note.remove": notes.remove,
-    "coordination.note.add": notes.record,
-    "reference.add": notes.add_reference,
-    "reference.update": notes.update_reference,
-    "reference.remove": notes.remove_reference,
-    "presence.update": agents.update_presence,
-    "presence.clear": agents.clear_presence,
-    "agent_state.update": agents.update_state,
-    "agent_state.clear": agents.clear_state,
+    "note.add": plans.add_note,
+    "note.update": plans.update_note,
+    "note.remove": plans.remove_note,
+    "coordination.note.add": plans.record,
+    "reference.add": plans.add_note,
+    "reference.update": plans.update_note,
+    "reference.remove": plans.remove_note,
+    "presence.update": agents.presence,
+    "presence.clear": agents.presence,
+    "agent_state.update": agents.state,
+    "agent_state.clear": agents.state,
 }
 
 

@@ -38,11 +38,6 @@ BEGUN = (ACTIVE, DONE)
 FACTS = (ContextChanged,)
 
 
-def line_data(fact: ContextChanged) -> dict[str, Any]:
-    """The data of the line for FACT."""
-    return {"ops": list(fact.ops)}
-
-
 def fact_of(data: object, by: str) -> ContextChanged | None:
     """The fact in a line's data; None if none of its ops is known."""
     listed = data.get("ops") if type(data) is dict else None

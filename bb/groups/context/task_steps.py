@@ -5,11 +5,10 @@ The status of each item is a separate register, so two clones can finish differe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from bb.groups.context.request import Request
-from bb.groups.context.values import choice, choice_in, elements, member, needed, shown
+from bb.groups.context.values import choice, needed, one_of, shown
 from bb.groups.context_forms import MARKS
 
 MOST_ITEMS, ITEM_LENGTH, ITEM_ID_LENGTH = 100, 500, 64
@@ -22,10 +21,10 @@ def steps(request: Request) -> dict[str, Any]:
     items = [
         {
             "id": f"S{number}",
-            "text": member(request, field, value, "name", ITEM_LENGTH),
-            "acceptance": member(request, field, value, "acceptance", 2 * ITEM_LENGTH),
+            "text": step.text("name", ITEM_LENGTH),
+            "acceptance": step.text("acceptance", 2 * ITEM_LENGTH),
         }
-        for number, (field, value) in enumerate(_objects(request, "steps"), 1)
+        for number, step in enumerate(request.members.objects("steps", MOST_ITEMS), 1)
     ]
     return {"items": items, "marks": {item["id"]: MARKS[0] for item in items}}
 
@@ -36,22 +35,16 @@ def checklist(request: Request, key: str | None) -> dict[str, Any]:
     accepted = {item["id"]: item["acceptance"] for item in before}
     items: list[dict[str, str]] = []
     marks: dict[str, str] = {}
-    for number, (field, value) in enumerate(_objects(request, "checklist"), 1):
-        name = member(request, field, value, "id", ITEM_ID_LENGTH).strip() or f"S{number}"
-        content = member(request, field, value, "text", ITEM_LENGTH).strip()
+    for number, item in enumerate(request.members.objects("checklist", MOST_ITEMS), 1):
+        name = item.text("id", ITEM_ID_LENGTH).strip() or f"S{number}"
+        content = item.text("text", ITEM_LENGTH).strip()
         if not content or name in marks:
             why = f"the checklist has two items {shown(name)}" if content else "an item must have a text"
-            raise request.refused(why, f"{field}.{'id' if content else 'text'}")
+            raise request.refused(why, f"checklist[{number - 1}].{'id' if content else 'text'}")
         items.append({"id": name, "text": content, "acceptance": accepted.get(name, "")})
-        marks[name] = choice_in(request, field, value, "status", MARKS)
+        status = item.value["status"] if "status" in item else MARKS[0]
+        marks[name] = one_of(request, f"checklist[{number - 1}].status", status, MARKS)
     return {"items": items, "marks": marks}
-
-
-def _objects(request: Request, field: str) -> Iterable[tuple[str, dict[str, Any]]]:
-    for place, value in enumerate(elements(request, field, MOST_ITEMS)):
-        if type(value) is not dict:
-            raise request.refused("the value must be an object", f"{field}[{place}]")
-        yield f"{field}[{place}]", value
 
 
 def marked(request: Request, key: str, changes: dict[str, Any]) -> dict[str, Any]:

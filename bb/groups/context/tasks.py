@@ -97,20 +97,20 @@ def update(request: Request) -> Ruled:
             detail += "; its status is unchanged, task.move changes it"
         else:
             changes |= _moved(request, key, status(request, "status"))
-    return _op(request, key, changes), detail
+    return request.change(key, changes), detail
 
 
 def move(request: Request) -> Ruled:
     key, to = _mine(request), status(request, needed(request, "status"))
     if field := request.has(*THIRD, *FIRST):
         raise request.refused("only task_id and status are allowed; task.update changes other fields", field)
-    return _op(request, key, _moved(request, key, to)), f"moved {request.view.name(key)} to {to}"
+    return request.change(key, _moved(request, key, to)), f"moved {request.view.name(key)} to {to}"
 
 
 def restore(request: Request) -> Ruled:
     key = _mine(request)
     to = restored(request, key)
-    return _op(request, key, _moved(request, key, to)), f"restored {request.view.name(key)} to {to}"
+    return request.change(key, _moved(request, key, to)), f"restored {request.view.name(key)} to {to}"
 
 
 def delete(request: Request) -> Ruled:
@@ -122,7 +122,7 @@ def delete(request: Request) -> Ruled:
             raise request.refused(why, "task_id")
         _check_mine(request, each)
     what = view.name(key) + (f" and {len(below) - 1} below it" if below[1:] else "")
-    return _op(request, key, {}) | {"with": [view.ref(each) for each in below[1:]]}, f"deleted {what}"
+    return request.change(key, {}) | {"with": [view.ref(each) for each in below[1:]]}, f"deleted {what}"
 
 
 # -- permissions
@@ -219,7 +219,3 @@ def children(view: ContextView) -> dict[str, list[str]]:
         if parent := view.key(TASK, view.value(key, "parent")):
             below.setdefault(parent, []).append(key)
     return below
-
-
-def _op(request: Request, key: str, changes: dict[str, Any]) -> Op:
-    return {"op": request.op, **request.view.ref(key), "set": changes}

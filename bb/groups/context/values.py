@@ -37,29 +37,22 @@ def needed(request: Request, *names: str) -> str:
 
 def text(most: int, *, filled: bool = False) -> Parser:
     """A text of at most MOST characters; null means empty. FILLED: it must not be blank."""
-
-    def parse(request: Request, field: str) -> str:
-        return _text(request, field, request.fields[field], most, filled=filled)
-
-    return parse
+    return lambda request, field: request.members.filled(field, most) if filled else request.members.text(field, most)
 
 
 def line(most: int, *, filled: bool = False) -> Parser:
     """A text for one line: each run of white space becomes one space."""
-
-    def parse(request: Request, field: str) -> str:
-        return " ".join(_text(request, field, request.fields[field], most, filled=filled).split())
-
-    return parse
+    whole = text(most, filled=filled)
+    return lambda request, field: " ".join(whole(request, field).split())
 
 
 def texts(most: int, length: int) -> Parser:
     """A list of texts; blank ones are dropped, null means empty."""
 
     def parse(request: Request, field: str) -> list[str]:
-        listed = elements(request, field, most)
-        values = [_text(request, f"{field}[{place}]", value, length) for place, value in enumerate(listed)]
-        return [value.strip() for value in values if value.strip()]
+        listed = request.members.items(field, most)
+        values = [listed.text(place, length).strip() for place in listed]
+        return [value for value in values if value]
 
     return parse
 
@@ -69,7 +62,7 @@ def choice(choices: tuple[str, ...], *, null: str | None = None) -> Parser:
 
     def parse(request: Request, field: str) -> str:
         value = request.fields[field]
-        return null if null and value is None else _choice(request, field, value, choices)
+        return null if null and value is None else one_of(request, field, value, choices)
 
     return parse
 
@@ -78,13 +71,13 @@ def status(request: Request, field: str) -> str:
     """The status of a task or a milestone; `pending` is an old word for planned."""
     value = request.fields[field]
     is_old = isinstance(value, str) and value.strip().lower() == PENDING
-    return PLANNED if is_old else _choice(request, field, value, STATUSES)
+    return PLANNED if is_old else one_of(request, field, value, STATUSES)
 
 
 def flag(request: Request, field: str) -> bool:
-    if type(value := request.fields[field]) is bool:
-        return value
-    raise request.refused("the value must be true or false", field)
+    if field not in request.members:
+        raise request.refused("the value must be true or false", field)
+    return request.members.flag(field)
 
 
 def actor(request: Request, field: str) -> str:
@@ -126,12 +119,12 @@ def existing_key(request: Request, kind: str, *names: str) -> str:
 
 def blockers(request: Request, field: str) -> list[Any]:
     """The blockers of a task: other tasks, or descriptions in words."""
-    listed = elements(request, field, MOST_BLOCKERS)
-    return [_blocker(request, f"{field}[{place}]", value) for place, value in enumerate(listed)]
+    listed = request.members.items(field, MOST_BLOCKERS)
+    return [_blocker(request, f"{field}[{place}]", listed.filled(place, BLOCKER_LENGTH)) for place in listed]
 
 
-def _blocker(request: Request, field: str, value: object) -> Any:
-    blocker = _text(request, field, value, BLOCKER_LENGTH, filled=True).strip()
+def _blocker(request: Request, field: str, value: str) -> Any:
+    blocker = value.strip()
     if key := request.view.find(TASK, blocker):
         return request.view.ref(key)
     letter, digits = COUNTED[TASK][0], blocker.partition("-")[0][1:]
@@ -140,55 +133,12 @@ def _blocker(request: Request, field: str, value: object) -> Any:
     return blocker
 
 
-def elements(request: Request, field: str, most: int) -> list[Any]:
-    """The elements of a list; null means an empty list."""
-    value = request.fields[field]
-    if value is None:
-        return []
-    if type(value) is not list:
-        raise request.refused("the value must be a list", field)
-    if len(value) > most:
-        raise request.refused(f"the list has {len(value)} elements; at most {most} are allowed", field)
-    return value
-
-
-def member(request: Request, field: str, value: dict[str, Any], name: str, most: int) -> str:
-    """A text member of a list's element; empty if missing."""
-    return _text(request, f"{field}.{name}", value.get(name), most)
-
-
-def choice_in(request: Request, field: str, value: dict[str, Any], name: str, choices: tuple[str, ...]) -> str:
-    """A member of a list's element that is one of CHOICES; the first choice if missing."""
-    return choices[0] if value.get(name) is None else _choice(request, f"{field}.{name}", value[name], choices)
-
-
-def _text(request: Request, field: str, value: object, most: int, *, filled: bool = False) -> str:
-    if value is None and not filled:
-        return ""
-    if not isinstance(value, str):
-        raise request.refused("the value must be a text", field)
-    if filled and not value.strip():
-        raise request.refused("the value must not be blank", field)
-    if len(value) > most:
-        raise request.refused(f"the text has {len(value):,} characters; at most {most:,} are allowed", field)
-    if not _is_unicode(value):
-        raise request.refused("the text contains half a surrogate pair, which is not a character", field)
-    return value
-
-
-def _choice(request: Request, field: str, value: object, choices: tuple[str, ...]) -> str:
+def one_of(request: Request, field: str, value: object, choices: tuple[str, ...]) -> str:
+    """VALUE as one of CHOICES, in any case and with any white space around it."""
     word = value.strip().lower() if isinstance(value, str) else ""
     if word in choices:
         return word
     raise request.refused(f"the value must be {' | '.join(choices)}, not {shown(value)}", field)
-
-
-def _is_unicode(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def shown(value: object) -> str:

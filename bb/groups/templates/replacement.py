@@ -37,7 +37,7 @@ def plan(template: Template, current: Template) -> Plan:
         update={name: changed for name, changed in changes.items() if changed},
         order=tuple(wanted),
         settings_patch={key: value for key, value in template.settings.items() if value != current.settings.get(key)},
-        prompts={name: template.prompts.get(name) for name in PROMPTS if _is_changed(name, template, current)},
+        prompts={name: new for name in PROMPTS if (new := template.prompts.get(name)) != current.prompts.get(name)},
     )
 
 
@@ -80,7 +80,3 @@ def diff(template: Template, current: Template) -> dict[str, Any]:
 def _changes(wanted: TemplateActor, present: TemplateActor) -> dict[str, Any]:
     before = present.plain()
     return {field: value for field, value in wanted.plain().items() if value != before[field]}
-
-
-def _is_changed(name: str, template: Template, current: Template) -> bool:
-    return template.prompts.get(name) != current.prompts.get(name)

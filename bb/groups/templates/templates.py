@@ -19,6 +19,7 @@ from bb.groups.templates import plain_yaml
 from bb.kernel import clock
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
+from bb.kernel.validity import is_unicode
 
 KIND, VERSION = "cccc.group_template", 1
 PROMPTS = ("preamble", "help", "standup")
@@ -117,7 +118,7 @@ def filename(title: str) -> str:
 
 def parse(text: Any) -> Template:
     """Parse and check the text of a template."""
-    if not isinstance(text, str) or _size(text) > SIZE:
+    if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > SIZE:
         raise _wrong("", f"a template must be a text of at most {SIZE // 1024} KiB")
     try:
         found = plain_yaml.read(text)
@@ -187,22 +188,13 @@ def _mapping(value: Any, path: str) -> dict[Any, Any]:
 
 def _text(value: Any, path: str, most: int = SIZE) -> str:
     text = "" if value is None else value
-    if not isinstance(text, str) or len(text) > most or not _can_be_written(text):
+    if not isinstance(text, str) or len(text) > most or not is_unicode(text):
         raise _wrong(path, f"{path[1:]} must be a text of at most {most:,} characters")
     return text
 
 
 def _informative(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() else ""
-
-
-def _can_be_written(text: str) -> bool:
-    """Whether TEXT can be encoded in UTF-8: it has no half of a surrogate pair."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _wrong(path: str, message: str) -> InvalidTemplate:

@@ -16,7 +16,8 @@ from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
-from bb.ledger.records.store import Store, events_with_unreadable
+from bb.ledger.records.events import events_with_unreadable
+from bb.ledger.records.store import Store
 from bb.ledger.travel import compacting, intake
 from bb.ledger.travel.branch import History
 

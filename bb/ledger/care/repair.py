@@ -18,15 +18,17 @@ from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT, SIGNED
 from bb.ledger.files import disk
-from bb.ledger.journal import clone, origin, writers
+from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.clone import Clone
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, Segment, read_at
 from bb.ledger.local import last_alerts, pinned_threshold, presence
-from bb.ledger.records import come_to_count
-from bb.ledger.records.store import ORIGIN, Draft, Store, readable
+from bb.ledger.records import come_to_count, recording_again
+from bb.ledger.records.drafts import ORIGIN, Draft
+from bb.ledger.records.events import readable
+from bb.ledger.records.store import Store
 from bb.ledger.signing import keys
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
@@ -153,7 +155,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
         if not (name and offset.isdigit()):
             continue
         whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
-        done[writer] = store.salvage(lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        done[writer] = recording_again.salvage(store, lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
         writers.retire(_journals(store), writer, owner.retired or "", None)
     return done
 
@@ -164,7 +166,7 @@ def _new(store: Store, whole: list[Draft]) -> list[Draft]:
     in_use = [journal for journal in store.journals() if journal.writer not in out_of_use]
     candidates = (raw for journal in in_use for raw in journal.backwards() if SALVAGED in raw)
     known = {event.data.get("salvaged_from") for event in readable(candidates)}
-    return [draft for draft in whole if draft[2]["salvaged_from"] not in known]
+    return [draft for draft in whole if draft.data["salvaged_from"] not in known]
 
 
 def _whole_behind(journal: Journal, name: str, start: int) -> Iterator[Draft]:
@@ -204,12 +206,12 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
     origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}
-    return event.by, event.kind, origin | data, event.key, event.scope_key
+    return Draft(event.by, event.kind, origin | data, event.key, event.scope_key)
 
 
 def rewrite_clone(store: str) -> Clone:
     """Write clone.json again, from the origin lines of the journals."""
-    found = origin.from_journals(store)
+    found = clone.from_journals(store)
     if found is None:
         raise NothingToRepair
     clone.write(store, found)

@@ -7,12 +7,12 @@ import os
 import stat
 import time
 
-from bb.kernel.errors import BbError, Busy, Forbidden, Refused
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
+
+    from bb.kernel.errors import BbError
 
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 LONGEST_TICK = 2_000_000_000  # nanoseconds: FAT has the coarsest timestamps of all file systems
@@ -22,77 +22,11 @@ READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NO
 SMALL = 1 << 16  # bytes; bb writes no small file that is nearly as large
 
 
-class DiskFull(Refused):
-    """The disk is full; nothing was recorded."""
-
-    code = "DISK_FULL"
-    hint = "free some space and repeat the command"
-
-
-class ReadOnlyStore(Refused):
-    """The ledger's directory cannot be written."""
-
-    code = "STORE_READ_ONLY"
-    hint = "reading works; to write, remount the file system read-write"
-
-
-class NoPermission(Forbidden):
-    """Permission to access the ledger's directory was denied."""
-
-    code = "NO_PERMISSION"
-    hint = "check who owns the repository's .git/bb directory"
-
-
-class DiskFailed(Refused):
-    """The disk reported an error; nothing was acknowledged."""
-
-    code = "DISK_FAILED"
-    hint = "check the disk, then run `bb doctor`"
-
-
-class NoSuchFolder(Refused):
-    """A folder of the ledger is missing."""
-
-    code = "FOLDER_MISSING"
-    hint = "run `bb doctor`"
-
-
-class TooManyFiles(Busy):
-    """The system has no file handles left."""
-
-    code = "TOO_MANY_FILES"
-    hint = "try again, or raise the limit on open files"
-
-
-class NotAFile(Refused):
-    """The path is a pipe, a device, a socket or a folder, not a regular file."""
-
-    code = "NOT_A_FILE"
-    hint = "inspect the path with `ls -l`, then remove it or replace it by a regular file"
-
-
-REFUSALS: dict[int | None, type[BbError]] = {
-    errno.ENOSPC: DiskFull,
-    errno.EDQUOT: DiskFull,
-    errno.EFBIG: DiskFull,
-    errno.EROFS: ReadOnlyStore,
-    errno.EACCES: NoPermission,
-    errno.EPERM: NoPermission,
-    errno.ENOENT: NoSuchFolder,
-    errno.EISDIR: NotAFile,
-    errno.ENXIO: NotAFile,  # also the system's error for a socket, and for a terminal that does not exist
-    errno.EMFILE: TooManyFiles,
-    errno.ENFILE: TooManyFiles,
-}
-
-
 def refusal(error: OSError) -> BbError:
     """Translate a failed system call into a refusal."""
-    family = REFUSALS.get(error.errno, DiskFailed)
-    if family is NotAFile and error.filename:
-        return NotAFile(f"{error.filename} is not a regular file", path=str(error.filename))
-    message = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
-    return family(message, **({"path": str(error.filename)} if error.filename else {}))
+    from bb.ledger.files import disk_refusals  # noqa: PLC0415  (most commands never need it)
+
+    return disk_refusals.refusal_of(error)
 
 
 def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
@@ -167,6 +101,24 @@ def _is_shared(mode: int) -> bool:
 
 def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAIN) -> None:
     """Write OCTETS to PATH atomically: a reader sees either the old file or the new one."""
+    try:
+        _replace(path, octets, durable, mode)
+    except OSError as error:
+        raise refusal(error) from error
+
+
+def replace_in_new_folder(path: str, octets: bytes) -> None:
+    """Write OCTETS to PATH atomically. Its folder is made if it is missing."""
+    try:
+        _replace(path, octets, durable=False, mode=PLAIN)
+    except FileNotFoundError:
+        make_folder(os.path.dirname(path))
+        replace(path, octets)
+    except OSError as error:
+        raise refusal(error) from error
+
+
+def _replace(path: str, octets: bytes, durable: bool, mode: int) -> None:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
@@ -180,64 +132,9 @@ def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAI
         os.replace(temporary, path)
         if durable:
             sync_folder(folder)
-    except OSError as error:
+    except OSError:
         remove_if_there(temporary)
-        raise refusal(error) from error
-
-
-class OutputNotWritten(Refused):
-    """The file cannot be written."""
-
-    code = "OUTPUT_NOT_WRITTEN"
-    hint = "name a file in a directory that you may write to"
-
-
-class Replacement:
-    """A file that is written in pieces under a temporary name and renamed when it is complete.
-
-    It keeps the permissions of the file it replaces, and a symbolic link to that file. A pipe or a device is written
-    to directly.
-    """
-
-    def __init__(self, path: str) -> None:
-        if "\0" in path:
-            raise OutputNotWritten("the file cannot be written: its name contains a NUL character")
-        self._path = os.path.realpath(path)
-        self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
-        self._temporary = self._path if self._is_direct else f"{self._path}.{os.urandom(8).hex()}.tmp"
-
-    def __enter__(self) -> IO[bytes]:
-        try:
-            how = os.O_WRONLY | (0 if self._is_direct else os.O_CREAT | os.O_EXCL) | getattr(os, "O_BINARY", 0)
-            self._file = open(os.open(self._temporary, how, PLAIN), "wb")
-            if not self._is_direct and os.path.exists(self._path):
-                os.chmod(self._temporary, os.stat(self._path).st_mode & 0o7777)
-        except OSError as error:
-            self._tidy()
-            raise self._refusal(error) from error
-        return self._file
-
-    def __exit__(self, _: type[BaseException] | None, failure: BaseException | None, __: object) -> None:
-        try:
-            self._file.close()
-            if failure is None and not self._is_direct:
-                os.replace(self._temporary, self._path)
-        except OSError as error:
-            raise self._refusal(error) from error
-        finally:
-            self._tidy()
-        if isinstance(failure, OSError):
-            raise self._refusal(failure) from failure
-
-    def _tidy(self) -> None:
-        if not self._is_direct:
-            remove_if_there(self._temporary)
-
-    def _refusal(self, error: OSError) -> BbError:
-        """DiskFull for a full disk; any other error is reported for the file that was named."""
-        if REFUSALS.get(error.errno) is DiskFull:
-            return refusal(error)
-        return OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path)
+        raise
 
 
 def write_all(fd: int, octets: bytes) -> None:

@@ -5,7 +5,7 @@ through a linked folder that leads out of the work tree or into `.git`. A linked
 is followed: the author of such a link could have committed the file itself. The path is resolved first. Then bb walks
 it from the top without following links, so a link that appears in the meantime is refused too.
 
-A path that the user gives as an option is trusted and written by `disk.Replacement` instead.
+A path that the user gives as an option is trusted and written by `output_files.Replacement` instead.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def read_file(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
     """The contents of a file of the work tree. It may be a link, but only to a regular file."""
     try:
         return disk.read_small(whole, most)
-    except disk.NotAFile as error:
+    except Refused as error:
+        if error.code != "NOT_A_FILE":
+            raise
         raise LinkInTheWay(f"{path} is not a regular file", path=path) from error
 
 
@@ -162,9 +164,9 @@ def _refusal(root: str, path: str, error: OSError) -> BbError:
     whole = os.path.join(root, *path.split("/"))
     if error.errno in (errno.ELOOP, errno.ENOTDIR) and any(map(os.path.islink, _above(root, path))):
         return LinkInTheWay(f"{path} cannot be written: it goes through a symbolic link", path=whole)
-    if disk.REFUSALS.get(error.errno) is disk.DiskFull:
-        return disk.refusal(error)
-    return disk.OutputNotWritten(f"{whole} cannot be written: {error.strerror}", path=whole)
+    from bb.ledger.files import output_files  # noqa: PLC0415  (only a failed write needs it)
+
+    return output_files.not_written(error, whole)
 
 
 def _above(root: str, path: str) -> list[str]:

@@ -1,8 +1,12 @@
-"""SQLite, imported from its C core `_sqlite3` to start faster.
+"""SQLite, imported from its C core `_sqlite3`, which starts faster than the package `sqlite3`.
 
-The package `sqlite3` imports `datetime` for converters that bb does not use, which takes a sixth of the interpreter's
-start. The core needs only `lru_cache` from `functools`, which is written in C too; importing `functools` takes a tenth
-of the start. If an interpreter has no such core, or its core needs more, the package itself is used.
+Time to start the interpreter and import SQLite, as a multiple of a bare start (Python 3.11, 150 runs):
+
+    `import sqlite3`                      1.63    the package imports `datetime`, for converters that bb does not use
+    `import _sqlite3`                     1.32    the core imports `functools`, and that imports `collections`
+    `_core()`, without `functools`        1.15    the core needs only `lru_cache`, which is written in C
+
+If an interpreter has no such core, or its core needs more of `functools`, the package is used.
 """
 
 from __future__ import annotations
@@ -16,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def _core() -> ModuleType:
-    """Import the C core with a substitute for `functools`, unless `functools` is imported already."""
+    """Import the C core. While it is imported, a module with only `lru_cache` stands in for `functools`.
+
+    The core itself imports `functools` when it starts, so there is no other way to spare that import. No other code can
+    see the stand-in: it is removed before this function returns, and it is not used if `functools` is loaded already.
+    """
     if "functools" in sys.modules:
         import _sqlite3  # noqa: PLC0415
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from bb.attention.facts import Posted
 from bb.attention.messages import message
 from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
-from bb.coordination.agents.liveness import ACTIVE, EVICTED, STALE
 from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, TOUCHED, Incurred, Overridden, Resumed
 from bb.coordination.protocol import events
 from bb.groups.facts import ContextChanged
@@ -35,7 +34,6 @@ FormedFact: TypeAlias = "MailFact | NoticeFact | GuardFact | ContextChanged | Po
 SEEN, AGREE = "seen", "agree"
 EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
 
-MOST_TEXT = 1 << 16  # characters of a text that lists several scopes, or of a path with escapes
 DIGEST_LENGTH = 64
 # Members of events written by other CCCS clients that are checked: those that are ids or names.
 NAMED = {
@@ -206,15 +204,12 @@ def _read_reaction(data: dict[str, Any], by: str) -> Read | Agreed | None:
 
 
 def _incurred(fact: Incurred) -> dict[str, Any]:
-    payload = events.incursion(
-        kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
-    )
     return {
         "kind": "incursion",
         "priority": "high",
         "title": f"{fact.incoming} {OUTCOMES.get(fact.outcome, 'met')} {fact.owner} in {fact.held}",
         "target_actor_id": fact.owner,
-        "context": _context(events.INCURSION, fact.bead, fact.incoming, fact.owner, fact.scope, payload),
+        "context": events.validated(events.event_of_fact(fact, fact.incoming, fact.owner)),
         "incident": {
             "reservation_id": fact.reservation,
             "held": fact.held,
@@ -240,29 +235,13 @@ def _discovery(fact: Incurred) -> dict[str, Any]:
 
 
 def _resumed(fact: Resumed) -> dict[str, Any]:
-    payload = events.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
     return {
         "kind": "resume",
         "title": f"{fact.agent} goes on as {fact.adopted}",
         "target_actor_id": fact.prior,
-        "context": _context(events.RESUME, fact.bead, fact.agent, fact.prior, fact.scope, payload),
+        "context": events.validated(events.event_of_fact(fact, fact.agent, fact.prior)),
         "beads": list(fact.beads),
     }
-
-
-def _context(
-    event_type: str, bead: str, sender: str, to: str, scope: str | None, payload: dict[str, Any]
-) -> dict[str, Any]:
-    return events.validated(
-        {
-            "event_type": event_type,
-            "bead_id": bead,
-            "from_agent": sender,
-            "to_agent": to,
-            "scope": scope,
-            "payload": payload,
-        }
-    )
 
 
 def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted | None:
@@ -270,61 +249,48 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
         return _read_posted(data, by)
     if not ids.is_principal(by):
         return None
-    context = data["context"]
-    payload = context["payload"]
     if data["kind"] == "incursion":
-        incident = data["incident"]
-        ids.split_event_id(incident["reservation_id"])
-        is_touched = incident["outcome"] == TOUCHED
-        is_detected = is_touched or incident["outcome"] == CONTESTED  # the author may be another agent
-        incoming = payload["incoming_agent"] if is_detected else by
-        values = [
-            incoming,
-            payload["owner_agent"],
-            incident["reservation_id"],
-            payload["incursion_kind"],
-            context["scope"],
-        ]
-        values += [incident["held"], payload["owner_liveness"], context["bead_id"], incident["outcome"]]
-        values += [payload["resolution_hint"]]
-        _must(ids.is_principal(incoming), "incoming_agent")
-        _must(ids.is_principal(payload["owner_agent"]), "owner_agent")
-        _must(payload["incursion_kind"] in ("exact", "partial"), "incursion_kind")
-        _must(validity.is_unfolded(context["scope"], MOST_TEXT), "scope")
-        _must(validity.is_unfolded(incident["held"]), "held")
-        _must(payload["owner_liveness"] in (ACTIVE, STALE, EVICTED), "owner_liveness")
-        _must(validity.is_bead(context["bead_id"]), "bead_id")
-        _must(incident["outcome"] in OUTCOMES, "outcome")
-        _must(validity.is_unfolded(payload["resolution_hint"], MOST_TEXT), "resolution_hint")
-        return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
-    if data["kind"] == "resume":
-        beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
-        is_known = bool(beads) or context["bead_id"] != events.ONCE_NO_BEAD
-        resumed = Resumed(
-            agent=by,
-            prior=payload["prior_session_agent"],
-            adopted=payload["adopted_agent"],
-            reason=payload["resume_reason"],
-            evidence=payload["evidence"],
-            bead=context["bead_id"] if is_known else events.NO_BEAD,
-            beads=beads,
-            scope=context.get("scope"),
-        )
-        _must(all(map(ids.is_principal, (by, resumed.prior, resumed.adopted))), "adopted_agent")
-        _must(resumed.reason in events.PAYLOADS[events.RESUME]["resume_reason"], "resume_reason")
-        _must(type(resumed.evidence) is str, "evidence")
-        _must(resumed.bead == events.NO_BEAD or validity.is_bead(resumed.bead), "bead_id")
-        _must(all(map(validity.is_bead, resumed.beads)), "beads")
-        _must(resumed.scope is None or validity.is_unfolded(resumed.scope), "scope")
-        return resumed
-    return None
+        return _read_incursion(data["context"], data["incident"], by)
+    return _read_resume(data, data["context"], by) if data["kind"] == "resume" else None
+
+
+def _members(event_type: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The members of a fact that stand in the payload of an INCURSION or RESUME."""
+    fields = [field for field in events.PAYLOADS[event_type] if field.is_required or field.name in payload]
+    for field in fields:
+        _must(field.may_be_read(payload.get(field.name)), field.name)
+    return {field.member: payload[field.name] for field in fields}
+
+
+def _read_incursion(context: dict[str, Any], incident: dict[str, Any], by: str) -> Incurred:
+    outcome, scope, held, bead = incident["outcome"], context["scope"], incident["held"], context["bead_id"]
+    ids.split_event_id(incident["reservation_id"])
+    is_author = outcome not in (TOUCHED, CONTESTED)  # if paths were found changed, the author may be another agent
+    payload = context["payload"] | ({"incoming_agent": by} if is_author else {})
+    _must(validity.is_unfolded(scope, events.LONGEST_SENTENCE), "scope")
+    _must(validity.is_unfolded(held), "held")
+    _must(validity.is_bead(bead), "bead_id")
+    _must(outcome in OUTCOMES, "outcome")
+    members = _members(events.INCURSION, payload) | {"reservation": incident["reservation_id"], "bead": bead}
+    fact = Incurred(**members, scope=scope, held=held, outcome=outcome)
+    return _discovered(fact, incident) if outcome == TOUCHED else fact
+
+
+def _read_resume(data: dict[str, Any], context: dict[str, Any], by: str) -> Resumed:
+    beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
+    is_known = bool(beads) or context["bead_id"] != events.ONCE_NO_BEAD
+    bead, scope = context["bead_id"] if is_known else events.NO_BEAD, context.get("scope")
+    _must(bead == events.NO_BEAD or validity.is_bead(bead), "bead_id")
+    _must(all(map(validity.is_bead, beads)), "beads")
+    _must(scope is None or validity.is_unfolded(scope), "scope")
+    return Resumed(**_members(events.RESUME, context["payload"]), agent=by, bead=bead, beads=beads, scope=scope)
 
 
 def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
     """FACT with the touched paths and how they were detected."""
     paths, count = incident["paths"], incident["count"]
     found_by, commit, mark = incident["found_by"], incident.get("commit", ""), incident.get("mark", "")
-    _must(type(paths) is list and all(validity.is_unfolded(path, MOST_TEXT) for path in paths), "paths")
+    _must(type(paths) is list and all(validity.is_unfolded(path, events.LONGEST_SENTENCE) for path in paths), "paths")
     _must(type(count) is int and count >= len(paths), "count")
     _must(found_by in (HOOK, COMMIT, CI), "found_by")
     for name, value in (("commit", commit), ("mark", mark)):

@@ -6,6 +6,7 @@ import os
 
 from bb.kernel import ids, json_text
 from bb.kernel.errors import Refused
+from bb.kernel.event import GENESIS
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 
@@ -78,6 +79,24 @@ def read(store: str) -> Clone | None:
     if not (type(clone.writer) is str and ids.is_writer_id(clone.writer)):
         raise StoreUnreadable(path=os.path.join(store, NAME))
     return clone
+
+
+def from_journals(store: str) -> Clone | None:
+    """The identity of a store without a clone.json, read from the first lines of its journals; None if no line
+    contains it."""
+    from bb.ledger.journal import line as lines  # noqa: PLC0415  (needed only if clone.json is missing)
+    from bb.ledger.journal import writers  # noqa: PLC0415
+    from bb.ledger.journal.journal import Journal  # noqa: PLC0415
+
+    for writer in writers.all_in(os.path.join(store, "j")):
+        try:
+            first = lines.event(Journal(store, writer).line(1) or b"")
+        except lines.Unreadable:
+            continue
+        repo = first.group_id.removeprefix("g_")
+        if first.kind == GENESIS and is_repo_id(repo):
+            return Clone(repo, writer)
+    return None
 
 
 def write(store: str, clone: Clone) -> None:

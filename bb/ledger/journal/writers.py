@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.ledger.files.lock import Lock
+
 LOCK, OWNER = "lock", "owner.json"
 NO_FILE = "none"
 
@@ -74,6 +76,18 @@ def mint(journals: str, writer: str) -> str:
         raise disk.refusal(error) from error
     _write_owner(folder, _here(folder))
     return writer
+
+
+def store_lock(store: str) -> Lock:
+    """The lock for changes of the store itself: creating it, or giving it another writer."""
+    from bb.ledger.files.lock import Lock  # noqa: PLC0415  (a heartbeat locks nothing)
+
+    path = os.path.join(store, LOCK)
+    try:
+        os.close(disk.create(path, os.O_WRONLY))
+    except OSError as error:
+        raise disk.refusal(error) from error
+    return Lock(path)
 
 
 def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:

@@ -42,11 +42,7 @@ def read(store: str, session: str) -> Session:
 def write(store: str, session: str, known: Session) -> None:
     """Save the session KNOWN under its name."""
     text = json_text.dumps(known.replace(told=known.told[-MOST:], reminded=known.reminded[-MOST:]).as_dict())
-    try:
-        disk.replace(_path(store, session), text.encode())
-    except disk.NoSuchFolder:
-        disk.make_folder(os.path.join(store, FOLDER))
-        disk.replace(_path(store, session), text.encode())
+    disk.replace_in_new_folder(_path(store, session), text.encode())
 
 
 def all_sessions(store: str) -> list[Session]:

@@ -98,11 +98,7 @@ def write(store: str, presence: Presence) -> None:
     if presence.session:
         written["session"] = presence.session
     text = json_text.dumps(written)
-    try:
-        disk.replace(_path(store, presence.agent_id), text.encode())
-    except disk.NoSuchFolder:
-        disk.make_folder(folder(store))
-        disk.replace(_path(store, presence.agent_id), text.encode())
+    disk.replace_in_new_folder(_path(store, presence.agent_id), text.encode())
 
 
 def session(store: str, agent_id: str) -> str:
@@ -118,11 +114,7 @@ def open_session(store: str, agent_id: str, session: str) -> None:
     if not session:
         disk.remove_if_there(path)
         return
-    try:
-        disk.replace(path, session.encode())
-    except disk.NoSuchFolder:
-        disk.make_folder(folder(store))
-        disk.replace(path, session.encode())
+    disk.replace_in_new_folder(path, session.encode())
 
 
 def remove(store: str, agent_id: str) -> None:

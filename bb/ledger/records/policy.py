@@ -13,7 +13,7 @@ import os
 from bb.coordination.records import signers
 from bb.coordination.records.signers import Policy
 from bb.kernel import json_text
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Forbidden
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import git, ownership
@@ -22,7 +22,7 @@ from bb.ledger.signing.verdicts import SigningLaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, Protocol
 
     from bb.ledger.git.place import Place
@@ -41,12 +41,35 @@ if TYPE_CHECKING:
         def exists(self) -> bool: ...
         @property
         def writer(self) -> str | None: ...
+        @property
+        def law(self) -> SigningLaw | None: ...
+        def ensure_writer(self) -> None: ...
 
 
 NAME = "signers.json"
 LARGEST = 2 * signers.LARGEST
 UPSTREAM = ("refs/remotes/{}/HEAD", "refs/remotes/{}/main", "refs/remotes/{}/master")
 HEAD = "HEAD"
+
+
+class WriterNotAllowed(Forbidden):
+    """The key of this clone is not listed, so lines recorded here would not count."""
+
+    code = "WRITER_NOT_ALLOWED"
+    hint = (
+        "add the line that `bb ledger key` prints to .bb/allowed_signers; after review and merge, run `bb sync`; "
+        "if the key was revoked, run `bb ledger key --rotate` first"
+    )
+
+
+class OrderNotAllowed(Forbidden):
+    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so."""
+
+    code = "ORDER_NOT_ALLOWED"
+    hint = (
+        "give the order in a clone that has the person's key; or add the line that `bb ledger key --for user` prints "
+        "to .bb/allowed_signers, and after review and merge run `bb sync`"
+    )
 
 
 class SignerPolicy(Record):
@@ -233,3 +256,27 @@ def law(store: str, repo: str) -> SigningLaw | None:
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return law.replace(basis=basis) if law.may_exclude_lines else None
+
+
+def require_own_lines_to_count(store: Store, now: int) -> SigningLaw | None:
+    """The law under which lines are recorded here; None if all lines count. Refuse if ours would not count.
+
+    The law is updated first if it may not match our key: a copied store has another writer and key.
+    """
+    store.ensure_writer()
+    law = store.law
+    if law and (law.own != store.writer or law.excludes_own_lines):  # our key may have been listed since
+        refresh(store, now)
+        law = store.law
+    if law and law.excludes_own_lines:
+        raise WriterNotAllowed
+    return law
+
+
+def refuse_orders(law: SigningLaw, events: Iterable[tuple[str, str]]) -> None:
+    """Refuse the person's orders among EVENTS, given as kind and author, if they would not count."""
+    if law.needs_persons_key and not law.is_persons:
+        from bb.coordination.records import vouching  # noqa: PLC0415  (needed only if orders must be signed)
+
+        if any(vouching.is_order(kind, by) for kind, by in events):
+            raise OrderNotAllowed

@@ -19,14 +19,17 @@ from bb.ledger.journal import kinds, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Unreadable
-from bb.ledger.records.store import JOURNALS, ORIGIN, readable
+from bb.ledger.records.drafts import ORIGIN, Draft
+from bb.ledger.records.events import readable
+from bb.ledger.records.journals import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bb.ledger.records.store import Draft, Store
+    from bb.ledger.index.index import Index
+    from bb.ledger.records.store import Store
 
 FOLDER = "forked"
 HEAD = "put_aside_head"
@@ -98,6 +101,19 @@ class SetAsideFile:
         return kept
 
 
+def salvage(store: Store, drafts_from: Callable[[int], Sequence[Draft]], now: int) -> int:
+    """Record events of a retired journal again, under our own writer; return their number.
+
+    DRAFTS_FROM is called with the line number that the first event will have.
+    """
+
+    def numbered(index: Index) -> Sequence[Draft]:
+        head = index.position(store.writer or "").link.n
+        return drafts_from(head + (2 if index.unmerged() else 1))  # a marker precedes them
+
+    return len(store.append(numbered, now))
+
+
 def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
     """The events of FILE to be recorded, as lines from number FIRST on of our own writer."""
     known = recorded(store.path)
@@ -121,7 +137,7 @@ def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
         # An event that would no longer fit into a line stays in the file and is reported.
         if len(raw.partition(lines.DATA)[0]) + ROOM + len(json_text.dumps(data).encode()) < lines.MAX_LINE - ROOM:
             names[event.id] = ids.event_id(store.writer or "", first + len(found))
-            found.append((event.by, event.kind, data, event.key, event.scope_key))
+            found.append(Draft(event.by, event.kind, data, event.key, event.scope_key))
     return found
 
 

@@ -23,8 +23,9 @@ from bb.ledger.files import disk
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.records import recording_again
+from bb.ledger.records.events import readable
+from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, SetAsideFile
-from bb.ledger.records.store import JOURNALS, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
         if store.caught_up().heads().get(writer, 0) < int(upto):
             continue  # the published lines must be here first, to tell damaged copies of them from our own lines
         file = SetAsideFile(store.path, path)
-        count = store.salvage(lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
+        count = recording_again.salvage(store, lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
         for event in file.taken_back:
             _blank(path, event)
         writers.retire(os.path.join(store.path, JOURNALS), writer, _reason(store.path, writer), None)

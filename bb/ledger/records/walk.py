@@ -11,7 +11,7 @@ from bb.kernel.record import Record
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import LedgerDamaged, Position
 from bb.ledger.journal.line import BadLine
-from bb.ledger.records.store import events_with_unreadable
+from bb.ledger.records import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class Filter(Record):
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
     """The last LIMIT events that match, oldest first."""
     found: list[Event] = []
-    for event in store.newest_first(None, wanted.may_admit, with_unreadable=True):
+    for event in events.newest_first(store, None, wanted.may_admit, with_unreadable=True):
         if wanted.admits(event):
             found.append(event)
             if len(found) == limit:
                 break
-    return store.numbered(found[::-1])
+    return events.numbered(store, found[::-1])
 
 
 def everything(store: Store, wanted: Filter) -> Iterator[Event]:
@@ -66,11 +66,11 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     from bb.ledger.journal import bulk_check  # noqa: PLC0415  (for many lines it is worth its import)
 
     index = store.caught_up()
-    places = store.places()
+    places = events.sequence_numbers(store)
     sources = []
     for journal in store.journals():
         raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
-        sources.append(events_with_unreadable(filter(wanted.may_admit, raws), bulk_check.decode))
+        sources.append(events.events_with_unreadable(filter(wanted.may_admit, raws), bulk_check.decode))
     merged = sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda event: event.order)
     for event in merged:
         if wanted.admits(event):
@@ -97,9 +97,9 @@ class Follower:
 
     def new(self) -> list[Event]:
         """The matching events since the last call, in order."""
-        events = [event for journal in self._store.journals() for event in self._read(journal)]
-        events = sorted(filter(self._wanted.admits, events), key=lambda event: event.order)
-        return self._store.numbered(events) if events else []
+        new = [event for journal in self._store.journals() for event in self._read(journal)]
+        new = sorted(filter(self._wanted.admits, new), key=lambda event: event.order)
+        return events.numbered(self._store, new) if new else []
 
     def forever(self) -> Iterator[Event]:
         while True:
@@ -127,7 +127,7 @@ class Follower:
                 offset += len(raw) + 1
                 passed.append(Position(segment.first, offset, link))
             del passed[:-REMEMBERED]
-            yield from events_with_unreadable(block.lines())
+            yield from events.events_with_unreadable(block.lines())
 
     def _has_grown(self, journal: Journal, position: Position) -> bool:
         """Whether the active segment has grown or a newer one exists."""

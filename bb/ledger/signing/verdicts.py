@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from bb.coordination.records.signers import Policy
+    from bb.ledger.journal.line import Link
+    from bb.ledger.signing.keys import Key
 
 Ask: TypeAlias = "Callable[..., list[Any]]"
 Counting: TypeAlias = "Callable[[str, int, int, str], bool]"
@@ -126,6 +128,12 @@ class Signatures:
 def statement(repo: str, writer: str, upto: int, head: str) -> str:
     """The signed text: the repository, the writer, the number of the last line, and the digest of that line's head."""
     return f"bb ledger v1\nrepo {repo}\nwriter {writer}\nupto {upto}\nhead {head}\n"
+
+
+def signature(key: Key, repo: str, writer: str, last: Link) -> str:
+    """A signature by KEY over all lines of WRITER up to the LAST one."""
+    text = statement(repo, writer, last.n, last.head_digest)
+    return ssh_signatures.base64(key.sign(text.encode(), ssh_signatures.LEDGER))
 
 
 def check(message: str, said: str) -> str | None:

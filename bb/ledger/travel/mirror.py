@@ -18,7 +18,7 @@ from bb.ledger.files import disk, work_tree_files
 from bb.ledger.published import bounds
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.tip import Commit
-from bb.ledger.records import redaction
+from bb.ledger.records import events, redaction
 from bb.ledger.records.store import Store
 from bb.ledger.travel import intake
 
@@ -85,7 +85,7 @@ def write(store: Store, root: str, writers: list[str]) -> list[Sealed]:
         if first > last:
             continue
         name = f"{first:012}-{last:012}{SUFFIX}"
-        work_tree_files.write(root, f"{NAME}/{writer}/{name}", store.octets(writer, first, last))
+        work_tree_files.write(root, f"{NAME}/{writer}/{name}", events.octets(store, writer, first, last))
         written.append(Sealed(writer, first, last, os.path.join(root, FOLDER, writer, name)))
     if written and not os.path.lexists(os.path.join(root, FOLDER, ".gitattributes")):
         work_tree_files.write(root, f"{NAME}/.gitattributes", ATTRIBUTES)

@@ -29,8 +29,8 @@ from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
-from bb.ledger.records import policy, redaction, set_aside
-from bb.ledger.signing import keys, ssh_signatures, verdicts
+from bb.ledger.records import events, making, policy, redaction, set_aside
+from bb.ledger.signing import keys, ssh_signatures
 from bb.ledger.travel import publish, remote
 from bb.ledger.travel.turns import FIRST_PAUSE, random_pause
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from bb.coordination.facts import HoldingFact
     from bb.coordination.holdings.admission import Admitted
-    from bb.ledger.journal.line import Link
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.policy import SignerPolicy
@@ -237,7 +236,7 @@ class Sync:
                 remote=self.name,
             )
         if not self.store.exists or is_another:
-            self.store.join(after.charter.repo)
+            making.join(self.store, after.charter.repo)
             self._joined = after.charter.repo
             self._known = policy.refresh(self.store, self._now, seen=(self.known.text, self.known.where))
         self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
@@ -300,7 +299,7 @@ class Sync:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
         from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.records.store import JOURNALS  # noqa: PLC0415
+        from bb.ledger.records.journals import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
         for change in incoming:
@@ -362,12 +361,7 @@ class Sync:
             if self.known.key is None and self.known.trouble is None:
                 self._known = policy.refresh(store, self._now, makes=True, remote=self.pins.arbiter or self.name)
             key = self.known.must_have_key()
-
-            def signed(writer: str, link: Link) -> str:
-                text = verdicts.statement(store.clone.repo, writer, link.n, link.head_digest)
-                return ssh_signatures.base64(key.sign(text.encode(), ssh_signatures.LEDGER))
-
-            store.sign(signed, self._now)
+            store.sign(key, self._now)
         except keys.SigningFailed as refusal:
             if self.known.mode == signers.REQUIRE:
                 raise
@@ -464,7 +458,7 @@ class Sync:
     def _added(self, before: Tip | None, wanted: publish.Unpublished) -> Iterable[tuple[str, int, bytes]]:
         for writer, last in wanted.heads.items():
             first = before.heads[writer].n + 1 if before and writer in before.heads else 1
-            yield writer, first, self.store.octets(writer, first, last)
+            yield writer, first, events.octets(self.store, writer, first, last)
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a

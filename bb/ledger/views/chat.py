@@ -25,7 +25,8 @@ from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import Marker
 from bb.ledger.records.course import START, Course, CoursePosition, Lines, Passed, unmerged_lines
-from bb.ledger.records.store import Store, readable
+from bb.ledger.records.events import readable
+from bb.ledger.records.store import Store
 from bb.messaging.chat import deliveries, recipients
 from bb.messaging.chat.principals import SYSTEM
 

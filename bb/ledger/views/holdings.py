@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bb.coordination.agents import liveness, pauses, roster
 from bb.coordination.facts import OVERLAPPING
-from bb.coordination.holdings import contests, holdings, scopes
-from bb.coordination.holdings.held import Held, Overlap
-from bb.coordination.protocol import notices
+from bb.coordination.holdings import holdings, scopes
+from bb.coordination.holdings.held import Held, Overlap, were_made_apart, wins_over
 from bb.kernel import ids
 from bb.ledger.local import presence
 
@@ -104,13 +103,15 @@ class Holdings:
             other = overlap.held.reservation
             if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
                 continue
-            is_behind = contests.were_made_apart(mine, other) and contests.wins_over(other, mine, self.settled)
+            is_behind = were_made_apart(mine, other) and wins_over(other, mine, self.settled)
             if is_behind and not self._have_agreed(mine, other):
                 return overlap.held
         return None
 
     def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
         """Whether one of the two was made with --allow-overlap, or the overlap was accepted since."""
+        from bb.coordination.protocol import notices  # noqa: PLC0415  (most scopes are not contested)
+
         for mine, theirs in ((one, other), (other, one)):
             for before in self.ever_of(theirs.agent):
                 if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from bb.coordination.facts import Resumed
     from bb.coordination.holdings.held import Held
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
@@ -140,10 +141,7 @@ class Events:
         fact = notices.notice(state)
         if isinstance(fact, Incurred):
             incident = self._incident(twins)
-            payload = events.incursion(
-                kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
-            )
-            event = self._envelope(name, state, fact.bead, fact.incoming, fact.owner, fact.scope, payload)
+            event = self._envelope(name, state, fact, fact.incoming, fact.owner)
             return event | {
                 "outcome": fact.outcome,
                 "where": fact.where,
@@ -156,16 +154,12 @@ class Events:
                 "commit": fact.commit or None,
                 "resolution": incident.resolution.as_dict() if incident.resolution else None,
             }
-        payload = events.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
-        event = self._envelope(name, state, fact.bead, fact.agent, fact.prior, fact.scope, payload)
+        event = self._envelope(name, state, fact, fact.agent, fact.prior)
         return event | {"beads": list(fact.beads), "state": CLOSED}
 
-    def _envelope(
-        self, name: str, state: Any, bead: str, sender: str, to: str, scope: str | None, payload: dict[str, Any]
-    ) -> dict[str, Any]:
-        event_type = events.INCURSION if "incursion_kind" in payload else events.RESUME
-        members = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
-        envelope = events.envelope(name, notices.noticed_at(state), self._root, members | {"payload": payload})
+    def _envelope(self, name: str, state: Any, fact: Incurred | Resumed, sender: str, to: str) -> dict[str, Any]:
+        event = events.event_of_fact(fact, sender, to)
+        envelope = events.envelope(name, notices.noticed_at(state), self._root, event)
         return envelope | mails.mark(self._index, name, sender)
 
     def _is_open(self, name: str, fact: Incurred) -> bool:

@@ -15,10 +15,13 @@ from bb.messaging.cbcl.registers import (
     ENTRY,
     EXPECTED,
     FIRST,
+    LAST,
     MESSAGE,
     NAMED,
     OBLIGED,
+    PEER,
     SENT_IN,
+    TAKEN,
     UNHEARD,
 )
 from bb.messaging.facts import Sent
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from bb.cbcl.speak.effects import Effect
     from bb.kernel.order import Place, State
     from bb.messaging.cbcl.registers import Part
 
@@ -69,10 +73,37 @@ def proof_in(state: Mapping[str, Any]) -> list[str] | None:
 
 
 def _happened(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
-    if written:
-        from bb.messaging.cbcl import effects  # noqa: PLC0415  (rarely needed)
+    """The parts for AGENT of the effects WRITTEN on the line of a message."""
+    if not written:
+        return
+    from bb.cbcl.speak import effects  # noqa: PLC0415  (rarely needed)
 
-        yield from effects.parts(agent, message, written)
+    for place, effect in enumerate(effects.from_line(written)):
+        yield from _parts_of(effect, agent, message, place)
+
+
+def _parts_of(effect: Effect, agent: str, message: str, place: int) -> Iterator[tuple[str, Part]]:
+    from bb.cbcl.speak import effects  # noqa: PLC0415  (rarely needed)
+
+    match effect:
+        case effects.Expected(to=other, id=known, thread=thread, timeout=timeout):
+            yield f"{EXPECTED} {agent} {other} {known}", ("open", LAST, [other, known, thread, timeout, message])
+        case effects.Obliged(from_=other, id=known, thread=thread, timeout=timeout):
+            yield f"{OBLIGED} {agent} {other} {known}", ("open", LAST, [other, known, thread, timeout, message])
+        case effects.Settled(to=other, id=known, how=how):
+            yield f"{EXPECTED} {agent} {other} {known}", ("closed", LAST, how)
+        case effects.Discharged(from_=other, id=known, how=how):
+            yield f"{OBLIGED} {agent} {other} {known}", ("closed", LAST, how)
+        case effects.Met(peer=peer) | effects.Greeted(peer=peer) | effects.Parted(peer=peer):
+            yield f"{PEER} {agent} {peer}", (type(effect).__name__.lower(), LAST, peer)
+        case effects.Verified(who=who, hash=known):
+            yield f"{TAKEN} {agent} {who} {known}", ("taken", FIRST, message)
+        case effects.Believed(who=who, text=text):
+            yield f"{BELIEF} {agent} {message} {place}", ("said", FIRST, [who, text, message])
+        case effects.Entered(thread=thread, sender=sender, performative=performative, id=known, text=text):
+            entry = [thread, sender, performative, known, text, message]
+            yield f"{ENTRY} {agent} {message} {place}", ("said", FIRST, entry)
+            yield f"{CONVERSATION} {agent} {thread}", ("last", LAST, thread)
 
 
 def step(state: State | None, part: Part, at: Place, ts: str) -> State:

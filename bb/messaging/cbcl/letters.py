@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from bb.cbcl.judge.authorship import signature_in
 from bb.cbcl.read import names
 from bb.cbcl.read.fuel import ResourceLimit
-from bb.cbcl.read.headlines import headline
-from bb.cbcl.read.message import Lang, Message, Simple, core_of
-from bb.cbcl.read.tree import text_of
-from bb.cbcl.read.words import ASK, CANCEL, ERROR, OK, REPLY
+from bb.cbcl.read.message import Call, Define, Lang, Message, Query, Simple, Teach, core_of
+from bb.cbcl.read.tree import STRING, text_of
+from bb.cbcl.read.words import ASK, CANCEL, ERROR, OK, REPLY, TELL
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Effect, Expected
 from bb.kernel.digest import digest
@@ -24,6 +23,7 @@ from bb.messaging.mail import mail
 
 ANSWERS = (REPLY, ERROR, OK)  # performatives that acknowledge the message they answer
 TO_SOMETHING = (*ANSWERS, CANCEL)
+HEADLINE_LENGTH = 120
 
 
 def letter(
@@ -76,3 +76,36 @@ def _bead(message: Message) -> str:
     core = core_of(message)
     bead = core.text("bead") if isinstance(core, Simple) else None
     return bead if bead and is_bead(bead) and bead.isprintable() else ""
+
+
+def headline(message: Message) -> str:
+    """MESSAGE in one line, for lists of mail: its content, or its action."""
+    core = core_of(message)
+    match core:
+        case Simple():
+            return _said(core)
+        case Define():
+            return _short(f"defines the dialect {core.definition.name}")
+        case Teach():
+            return _short(f"teaches the dialect {core.definition.name}")
+        case Query():
+            return _short(f"asks whether {core.dialect} is spoken")
+        case Lang(inner=Call(node=node)):
+            return _short(f"{core.dialect}: {_line(text_of(node)[1:-1])}")
+    return _short(f"speaks {core.dialect}")
+
+
+def _said(core: Simple) -> str:
+    if core.content is None:
+        return core.performative
+    text = str(core.content.value) if core.content.tag == STRING else text_of(core.content)
+    line = _line(text)
+    return _short(line if core.performative == TELL and line else f"{core.performative}: {line}".removesuffix(": "))
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= HEADLINE_LENGTH else line[: HEADLINE_LENGTH - 1] + "…"

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import Forbidden, NotFound, Refused
+from bb.kernel.errors import Forbidden, NotFound, PermissionDenied, Refused
 from bb.messaging.chat import notifications, recipients
 from bb.messaging.chat.message import MESSAGE, is_attention
 from bb.messaging.chat.principals import USER

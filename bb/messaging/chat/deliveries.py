@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import Usage
+from bb.kernel.errors import PermissionDenied, Usage
 from bb.kernel.event import Event
 from bb.messaging.chat.acks import EventNotForActor, InvalidEventKind, is_for
 from bb.messaging.chat.message import MESSAGE
@@ -28,7 +27,7 @@ class MissingActorIds(Usage):
     """The request names no actor to deliver to."""
 
     code = "MISSING_ACTOR_IDS"
-    hint = "pass actor_ids: one or more recipients of the message"
+    hint = "pass `actor_ids`: one or more recipients of the message"
 
 
 def delivery(actor_id: str, event_id: str, state: str, failure: str | None = None) -> dict[str, Any]:

@@ -1,24 +1,30 @@
-"""Checks of single members of a request that writes a message.
+"""The form of a request that writes a message: how its members are read, and what its refusals say.
 
-Requests are untrusted, so any JSON value may appear in any member. Absent members, null and empty texts are omitted
-from the event. A value of the wrong type is refused with its path. Values are never converted or truncated.
+Absent members, null and empty texts are omitted from the event.
 """
 
 from __future__ import annotations
 
 from bb.kernel import json_text
+from bb.kernel import members as m
 from bb.kernel.errors import Usage
-from bb.kernel.show import has_control
-from bb.kernel.validity import is_unicode
+from bb.kernel.members import Form, Members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from bb.kernel.errors import BbError
 
 NAME_LENGTH = 200
+REASONS = m.REASONS | {
+    m.TEXT: "must be a text",
+    m.UNICODE: "must be a text",
+    m.LONG: "has more than {most} characters",
+    m.BLANK: "is blank or has control characters",
+    m.NUMBER: "must be a whole number from 0",
+}
 
 
 class InvalidRequest(Usage):
@@ -28,66 +34,34 @@ class InvalidRequest(Usage):
     hint = "see `path` in the details for the member of the request"
 
 
-def text(value: Any, path: str, refusal: type[BbError] = InvalidRequest, *, longest: int | None = None) -> str | None:
-    """VALUE as a text of any length; None if it is absent."""
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str) or not is_unicode(value):
-        raise refusal(f"{path} must be a text", path=path)
-    if longest is not None and len(value) > longest:
-        raise refusal(f"{path} has more than {longest} characters", path=path)
-    return value
+class Fields(Members):
+    """The members of a request that writes a message, or of an object in it."""
 
+    def __init__(self, value: Mapping[str, Any], form: Form | None = None, path: str = "$") -> None:
+        super().__init__(value, form or FORM, path)
 
-def name(value: Any, path: str, refusal: type[BbError] = InvalidRequest, *, longest: int = NAME_LENGTH) -> str | None:
-    """VALUE as an id or another short text on one line; None if it is absent."""
-    line = text(value, path, refusal, longest=longest)
-    if line is not None and (not line.strip() or has_control(line)):
-        raise refusal(f"{path} is blank or has control characters", path=path)
-    return line
+    def refusing(self, refusal: type[BbError]) -> Fields:
+        """The same members; a wrong one is refused with this class."""
+        return Fields(self.value, form_of(refusal), self.path)
 
+    def name(self, name: str | int, longest: int = NAME_LENGTH) -> str | None:
+        """An id or another short text on one line."""
+        return self.line(name, longest) or None
 
-def one_of(value: Any, path: str, refusal: type[BbError], among: Sequence[str]) -> str | None:
-    """VALUE as one of the words AMONG; None if it is absent."""
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str) or value not in among:
-        raise refusal(f"{path} must be one of {', '.join(among)}", path=path)
-    return value
-
-
-def flag(value: Any, path: str, refusal: type[BbError] = InvalidRequest) -> bool | None:
-    """VALUE as a boolean; None if it is absent."""
-    if value is None or isinstance(value, bool):
+    def record(self, name: str) -> dict[str, Any] | None:
+        """An object with any members."""
+        value = self.value.get(name)
+        if value is not None and (not isinstance(value, dict) or not is_json(value)):
+            raise self.wrong(name, "must be a JSON object")
         return value
-    raise refusal(f"{path} must be true or false", path=path)
 
 
-def count(value: Any, path: str, refusal: type[BbError] = InvalidRequest) -> int | None:
-    """VALUE as a whole number from 0; None if it is absent."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise refusal(f"{path} must be a whole number from 0", path=path)
-    return value
+def form_of(refusal: type[BbError]) -> Form:
+    """The form of a request whose wrong members are refused with the class REFUSAL."""
+    return Form(lambda reason, path: refusal(f"{path} {reason}", path=path), REASONS, absent=(None, ""))
 
 
-def record(value: Any, path: str, refusal: type[BbError] = InvalidRequest) -> dict[str, Any] | None:
-    """VALUE as an object with any members; None if it is absent."""
-    if value is None:
-        return None
-    if not isinstance(value, dict) or not is_json(value):
-        raise refusal(f"{path} must be a JSON object", path=path)
-    return value
-
-
-def items(value: Any, path: str, refusal: type[BbError] = InvalidRequest) -> Sequence[Any]:
-    """VALUE as a list; empty if it is absent."""
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple):
-        raise refusal(f"{path} must be a list", path=path)
-    return value
+FORM = form_of(InvalidRequest)
 
 
 def present(members: dict[str, Any]) -> dict[str, Any]:

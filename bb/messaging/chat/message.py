@@ -11,6 +11,7 @@ from typing import Any
 
 from bb.kernel.errors import Usage
 from bb.messaging.chat import fields, recipients, references
+from bb.messaging.chat.fields import Fields
 from bb.messaging.chat.principals import SERVICE, SYSTEM, USER, principal
 from bb.messaging.chat.recipients import Member
 
@@ -29,7 +30,7 @@ class MissingText(Usage):
     """A message needs a text or attachments."""
 
     code = "MISSING_TEXT"
-    hint = "pass a text that is not blank"
+    hint = "pass a `text` that is not blank"
 
 
 class InvalidFormat(Usage):
@@ -40,7 +41,7 @@ class InvalidFormat(Usage):
 
 
 class InvalidPriority(Usage):
-    """The priority must be normal or attention."""
+    """The priority must be normal or attention; of a notification low, normal, high or urgent."""
 
     code = "INVALID_PRIORITY"
     hint = "omit it for normal"
@@ -57,74 +58,48 @@ class IncompleteSource(Usage):
     """The source of a relayed message needs both a group and an event."""
 
     code = "INCOMPLETE_SOURCE"
-    hint = "pass src_group_id and src_event_id together"
+    hint = "pass `src_group_id` and `src_event_id` together"
 
 
-def compose(
-    *,
-    by: Any,
-    to: tuple[str, ...],
-    members: Sequence[Member],
-    text: Any = None,
-    format: Any = None,  # noqa: A002  (the specification's name)
-    priority: Any = None,
-    mode: Any = None,
-    reply_to: Any = None,
-    quote_text: Any = None,
-    src_group_id: Any = None,
-    src_event_id: Any = None,
-    dst_group_id: Any = None,
-    dst_to: Any = None,
-    attachments: Any = None,
-    refs: Any = None,
-    thread: Any = None,
-    client_id: Any = None,
-    client_ts: Any = None,
-    reply_required: Any = None,
-    insight: Any = None,
-    suggested_user_message: Any = None,
-    **_unknown: Any,
-) -> dict[str, Any]:
-    """The data of a message, if it may be sent. TO is resolved; the other arguments are as the client sent them."""
+def compose(*, by: Any, to: tuple[str, ...], members: Sequence[Member], **given: Any) -> dict[str, Any]:
+    """The data of a message, if it may be sent. TO is resolved; all other members are as the client sent them."""
     sender = principal(by, [member.id for member in members])
-    attached = references.attachments(attachments)
+    request = Fields(given)
+    attached = references.attachments(given.get("attachments"))
     data = {
-        "text": _text(text, is_alone=not attached),
-        "format": fields.one_of(format, "$.format", InvalidFormat, FORMATS),
-        "priority": fields.one_of(priority, "$.priority", InvalidPriority, PRIORITIES),
+        "text": _text(request, is_alone=not attached),
+        "format": request.refusing(InvalidFormat).maybe_one_of("format", FORMATS),
+        "priority": request.refusing(InvalidPriority).maybe_one_of("priority", PRIORITIES),
         "to": list(to) or None,
-        "reply_to": fields.name(reply_to, "$.reply_to"),
-        "quote_text": fields.text(quote_text, "$.quote_text"),
-        **_source(src_group_id, src_event_id),
-        **_destination(dst_group_id, dst_to),
+        "reply_to": request.name("reply_to"),
+        "quote_text": request.text("quote_text") or None,
+        **_source(request),
+        **_destination(request),
         "attachments": attached or None,
-        "refs": references.references(refs) or None,
-        "thread": fields.text(thread, "$.thread"),  # reserved by CCCS: stored without meaning
-        "client_id": fields.name(client_id, "$.client_id"),
-        "client_ts": fields.name(client_ts, "$.client_ts", longest=CLIENT_TIME_LENGTH),
-        "message_mode": fields.one_of(mode, "$.message_mode", InvalidMessageMode, MODES),
-        "reply_required": fields.flag(reply_required, "$.reply_required") or None,
-        "insight": fields.text(insight, "$.insight"),
-        "suggested_user_message": fields.text(suggested_user_message, "$.suggested_user_message"),
+        "refs": references.references(given.get("refs")) or None,
+        "thread": request.text("thread") or None,  # reserved by CCCS: stored without meaning
+        "client_id": request.name("client_id"),
+        "client_ts": request.name("client_ts", CLIENT_TIME_LENGTH),
+        "message_mode": request.refusing(InvalidMessageMode).maybe_one_of("message_mode", MODES),
+        "reply_required": request.flag("reply_required") or None,
+        "insight": request.text("insight") or None,
+        "suggested_user_message": request.text("suggested_user_message") or None,
     }
     recipients.must_reach(to, members, sender)
     return fields.present(data)
 
 
-def _text(value: Any, *, is_alone: bool) -> str:
-    """VALUE as the text, which may be blank only if there are attachments."""
-    text = fields.text(value, "$.text") or ""
+def _text(request: Fields, *, is_alone: bool) -> str:
+    """The text, which may be blank only if there are attachments."""
+    text = request.text("text")
     if is_alone and not text.strip():
         raise MissingText(path="$.text")
     return text
 
 
-def _source(group: Any, event: Any) -> dict[str, str | None]:
+def _source(request: Fields) -> dict[str, str | None]:
     """The source of a relayed message."""
-    source = {
-        "src_group_id": fields.name(group, "$.src_group_id"),
-        "src_event_id": fields.name(event, "$.src_event_id"),
-    }
+    source = {member: request.name(member) for member in ("src_group_id", "src_event_id")}
     lacking = [member for member, value in source.items() if value is None]
     if len(lacking) == 1:
         message = f"{lacking[0]} is missing: the source of a relayed message needs both a group and an event"
@@ -132,15 +107,16 @@ def _source(group: Any, event: Any) -> dict[str, str | None]:
     return source
 
 
-def _destination(group: Any, to: Any) -> dict[str, Any]:
+def _destination(request: Fields) -> dict[str, Any]:
     """The destination of a relayed message: a group, and recipients in it."""
-    named = [fields.name(token, f"$.dst_to[{at}]") for at, token in enumerate(fields.items(to, "$.dst_to"))]
+    listed = request.items("dst_to")
+    named = [listed.name(at) for at in listed]
     if None in named:
         raise fields.InvalidRequest("$.dst_to has a recipient without a name", path=f"$.dst_to[{named.index(None)}]")
-    where = fields.name(group, "$.dst_group_id")
+    where = request.name("dst_group_id")
     if named and where is None:
         raise fields.InvalidRequest("dst_to needs a dst_group_id", path="$.dst_group_id")
-    return {"dst_group_id": where, "dst_to": None if where is None or to is None else named}
+    return {"dst_group_id": where, "dst_to": None if where is None or "dst_to" not in request else named}
 
 
 def quote_of(text: Any) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 from bb.kernel.errors import Usage
 from bb.messaging.chat import fields, recipients
+from bb.messaging.chat.fields import Fields
+from bb.messaging.chat.message import InvalidPriority
 from bb.messaging.chat.principals import SYSTEM, USER, principal
 from bb.messaging.chat.recipients import ALL, InvalidRecipient, Member
 
@@ -27,53 +29,34 @@ class InvalidNotifyKind(Usage):
     hint = "for example nudge, error or status_change; omit it for info"
 
 
-class InvalidPriority(Usage):
-    """A notification's priority must be low, normal, high or urgent."""
-
-    code = "INVALID_PRIORITY"
-    hint = "omit it for normal"
-
-
 class EmptyNotification(Usage):
     """A notification needs a title or a message."""
 
     code = "EMPTY_NOTIFICATION"
-    hint = "pass a title or message that is not blank"
+    hint = "pass a `title` or `message` that is not blank"
 
 
-def compose(
-    *,
-    members: Sequence[Member],
-    by: Any = None,
-    kind: Any = None,
-    priority: Any = None,
-    title: Any = None,
-    message: Any = None,
-    target_actor_id: Any = None,
-    requires_ack: Any = None,
-    context: Any = None,
-    related_event_id: Any = None,
-    **_unknown: Any,
-) -> dict[str, Any]:
+def compose(*, members: Sequence[Member], by: Any = None, **given: Any) -> dict[str, Any]:
     """The data of a notification, if it may be sent. All arguments but MEMBERS are as the client sent them."""
     principal(by, [member.id for member in members], SYSTEM)
+    request = Fields(given)
     data: dict[str, Any] = {
-        "kind": _kind(kind),
-        "priority": fields.one_of(priority, "$.priority", InvalidPriority, PRIORITIES),
-        "title": fields.text(title, "$.title", longest=TITLE_LENGTH),
-        "message": fields.text(message, "$.message"),
-        "target_actor_id": _target(target_actor_id, members),
-        "context": fields.record(context, "$.context"),
-        "requires_ack": fields.flag(requires_ack, "$.requires_ack"),
-        "related_event_id": fields.name(related_event_id, "$.related_event_id"),
+        "kind": _kind(request.refusing(InvalidNotifyKind)),
+        "priority": request.refusing(InvalidPriority).maybe_one_of("priority", PRIORITIES),
+        "title": request.text("title", TITLE_LENGTH) or None,
+        "message": request.text("message") or None,
+        "target_actor_id": _target(given.get("target_actor_id"), members),
+        "context": request.record("context"),
+        "requires_ack": request.maybe_flag("requires_ack"),
+        "related_event_id": request.name("related_event_id"),
     }
     if not (data["title"] or "").strip() and not (data["message"] or "").strip():
         raise EmptyNotification(path="$.message")
     return fields.present(data)
 
 
-def _kind(value: Any) -> str:
-    kind = fields.text(value, "$.kind", InvalidNotifyKind, longest=KIND_LENGTH) or INFO
+def _kind(request: Fields) -> str:
+    kind = request.text("kind", KIND_LENGTH) or INFO
     if kind.strip(IN_KIND):
         raise InvalidNotifyKind(path="$.kind")
     return kind

@@ -6,9 +6,9 @@ refused, and no client writes as one of CCCC's own services.
 
 from __future__ import annotations
 
-from bb.groups.permissions import PermissionDenied
 from bb.kernel import ids
-from bb.messaging.chat import fields
+from bb.kernel.errors import PermissionDenied
+from bb.messaging.chat.fields import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ USER, SYSTEM, SERVICE, RESERVED = ids.PERSON, ids.SYSTEM, ids.SERVICE, "svc:cccc
 
 def principal(by: Any, actors: Collection[str], otherwise: str = USER) -> str:
     """The author that a client names, given the ids of the group's ACTORS; OTHERWISE is the default."""
-    named = fields.text(by, "$.by") or otherwise
+    named = Fields({"by": by}).text("by") or otherwise
     if named in (USER, SYSTEM) or named in actors or is_service(named):
         return named
     if named.startswith(RESERVED):

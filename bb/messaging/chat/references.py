@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bb.kernel.errors import BbError, Usage
+from bb.kernel.errors import Usage
 from bb.messaging.chat import blobs, fields
+from bb.messaging.chat.fields import Fields
 
-Check = Callable[[Any, str, type[BbError]], Any]
+Check = Callable[[Fields, str], Any]
 
 ATTACHMENT_KINDS = ("text", "image", "file")
 LINK, PRESENTATION, TASK = "url", "presentation_ref", "task_ref"
@@ -38,14 +39,16 @@ class InvalidRefs(Usage):
     hint = f"pass one of these kinds: {', '.join(REFERENCE_KINDS)}"
 
 
-def attachments(value: Any, path: str = "$.attachments") -> list[dict[str, Any]]:
+def attachments(value: Any) -> list[dict[str, Any]]:
     """The checked attachments."""
-    return [_attachment(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidAttachments))]
+    request = Fields({"attachments": value}).refusing(InvalidAttachments)
+    return [_stored(item, ATTACHMENT) for item in request.objects("attachments")]
 
 
-def references(value: Any, path: str = "$.refs") -> list[dict[str, Any]]:
+def references(value: Any) -> list[dict[str, Any]]:
     """The checked references."""
-    return [_reference(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidRefs))]
+    listed = Fields({"refs": value}).refusing(InvalidRefs).items("refs")
+    return [_reference(listed, at) for at in listed]
 
 
 def readable(value: Any) -> list[dict[str, Any]]:
@@ -53,85 +56,79 @@ def readable(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _attachment(item: Any, path: str) -> dict[str, Any]:
-    checked = _checked(item, ATTACHMENT, path, InvalidAttachments)
-    _refuse_another_hash(checked, path, InvalidAttachments)
+def _reference(listed: Fields, at: int) -> dict[str, Any]:
+    item = listed.value[at]
+    kind = item.get("kind") or LINK if isinstance(item, dict) else LINK
+    if not isinstance(kind, str) or kind not in REFERENCE_KINDS:
+        raise InvalidRefs(f"{str(kind)[:60]!r} is not a kind of reference", path=f"{listed.at(at)}.kind")
+    return _checked(listed.element(at), {PRESENTATION: PRESENTATION_REF, TASK: TASK_REF}.get(kind, LINK_REF))
+
+
+def _checked(item: Fields, checks: dict[str, Check]) -> dict[str, Any]:
+    """ITEM with its known members first, in the order of CHECKS and without nulls, then all others unchanged."""
+    known = {name: check(item, name) for name, check in checks.items()}
+    others = {name: value for name, value in item.value.items() if name not in checks}
+    if not fields.is_json(others):
+        raise item.form.refuse("must be a JSON object", item.path)
+    return fields.present(known) | others
+
+
+def _stored(item: Fields, checks: dict[str, Check]) -> dict[str, Any]:
+    """ITEM, a file in the group's blobs. A `sha256` that differs from the hash in the blob's path is refused."""
+    checked = _checked(item, checks)
+    if checked.get("sha256", blobs.hash_in(checked["path"])) != blobs.hash_in(checked["path"]):
+        raise item.wrong("sha256", "is not the hash in its path")
     return checked
 
 
-def _reference(item: Any, path: str) -> dict[str, Any]:
-    kind = item.get("kind") or LINK if isinstance(item, dict) else LINK
-    if not isinstance(kind, str) or kind not in REFERENCE_KINDS:
-        raise InvalidRefs(f"{str(kind)[:60]!r} is not a kind of reference", path=f"{path}.kind")
-    return _checked(item, {PRESENTATION: PRESENTATION_REF, TASK: TASK_REF}.get(kind, LINK_REF), path, InvalidRefs)
+def _blob(item: Fields, name: str) -> str:
+    if not blobs.is_blob_path(item.value.get(name)):
+        raise item.wrong(name, f"must have the form {blobs.FOLDER}<sha256>_<name>")
+    return str(item.value[name])
 
 
-def _checked(item: Any, members: dict[str, Check], path: str, refusal: type[BbError]) -> dict[str, Any]:
-    """ITEM with its known MEMBERS first, in order and without nulls, then all other members unchanged."""
-    if not isinstance(item, dict):
-        raise refusal(f"{path} must be an object", path=path)
-    known = {member: check(item.get(member), f"{path}.{member}", refusal) for member, check in members.items()}
-    others = {member: value for member, value in item.items() if member not in members}
-    return fields.present(known) | (fields.record(others, path, refusal) or {})
+def _text(item: Fields, name: str) -> str | None:
+    return item.text(name) or None
 
 
-def _blob(value: Any, path: str, refusal: type[BbError]) -> str:
-    if not blobs.is_blob_path(value):
-        raise refusal(f"{path} must have the form {blobs.FOLDER}<sha256>_<name>", path=path)
-    return str(value)
-
-
-def _required(value: Any, path: str, refusal: type[BbError]) -> str:
-    found = fields.name(value, path, refusal)
-    if found is None:
-        raise refusal(f"{path} is missing", path=path)
-    return found
+def _required(item: Fields, name: str) -> str:
+    return item.line(name, fields.NAME_LENGTH, is_needed=True)
 
 
 def _one_of(*among: str) -> Check:
-    return lambda value, path, refusal: fields.one_of(value, path, refusal, among)
+    return lambda item, name: item.maybe_one_of(name, among)
 
 
-def _sha256(value: Any, path: str, refusal: type[BbError]) -> str | None:
-    found = fields.text(value, path, refusal)
-    if found is not None and (len(found) != blobs.HASH_LENGTH or found.strip(IN_SHA256)):
-        raise refusal(f"{path} must be a SHA-256: 64 hexadecimal digits", path=path)
-    return found and found.lower()
+def _sha256(item: Fields, name: str) -> str | None:
+    found = item.text(name)
+    if found and (len(found) != blobs.HASH_LENGTH or found.strip(IN_SHA256)):
+        raise item.wrong(name, "must be a SHA-256: 64 hexadecimal digits")
+    return found.lower() or None
 
 
-def _mime_type(value: Any, path: str, refusal: type[BbError]) -> str | None:
-    """VALUE as `type/subtype`, optionally with parameters after a semicolon."""
-    found = fields.name(value, path, refusal)
+def _mime_type(item: Fields, name: str) -> str | None:
+    """A text `type/subtype`, optionally with parameters after a semicolon."""
+    found = item.name(name)
     kind, slash, rest = (found or "").partition("/")
     subtype = rest.partition(";")[0].rstrip()
     if found is not None and not (kind and slash and subtype and not (kind + subtype).strip(IN_MIME_TYPE)):
-        raise refusal(f"{path} must be a MIME type such as text/plain", path=path)
+        raise item.wrong(name, "must be a MIME type such as text/plain")
     return found
 
 
-def _version(value: Any, path: str, refusal: type[BbError]) -> int | None:
+def _version(item: Fields, name: str) -> int | None:
+    value = item.value.get(name)
     if value is not None and (type(value) is not int or value != 1):
-        raise refusal(f"{path} must be 1", path=path)
+        raise item.wrong(name, "must be 1")
     return value
 
 
-def _snapshot(value: Any, path: str, refusal: type[BbError]) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    checked = _checked(value, SNAPSHOT, path, refusal)
-    _refuse_another_hash(checked, path, refusal)
-    return checked
+def _snapshot(item: Fields, name: str) -> dict[str, Any] | None:
+    return _stored(item.object(name), SNAPSHOT) if name in item else None
 
 
-def _refuse_another_hash(checked: dict[str, Any], path: str, refusal: type[BbError]) -> None:
-    """Refuse a `sha256` that differs from the hash in the blob's path."""
-    if checked.get("sha256", blobs.hash_in(checked["path"])) != blobs.hash_in(checked["path"]):
-        raise refusal(f"{path}.sha256 is not the hash in its path", path=f"{path}.sha256")
-
-
-_text: Check = fields.text
-_count: Check = fields.count
-_record: Check = fields.record
+_count: Check = Fields.number
+_record: Check = Fields.record
 
 _BLOB: dict[str, Check] = {"path": _blob, "mime_type": _mime_type, "bytes": _count, "sha256": _sha256}
 ATTACHMENT: dict[str, Check] = {

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bb.kernel.errors import Refused, Usage
-from bb.messaging.chat import fields, message
+from bb.messaging.chat import message
+from bb.messaging.chat.fields import Fields
 from bb.messaging.chat.principals import USER
 from bb.messaging.chat.recipients import Member
 
@@ -21,7 +22,7 @@ class MissingDstGroupId(Usage):
     """A relayed message needs a destination group."""
 
     code = "MISSING_DST_GROUP_ID"
-    hint = "pass dst_group_id"
+    hint = "pass `dst_group_id`"
 
 
 class InvalidDstGroupId(Usage):
@@ -40,7 +41,8 @@ class AttachmentsNotSupported(Refused):
 
 def crossing(group_id: str, dst_group_id: Any, attachments: Any = None) -> str:
     """The destination group of a message from GROUP_ID, if it may be relayed."""
-    where = fields.name(dst_group_id, "$.dst_group_id", InvalidDstGroupId)
+    given = Fields({"dst_group_id": dst_group_id}).refusing(InvalidDstGroupId)
+    where = given.name("dst_group_id")
     if where is None:
         raise MissingDstGroupId(path="$.dst_group_id")
     if where == group_id:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bb.groups.permissions import PermissionDenied
-from bb.kernel.errors import Refused
+from bb.kernel.errors import PermissionDenied, Refused
 from bb.messaging.chat.acks import EventNotFound, InvalidEventKind
 from bb.messaging.chat.message import MAIL, MESSAGE, REQUEST_REPLY, mode_of
 from bb.messaging.chat.principals import USER

@@ -146,7 +146,7 @@ def compose(
     if not body.strip() or len(body) > BODY_LENGTH:
         raise InvalidMessage(f"the body must have 1 to {BODY_LENGTH:,} characters", path="$.body")
     if payload is None and category in (events.HANDOFF, events.BLOCKED):
-        payload = _payload(category, subject, body)
+        payload = events.payload_of_message(category, subject, body)
     if payload is not None:
         events.check_payload(category, payload)
     requires_ack = payload is not None and payload["requires_ack"]
@@ -182,19 +182,6 @@ def _fan_out(sender: str, to: str, everybody: Callable[[], Sequence[tuple[str, s
     if others := tuple(agent for agent in matching if agent != sender):
         return others
     raise UnknownRecipient("all recipients were excluded: the sender is the only agent that matches", to=to[:60])
-
-
-def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
-    """The payload of a HANDOFF or BLOCKED event that was sent as a plain message."""
-    if category == events.HANDOFF:
-        return {"subject": subject, "summary": body, "next_action": body, "requires_ack": True}
-    return {
-        "subject": subject,
-        "blocker": body,
-        "requested_action": body,
-        "urgency": "medium",
-        "requires_ack": True,
-    }
 
 
 def incursion_notifications(facts: Sequence[Any]) -> list[Sent]:

@@ -7,6 +7,7 @@ from bb.coordination.facts import Updated
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
+from bb.ledger.records import making
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Key, NewAgentId, Role, Text
@@ -38,7 +39,6 @@ class Liveness(Text):
         "bb agent register --name amber-otter --role builder",
         "bb agent register --name amber-otter --role reviewer --force-update --json",
     ),
-    force_update="Update the identity if it exists already.",
 )
 def register(
     desk: Desk,
@@ -56,11 +56,14 @@ def register(
     is already registered is refused. --force-update changes the role and display name of your own active identity. To
     continue as an agent that has become silent, adopt it: `bb init --adopt`. If the repository has no ledger, it is
     created first.
+
+    Parameters:
+        force_update: Update the identity if it exists already.
     """
     now, _, session = desk.now(), desk.stale_after, _session(desk, name)
     if not desk.store.exists:
         _refuse_secrets(role, display, key, allow_secret)
-    desk.store.make(desk.place.title, desk.principal(), now)
+    making.make(desk.store, desk.place.title, desk.principal(), now)
 
     is_decided = False
 

@@ -38,7 +38,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
         last = _come_back(desk, who, now)
     beat = last.replace(seen_at=now, beats=last.beats + 1, is_remote=False)
     presence.write(desk.place.store, beat)
-    desk.has_beaten = True
+    desk.note_heartbeat()
     return beat.shown(now, threshold)
 
 

@@ -36,7 +36,6 @@ class PausedAgent(AgentOrPerson):
         "bb agent pause amber-otter --why 'wait for the review'",
         "bb agent pause --all --why 'the release is being cut' --json",
     ),
-    all_="All agents, including agents that join later.",
 )
 def pause(
     desk: Desk,
@@ -55,6 +54,9 @@ def pause(
     can continue its work. It keeps its reservations until they end. The latest command counts: an agent unpaused by
     name may work although all others are paused. Refused with PERSON_ONLY if BB_AGENT names an agent, unless
     --agent user confirms that you are the person.
+
+    Parameters:
+        all_: All agents, including agents that join later.
     """
     target = _target(desk, name, all_, agent)
     fact = Paused(ids.PERSON, target, why)
@@ -69,12 +71,7 @@ def pause(
     return _said(desk, target, fact, is_news, letter, key, allow_secret)
 
 
-@op(
-    "agent.unpause",
-    screen="person_orders",
-    examples=("bb agent unpause amber-otter", "bb agent unpause --all --json"),
-    all_="All agents, including those paused by name.",
-)
+@op("agent.unpause", screen="person_orders", examples=("bb agent unpause amber-otter", "bb agent unpause --all --json"))
 def unpause(
     desk: Desk,
     name: PausedAgent | None = None,
@@ -83,7 +80,11 @@ def unpause(
     agent: AsPerson | None = None,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Unpause an agent, so that it may continue. The agent is notified. An agent that is not paused is unaffected."""
+    """Unpause an agent, so that it may continue. The agent is notified. An agent that is not paused is unaffected.
+
+    Parameters:
+        all_: All agents, including those paused by name.
+    """
     target = _target(desk, name, all_, agent)
 
     def is_news(index: Index, who: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Answer, AttentionFact
 from bb.attention.refusals import NUMBERS, refusal_fact
 from bb.attention.state.book import AttentionState
 from bb.coordination.agents import roster
 from bb.kernel import ids
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.secret_patterns import SecretFound
 from bb.ledger.index.index import Index
 from bb.ledger.records.store import Store
@@ -18,7 +18,7 @@ from bb.ledger.views import attention
 from bb.ops.desk.desk import Desk
 from bb.ops.params import Text
 
-Decide = Callable[[AttentionState, int], tuple[list[AttentionFact], dict[str, Any]]]
+Decide = Callable[[AttentionState, int], Answer]
 
 
 NAMED = "choose another name, id or key: C2A replaces a secret in a text by its type, but it cannot change a name"
@@ -41,6 +41,13 @@ class ThreadName(Text):
     """The thread, as CONVERSATION/THREAD."""
 
     metavar = "CONVERSATION/THREAD"
+
+
+class NeedsEvent(Usage):
+    """The request must name either an event or a thread."""
+
+    code = "EVENT_OR_THREAD"
+    hint = "pass an event's id, or --thread CONVERSATION/THREAD"
 
 
 class C2aDesk:
@@ -116,7 +123,9 @@ def store_of(desk: Desk, group_id: Any) -> Store:
     return desk.ledger
 
 
-def window_of(thread: str) -> str:
-    """The name of a thread in the recorded form."""
-    conversation, _, name = thread.rpartition("/")
-    return f"{conversation} {name}"
+def subject_of(event: str | None, thread: str | None) -> dict[str, str]:
+    """The event or the thread that a request names, in the recorded form. Refused unless it names exactly one."""
+    if bool(event) == bool(thread):
+        raise NeedsEvent
+    conversation, _, name = (thread or "").rpartition("/")
+    return {"event": event or "", "thread": f"{conversation} {name}" if thread else ""}

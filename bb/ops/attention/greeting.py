@@ -10,13 +10,13 @@ import bb
 from bb.attention.harness import capabilities, session
 from bb.attention.harness.session import Harness
 from bb.attention.judging.cases import require_registered
-from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
-from bb.attention.refusals import PermissionDenied
+from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.state import tuning
 from bb.attention.state.book import AttentionState
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
 from bb.kernel import ids
+from bb.kernel.errors import PermissionDenied
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting, is_known
 from bb.ops.desk import signs_of_life
@@ -27,7 +27,7 @@ PROTOCOL = "2026-06-02"
 
 def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
     """Start a session with a harness, as AGENT if one is named. Return the session and the answer to the harness."""
-    given = Members(params)
+    given = EnvelopeMembers(params)
     given.text("protocolVersion", 100, is_needed=True)
     given.object("clientInfo")
     about = given.object("session")
@@ -81,7 +81,7 @@ def _limits(book: AttentionState) -> dict[str, int]:
     }
 
 
-def _who(about: Members, agent: str | None) -> str:
+def _who(about: EnvelopeMembers, agent: str | None) -> str:
     """The agent of the harness. It is set here once and never changes."""
     named = about.id("agent").removeprefix("agent:")
     if agent and named and named != agent:
@@ -93,7 +93,7 @@ def _who(about: Members, agent: str | None) -> str:
     return ids.actor_id(agent or named)
 
 
-def _glyphs(given: Members, book: AttentionState) -> dict[str, str]:
+def _glyphs(given: EnvelopeMembers, book: AttentionState) -> dict[str, str]:
     """The glyph of each signal in this session."""
     wanted = given.object("reactionGlyphs")
     for name in wanted.value:
@@ -101,5 +101,5 @@ def _glyphs(given: Members, book: AttentionState) -> dict[str, str]:
             raise invalid(f"the signal must be one of {', '.join(SIGNALS)}", wanted.at(name))
     shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
     if len(set(shown.values())) < len(shown):
-        raise invalid("two signals have the same glyph", wanted.pointer)
+        raise invalid("two signals have the same glyph", wanted.path)
     return shown

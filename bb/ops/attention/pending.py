@@ -15,18 +15,6 @@ from bb.ops.params import GroupId, Number, Since, Text
 MOST_ROWS = 200
 
 
-class Conversation(Text):
-    """Only this conversation, by its id."""
-
-    metavar = "CONVERSATION"
-
-
-class Stream(Text):
-    """Only messages of this work stream."""
-
-    metavar = "STREAM"
-
-
 class PolicyName(Text):
     """Only messages with this response policy. May be repeated."""
 
@@ -48,16 +36,6 @@ class StateName(Text):
     choices = ("open", "buffering", "closed", "all")
 
 
-class Until(Since):
-    """Only messages up to this time: a time, or an age like 90s, 15m, 2h, 7d."""
-
-
-class Cursor(Text):
-    """Continue after this position. The previous answer contains it."""
-
-    metavar = "CURSOR"
-
-
 class Rows(Number):
     """At most this many messages, the newest."""
 
@@ -69,27 +47,34 @@ class Rows(Number):
     reads=True,
     screen="attention",
     examples=("bb chat list", "bb chat list --state open --json", "bb chat list --conversation slack-C123 --body"),
-    body="Include the texts. That the agent has seen them is recorded.",
-    include_silent="Include messages that no agent is shown. For the administrator of the host.",
 )
 def listed(
     desk: Desk,
     *,
     agent: CallingAgent | None = None,
-    stream: Stream | None = None,
-    conversation: Conversation | None = None,
+    stream: Text | None = None,
+    conversation: Text | None = None,
     policy: list[PolicyName] | None = None,
     mode: list[ModeName] | None = None,
     state: StateName = StateName("all"),  # noqa: B008
     since: Since | None = None,
-    until: Until | None = None,
-    cursor: Cursor | None = None,
+    until: Since | None = None,
+    cursor: Text | None = None,
     limit: Rows = Rows(50),  # noqa: B008
     body: bool = False,
     include_silent: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """List the messages that an agent may see, newest first, with their classification; with --body, also the texts."""
+    """List the messages that an agent may see, newest first, with their classification; with --body, also the texts.
+
+    Parameters:
+        stream (STREAM): Only messages of this work stream.
+        conversation (CONVERSATION): Only this conversation, by its id.
+        until: Only messages up to this time: a time, or an age like 90s, 15m, 2h, 7d.
+        cursor (CURSOR): Continue after this position. The previous answer contains it.
+        body: Include the texts. That the agent has seen them is recorded.
+        include_silent: Include messages that no agent is shown. For the administrator of the host.
+    """
     from bb.attention.turns import queries  # noqa: PLC0415  (`chat.inject` does not need it)
 
     at, now = C2aDesk(desk, agent, group_id), desk.now()
@@ -111,13 +96,7 @@ def listed(
     return queries.list_events(at.book(), at.agent, wanted, now)[1]
 
 
-@op(
-    "chat.inject",
-    screen="attention",
-    examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"),
-    peek="Show the text without recording a delivery.",
-    plain="Omit the markers around each message.",
-)
+@op("chat.inject", screen="attention", examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"))
 def inject(
     desk: Desk,
     *,
@@ -129,6 +108,10 @@ def inject(
     """Show the text to insert into an agent's next turn. Each message appears once, in full or as a knock.
 
     The first such text of an agent includes the standing rules.
+
+    Parameters:
+        peek: Show the text without recording a delivery.
+        plain: Omit the markers around each message.
     """
     from bb.attention.turns import turn_text  # noqa: PLC0415
 

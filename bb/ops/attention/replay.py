@@ -23,16 +23,6 @@ class NoScript(NotFound):
     hint = "pass a file with one JSON object per line, or - for stdin"
 
 
-class Script(Name):
-    """The script: one JSON object per line, each a step. Lines that start with # are comments. - reads stdin."""
-
-    metavar = "FILE"
-
-
-class Steps(Json):
-    """The steps as a list of objects, instead of a file."""
-
-
 @op(
     "chat.replay",
     reads=True,
@@ -40,11 +30,16 @@ class Steps(Json):
     streams=True,
     examples=("bb chat replay policy.jsonl", "bb chat replay - --json < policy.jsonl"),
 )
-def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = None) -> Iterator[dict[str, Any]]:
+def replay(desk: Desk, script: Name | None = None, *, steps: Json | None = None) -> Iterator[dict[str, Any]]:
     """Play a script of messages, answers and passing time against the rules, and show what each agent would see.
 
     Nothing is recorded, and the clock is that of the script. If a step has an `expect`, its result must equal it: the
     first difference fails the command. So a script can serve as a test of a policy.
+
+    Parameters:
+        script (FILE): The script: one JSON object per line, each a step. Lines that start with # are comments. - reads
+            stdin.
+        steps: The steps as a list of objects, instead of a file.
     """
     from bb.attention.rehearsal.replay import START, Replay  # noqa: PLC0415  (it loads all rules)
 

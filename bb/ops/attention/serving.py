@@ -13,38 +13,36 @@ from bb.attention.acts import answers, tools
 from bb.attention.acts.audit import check_progress
 from bb.attention.acts.timers import tick
 from bb.attention.acts.tools import Tool
-from bb.attention.facts import AttentionFact, Moved, Progressed
+from bb.attention.facts import Answer, AttentionFact, Moved, Progressed
 from bb.attention.harness import session, updates
 from bb.attention.harness.session import Harness, Plan, ResyncRequired
 from bb.attention.incoming import handed_over
 from bb.attention.incoming.receiving import receive
 from bb.attention.judging.cases import find_message
 from bb.attention.messages import envelopes
-from bb.attention.messages.envelopes import LONGEST_TEXT, Members, invalid
+from bb.attention.messages.envelopes import LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.book import AttentionState
 from bb.attention.turns.offers import retry_at
 from bb.kernel import clock
 from bb.kernel.errors import Busy
-from bb.ops.attention import surfaces
+from bb.ops.attention import ingest
 from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
-from bb.ops.attention.surfaces import BRIDGE
+from bb.ops.attention.ingest import BRIDGE
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
 PERMANENT = (-32602, -32601)  # with these errors the harness refuses the message for good
 TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
 LONGEST_WAIT = 5 * clock.MINUTE
 STEPS = {
-    "started": deliveries.STARTED,
-    "ended": deliveries.ENDED,
-    "failed": deliveries.TURN_FAILED,
+    "started": transitions.STARTED,
+    "ended": transitions.ENDED,
+    "failed": transitions.TURN_FAILED,
 }
 
 
@@ -120,7 +118,7 @@ class Hosting:
 
     def turn(self, params: Mapping[str, Any]) -> None:
         """A turn of the harness's model has started, ended or failed."""
-        given = Members(params)
+        given = EnvelopeMembers(params)
         to, event = STEPS[given.one_of("state", tuple(STEPS))], given.id("eventId")
         attempt, has_spoken = given.number("attempt"), given.flag("outbound")
         handed = self.harness.handed.get(event)
@@ -138,13 +136,13 @@ class Hosting:
         delivery = book.delivery(event, self.agent)
         if delivery is None or delivery.attempt == 0 or delivery.turn == to:
             return []
-        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
+        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, transitions.ACCEPTED)]
         about = {"outbound": True} if has_spoken else None
         return [*taken, Moved(self.agent, event, self.agent, to, about)]
 
     def progressed(self, params: Mapping[str, Any]) -> None:
         """Record the progress of a piece of work."""
-        given = Members(params)
+        given = EnvelopeMembers(params)
         token = given.id("progressToken", is_needed=True)
         about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
         if about["progress"] is None:
@@ -186,19 +184,19 @@ class Hosting:
         answer = self._at.act(
             lambda book, now: handed_over.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
         )
-        self.harness.own.add(Members(params).id("eventId"))
+        self.harness.own.add(EnvelopeMembers(params).id("eventId"))
         return answer
 
     def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        found: dict[str, Any] = surfaces.ingest(self.desk, lines=params["lines"])
+        found: dict[str, Any] = ingest.ingest(self.desk, lines=params["lines"])
         return found
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Deliver again all messages that the harness has not accepted."""
-        after, book = Members(params).id("after"), self._at.book()
+        after, book = EnvelopeMembers(params).id("after"), self._at.book()
         if after and not is_known(book, after):
             raise ResyncRequired(f"there is no event {after[:80]!r}")
         events = [delivery.event for delivery in book.open_for(self.agent) if session.is_untaken(delivery)]
@@ -219,7 +217,7 @@ def is_known(book: AttentionState, event: str) -> bool:
     return True
 
 
-def _amount(given: Members, name: str) -> int | float | None:
+def _amount(given: EnvelopeMembers, name: str) -> int | float | None:
     value = given.value.get(name)
     if value is not None and (type(value) not in (int, float) or not 0 <= value < 1 << 53):
         raise invalid("the value must be a number from 0 up", given.at(name))
@@ -244,5 +242,5 @@ def process_due(desk: Desk) -> int | None:
 
 def set_clock(desk: Desk, params: Mapping[str, Any]) -> None:
     """Let the client set the clock, for tests and for replaying a session."""
-    moment = clock.parse(Members(params).text("now", 100, is_needed=True))
+    moment = clock.parse(EnvelopeMembers(params).text("now", 100, is_needed=True))
     desk.env = {**desk.env, "BB_NOW": clock.text(moment)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.attention.acts import tools
 from bb.attention.acts.tools import Tool
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Answer
 from bb.attention.harness import delivery
 from bb.attention.judging.cases import find_message
 from bb.attention.state.book import AttentionState
@@ -15,8 +15,6 @@ from bb.attention.turns import queries
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
 from bb.ops.attention.attention_desk import C2aDesk
-
-Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST_ANSWER = 250_000  # bytes of a tool's answer; a response line can contain the answer twice
 

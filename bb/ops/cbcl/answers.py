@@ -19,8 +19,7 @@ from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.grammar import Grammar
 from bb.cbcl.read.message import Call, Envelope, Lang, Message, Signed, Teach, Wrapper, core_of, layers
-from bb.cbcl.read.places import Places
-from bb.cbcl.read.reader import BOUNDS, MAXIMUM_BOUNDS, Bounds, Text
+from bb.cbcl.read.reader import BOUNDS, MAXIMUM_BOUNDS, Bounds, Places, Text
 from bb.cbcl.read.tree import Node, agent, as_json, extent, head, list_of, string, symbol, text_of
 from bb.cbcl.read.words import DEFINE, SIGNED
 from bb.kernel.errors import BbError, Usage

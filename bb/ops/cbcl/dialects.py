@@ -43,26 +43,10 @@ class DialectInUse(Refused):
     hint = "remove the dialects that extend it first, with `bb cbcl dialect remove`"
 
 
-class File(Name):
-    """The file with the definition; - reads stdin."""
-
-    metavar = "FILE"
-
-
-class Source(UncheckedText):
-    """The definition, instead of a file."""
-
-
 class Dialect(Name):
     """The name of the dialect."""
 
     metavar = "DIALECT"
-
-
-class KeyName(Name):
-    """Sign the dialect with this key of yours, instead of its present signature. The key must be its author's."""
-
-    metavar = "KEY-NAME"
 
 
 class TaughtAgent(talk.CbclRecipient):
@@ -73,13 +57,12 @@ class TaughtAgent(talk.CbclRecipient):
     "cbcl.dialect.install",
     screen="cbcl_talk",
     examples=("bb cbcl dialect install logistics.cbcl", "bb cbcl dialect install logistics.cbcl --replace"),
-    replace="Replace another dialect with the same name.",
 )
 def install(
     desk: Desk,
-    file: File | None = None,
+    file: Name | None = None,
     *,
-    text: Source | None = None,
+    text: UncheckedText | None = None,
     agent: AgentOrPerson | None = None,
     replace: bool = False,
     key: Key | None = None,
@@ -89,6 +72,11 @@ def install(
 
     If there is a file NAME.examples.cbcl beside it, its examples must succeed. Installing an installed dialect again
     changes nothing. A different definition with the same name is a conflict, unless you pass --replace.
+
+    Parameters:
+        file (FILE): The file with the definition; - reads stdin.
+        text: The definition, instead of a file.
+        replace: Replace another dialect with the same name.
     """
     who, keyring, rules = _user(desk, agent), Keyring(desk.env), _rules(desk)
     policy = rules.trust.policy
@@ -164,11 +152,15 @@ def remove(desk: Desk, name: Dialect, *, agent: AgentOrPerson | None = None, key
     ),
 )
 def teach(
-    desk: Desk, name: Dialect, *, to: TaughtAgent, agent: AgentOrPerson | None = None, sign_with: KeyName | None = None
+    desk: Desk, name: Dialect, *, to: TaughtAgent, agent: AgentOrPerson | None = None, sign_with: Name | None = None
 ) -> dict[str, Any]:
     """Send a dialect to another agent. The agent installs it if its user trusts the author.
 
     The dialect is sent with its author's signature, if it has one. With --sign-with, it is signed now.
+
+    Parameters:
+        sign_with (KEY-NAME): Sign the dialect with this key of yours, instead of its present signature. The key must be
+            its author's.
     """
     found = _spoken(desk)
     kept = _kept(found, name)

@@ -11,8 +11,7 @@ from bb.cbcl.judge.installation import DialectRejected
 from bb.cbcl.read import canonical
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import for_text
-from bb.cbcl.read.places import Places
-from bb.cbcl.read.reader import Bounds
+from bb.cbcl.read.reader import Bounds, Places
 from bb.kernel.show import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers, inputs

@@ -59,18 +59,6 @@ class Author(Text):
         return judge_trust.identifier(text.removeprefix("@"))
 
 
-class TaughtAgent(Author):
-    """Print the complete message that teaches the dialect to this agent, such as @bob."""
-
-    metavar = "AGENT"
-
-
-class MessageAuthor(Author):
-    """The author of the message; unless given, the sender in its envelope, else the agent with the key's name."""
-
-    metavar = "AGENT"
-
-
 class LedgerId(Text):
     """The id of the ledger that the message was signed in; the current repository's unless given."""
 
@@ -163,7 +151,6 @@ def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
         "bb cbcl sign planning.cbcl --key ada > planning.signed.cbcl",
         "bb cbcl sign planning.cbcl --key ada --teach @bob",
     ),
-    unbound="Sign only the message, without author and ledger, as other programs do. bb agents treat it as unsigned.",
 )
 def sign(
     desk: Desk,
@@ -171,8 +158,8 @@ def sign(
     *,
     key: KeyName,
     text: InlineText | None = None,
-    teach: TaughtAgent | None = None,
-    from_: MessageAuthor | None = None,
+    teach: Author | None = None,
+    from_: Author | None = None,
     unbound: bool = False,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
@@ -183,6 +170,12 @@ def sign(
     signature of a dialect covers only the definition, so it is valid in every ledger. If the text is a message that
     defines or teaches a dialect, the message is signed. To sign the dialect, pass a file with only the definition, or
     pass --teach. An already signed definition is signed again.
+
+    Parameters:
+        teach (AGENT): Print the complete message that teaches the dialect to this agent, such as @bob.
+        from_ (AGENT): The author of the message; unless given, the sender in its envelope, else the agent with the
+            key's name.
+        unbound: Sign only the message, without author and ledger, as other programs do. bb agents treat it as unsigned.
     """
     bounds = bounds_of(max_depth, max_size)
     what = answers.parse_text(read_input(desk, file, text, bounds).octets, bounds)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bb.attention.facts import Moved
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.cbcl.facts import Heard, Installed
 from bb.cbcl.judge import authorship
 from bb.cbcl.judge.authorship import signed_message
@@ -161,7 +161,7 @@ class Talk:
 
     def _let_go(self, event: str, by: str) -> Moved:
         """The fact that no agent waits for an answer to EVENT any more."""
-        return Moved(self.who, event, self.who, deliveries.SETTLED, {"by": by})
+        return Moved(self.who, event, self.who, transitions.SETTLED, {"by": by})
 
     def _seen(self, index: Index, event: str) -> list[Any]:
         copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))

@@ -19,20 +19,11 @@ from bb.ops.cbcl.speaker import Talk
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.mail.mail import text_of as given_text
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Number, UncheckedAgent, UncheckedText
 
 
-class Said(UncheckedText):
-    """The message, such as '(tell @bob "Done.")'; `-` reads it from stdin."""
-
-    metavar = "MESSAGE"
-
-
-class CbclRecipient(UncheckedText):
+class CbclRecipient(UncheckedAgent):
     """A recipient, if the message itself does not name one. May be repeated."""
-
-    metavar = "ID"
-    is_agent = True
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
@@ -43,12 +34,6 @@ class Limit(Number):
     """At most this many."""
 
     most = 1000
-
-
-class ThreadName(UncheckedText):
-    """The thread of the conversation; all conversations unless given."""
-
-    metavar = "THREAD"
 
 
 @op(
@@ -62,7 +47,7 @@ class ThreadName(UncheckedText):
 )
 def send(
     desk: Desk,
-    message: Said,
+    message: UncheckedText,
     *,
     agent: AgentOrPerson | None = None,
     to: list[CbclRecipient] | None = None,
@@ -73,6 +58,9 @@ def send(
 
     The message is ordinary mail: the recipient's inbox shows it. Your own new messages are heard first, so that an
     answer finds its question. A call in an installed dialect goes to the recipients of its expansion.
+
+    Parameters:
+        message (MESSAGE): The message, such as '(tell @bob "Done.")'; `-` reads it from stdin.
     """
     return send_text(desk, given_text(desk, message), agent, to or (), key=key, allow_secret=allow_secret)
 
@@ -175,12 +163,16 @@ def beliefs(
 )
 def conversations(
     desk: Desk,
-    thread: ThreadName | None = None,
+    thread: UncheckedText | None = None,
     *,
     agent: AgentOrPerson | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
-    """List your threads, newest first; or show the latest messages of one thread, oldest first."""
+    """List your threads, newest first; or show the latest messages of one thread, oldest first.
+
+    Parameters:
+        thread (THREAD): The thread of the conversation; all conversations unless given.
+    """
     who, index = views.reader(desk, agent)
     if thread is None:
         rows = islice(index.newest_first(conversation_state.NAME, f"{registers.CONVERSATION} {who}"), limit + 1)

@@ -38,43 +38,11 @@ from bb.ops.params import Json, Name
 LARGEST_SCRIPT = 16 << 20
 
 
-class ExamplesFile(Name):
-    """The file with examples for the dialect; unless given, NAME.examples.cbcl beside NAME.cbcl."""
-
-    metavar = "FILE"
-
-
-class Script(Name):
-    """The file with the script, a JSON object; - reads stdin."""
-
-    metavar = "FILE"
-
-
-class ScriptItself(Json):
-    """The script, instead of a file."""
-
-
-class FirstFile(Name):
-    """The file with the first dialect; - reads stdin."""
-
-    metavar = "FILE"
-
-
-class SecondFile(Name):
-    """The file with the second dialect; - reads stdin."""
-
-    metavar = "FILE"
-
-
-MANY = "The file contains several texts, one after the other."
-
-
 @op(
     "cbcl.parse",
     reads=True,
     screen="cbcl",
     examples=("bb cbcl parse greeting.cbcl --json", """bb cbcl parse --text '(tell @bob "hi" :thread t-1)'"""),
-    many=MANY,
 )
 def parse(
     desk: Desk,
@@ -89,6 +57,9 @@ def parse(
 
     An S-expression is shown as a pair [tag, value]; numbers stay text. If the text is not a message, the refusal gives
     the reason with the octet, line and column.
+
+    Parameters:
+        many: The file contains several texts, one after the other.
     """
     bounds = bounds_of(max_depth, max_size)
     octets = read_input(desk, file, text, bounds).octets
@@ -103,7 +74,6 @@ def parse(
     reads=True,
     screen="cbcl",
     examples=("bb cbcl format planning.cbcl", "bb cbcl format --many log.cbcl > tidy.cbcl"),
-    many=MANY,
 )
 def format_(
     desk: Desk,
@@ -118,6 +88,9 @@ def format_(
 
     The result has the same meaning, but comments are removed. Output to a file or a pipe is unchanged; at a terminal,
     control characters are escaped.
+
+    Parameters:
+        many: The file contains several texts, one after the other.
     """
     bounds = bounds_of(max_depth, max_size)
     octets, fuel = read_input(desk, file, text, bounds).octets, for_text(bounds.size)
@@ -133,7 +106,6 @@ def format_(
     screen="cbcl",
     output="octets",
     examples=("bb cbcl canonical planning.cbcl", "bb cbcl canonical planning.cbcl --raw | sha256sum"),
-    raw="Write the raw octets to stdout instead of hexadecimal. No effect with --json.",
 )
 def canonical_(
     desk: Desk,
@@ -144,7 +116,11 @@ def canonical_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Show the canonical octets of a message or a dialect (RFC 9804). Hashes and signatures are computed from them."""
+    """Show the canonical octets of a message or a dialect (RFC 9804). Hashes and signatures are computed from them.
+
+    Parameters:
+        raw: Write the raw octets to stdout instead of hexadecimal. No effect with --json.
+    """
     bounds = bounds_of(max_depth, max_size)
     octets = canonical.octets(answers.parse_text(read_input(desk, file, text, bounds).octets, bounds).node)
     return {"canonical_hex": octets.hex(), "octets": len(octets)}
@@ -184,7 +160,7 @@ def verify(
     *,
     text: InlineText | None = None,
     dialect: list[DialectFile] | None = None,
-    examples_: ExamplesFile | None = None,
+    examples_: Name | None = None,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
@@ -193,6 +169,9 @@ def verify(
     The file contains a definition, a signed definition, or a message that defines or teaches one. A signature is
     checked if you trust a key of the author, else it stays unchecked. Examples have the forms (example CALL MESSAGE…)
     and (example CALL refused CODE); an example with a different result is a violation too.
+
+    Parameters:
+        examples_ (FILE): The file with examples for the dialect; unless given, NAME.examples.cbcl beside NAME.cbcl.
     """
     bounds = bounds_of(max_depth, max_size)
     source = read_input(desk, file, text, bounds)
@@ -254,14 +233,14 @@ def explain(
 
 @op("cbcl.diff", reads=True, screen="cbcl", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
 def diff(
-    desk: Desk,
-    a: FirstFile,
-    b: SecondFile,
-    *,
-    max_depth: MaxDepth | None = None,
-    max_size: MaxSize | None = None,
+    desk: Desk, a: Name, b: Name, *, max_depth: MaxDepth | None = None, max_size: MaxSize | None = None
 ) -> dict[str, Any]:
-    """Show the differences between two dialects: clauses, limits and performatives, each with its place."""
+    """Show the differences between two dialects: clauses, limits and performatives, each with its place.
+
+    Parameters:
+        a (FILE): The file with the first dialect; - reads stdin.
+        b (FILE): The file with the second dialect; - reads stdin.
+    """
     if str(a) == str(b) == sources.STDIN:
         raise Usage("stdin can be read only once", hint="use a file for one of the two dialects")
     bounds = bounds_of(max_depth, max_size)
@@ -280,13 +259,17 @@ def diff(
     screen="cbcl",
     examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"),
 )
-def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | None = None) -> dict[str, Any]:
+def replay(desk: Desk, file: Name | None = None, *, script: Json | None = None) -> dict[str, Any]:
     """Play a scripted conversation in memory, and show the result of each step.
 
     Nothing is recorded or sent, and your own keys are not read: the script defines the trusted keys. Its members are
     agents, each a name or an object with id, dialects, trust (author to keys) and policy; trust and policy for all
     agents; deliver, to deliver each sent message to its recipients; and steps, each with agent and either sent (and
     to), or received and from.
+
+    Parameters:
+        file (FILE): The file with the script, a JSON object; - reads stdin.
+        script: The script, instead of a file.
     """
     if (file is None) == (script is None):
         raise speak_replay.InvalidScript("pass either a file or the script itself")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bb.kernel.errors import NotFound, Usage
+from bb.kernel.errors import Usage
 from bb.kernel.show import harmless
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
@@ -19,13 +19,6 @@ from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invali
 PORTION = 2_900_000
 
 
-class FileNotRead(NotFound):
-    """The file cannot be read."""
-
-    code = "FILE_NOT_READ"
-    hint = "name an existing file that you have permission to read"
-
-
 class InvalidBlob(Usage):
     """An attachment must be either a file, or base64 data with a name."""
 
@@ -33,35 +26,11 @@ class InvalidBlob(Usage):
     hint = "run `bb blob put FILE`; in a request, pass `file`, or `data_base64` with `name`"
 
 
-class File(Name):
-    """The file to attach."""
-
-    metavar = "FILE"
-
-
 class Base64(Text):
     """The content in base64, instead of a file."""
 
     metavar = "BASE64"
     longest = blobs.LARGEST * 4 // 3 + 4
-
-
-class FileName(Name):
-    """The attachment's name; the file's own name unless given."""
-
-    metavar = "NAME"
-
-
-class BlobPath(Text):
-    """The attachment's path, as messages list it: state/blobs/…."""
-
-    metavar = "PATH"
-
-
-class Output(Name):
-    """Write to this file."""
-
-    metavar = "FILE"
 
 
 class Offset(Number):
@@ -74,16 +43,20 @@ class Offset(Number):
 @op("blob.put", screen="chat", examples=("bb blob put plan.pdf", "bb blob put build.log --name 'build 17.log' --json"))
 def put(
     desk: Desk,
-    file: File | None = None,
+    file: Name | None = None,
     *,
     data_base64: Base64 | None = None,
-    name: FileName | None = None,
+    name: Name | None = None,
     allow_secret: AllowSecretReason | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Store a file, so that messages can refer to it. Pass the answer as an entry of a message's `attachments`.
 
     A file that contains a suspected secret is refused (SECRET_FOUND).
+
+    Parameters:
+        file (FILE): The file to attach.
+        name (NAME): The attachment's name; the file's own name unless given.
     """
     if (file is None) == (data_base64 is None) or (file is None and name is None):
         raise InvalidBlob
@@ -100,23 +73,22 @@ def put(
     examples=("bb blob get state/blobs/SHA256_plan.pdf --output plan.pdf",),
 )
 def get(
-    desk: Desk,
-    path: BlobPath,
-    *,
-    output: Output | None = None,
-    offset: Offset | None = None,
-    group_id: GroupId | None = None,
+    desk: Desk, path: Text, *, output: Name | None = None, offset: Offset | None = None, group_id: GroupId | None = None
 ) -> dict[str, Any]:
     """Show the content of an attachment, unchanged since it was sent.
 
     At a terminal, write it to --output, or redirect it to a pipe or file. With --json, the content is in base64.
+
+    Parameters:
+        path (PATH): The attachment's path, as messages list it: state/blobs/….
+        output (FILE): Write to this file.
     """
     if output is not None and offset:
         raise invalid("--offset cannot be used with --output: a file always gets the whole attachment", "offset")
     octets = content(desk, path, group_id)
     if output is not None:
         where = os.path.join(desk.cwd, output)
-        with disk.Replacement(where) as file:
+        with output_files.Replacement(where) as file:
             file.write(octets)
         return {"path": path, "output": where, "bytes": len(octets)}
     import base64  # noqa: PLC0415
@@ -145,7 +117,7 @@ def read(desk: Desk, file: str) -> bytes:
             return stream.read(blobs.LARGEST + 1)
     except (OSError, ValueError) as error:  # a NUL in its name, say
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
+        raise sources.FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
 
 
 def _decoded(text: str) -> bytes:

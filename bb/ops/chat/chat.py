@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from bb.attention.messages import system_messages
-from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
 from bb.kernel.digest import digest
@@ -17,10 +16,28 @@ from bb.messaging.chat import acks, recipients, relays
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
+from bb.ops.chat.parameters import (
+    Attachments,
+    ClientId,
+    ClientTime,
+    Directed,
+    EventId,
+    Format,
+    Insight,
+    Intent,
+    Mode,
+    Priority,
+    Recipient,
+    Refs,
+    Suggestion,
+    Text,
+    Urgency,
+    Visibility,
+)
 from bb.ops.desk import directories, group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import AllowSecretReason, By, GroupId, Json, JsonText
+from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText
 
 WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one message; CCCS §6.1 recommends half of that
 RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group
@@ -31,7 +48,7 @@ class MissingReplyTo(Usage):
     """The request does not name the message to reply to."""
 
     code = "MISSING_REPLY_TO"
-    hint = "pass reply_to, the id of a message; `bb chat inbox` shows it"
+    hint = "pass `reply_to`, the id of a message; `bb chat inbox` shows it"
 
 
 class MissingEventId(Usage):
@@ -53,193 +70,7 @@ MASKED = (
 )
 
 
-class Text(JsonText):
-    """The text of the message."""
-
-
-class Recipient(JsonText):
-    """An actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the author."""
-
-    metavar = "ID"
-    is_agent = True
-    offered = ("user", "@all", "@peers", "@foreman")
-
-
-class Priority(JsonText):
-    """normal or attention. Recipients must acknowledge an attention message."""
-
-    offered = chat_message.PRIORITIES
-
-
-class Format(JsonText):
-    """plain or markdown."""
-
-    offered = chat_message.FORMATS
-
-
-class Mode(JsonText):
-    """send; request_reply: each recipient must answer; mail: the message waits in the inbox. For later CCCC clients."""
-
-    offered = chat_message.MODES
-
-
-class Path(JsonText):
-    """A path in the directory that the message is about."""
-
-    metavar = "PATH"
-
-
-class ClientId(JsonText):
-    """An id chosen by the sender. A repetition within ten minutes sends nothing and answers with the first message."""
-
-    metavar = "KEY"
-
-
-class EventId(JsonText):
-    """The message's id."""
-
-    metavar = "EVENT"
-
-
-class Attachments(Json):
-    """Files stored in the group, as `bb blob put` answers. Use --attach for other files."""
-
-
-class Refs(Json):
-    """References of the message: a list of task_ref, presentation_ref and others, each with its kind."""
-
-
-class ClientTime(JsonText):
-    """The time of sending by the sender's clock. It is recorded; it does not affect the order of messages."""
-
-    metavar = "TIME"
-
-
-class Thread(JsonText):
-    """A thread name, recorded with the message. CCCS reserves it; it has no effect yet."""
-
-
-class Quote(JsonText):
-    """A quotation of the message that this message is about."""
-
-
-class SourceGroup(JsonText):
-    """For a relayed message: the group it comes from; with --src-event-id."""
-
-    metavar = "GROUP"
-
-
-class SourceEvent(JsonText):
-    """For a relayed message: its id in the source group; with --src-group-id."""
-
-    metavar = "EVENT"
-
-
-class Destination(JsonText):
-    """The group the message was forwarded to; this group keeps a copy."""
-
-    metavar = "GROUP"
-
-
-class DestinationTo(Json):
-    """The list of recipients in the destination group."""
-
-
-class Insight(JsonText):
-    """A remark for the person, in addition to the text. For later CCCC clients."""
-
-
-class Suggestion(JsonText):
-    """A suggested answer for the person. For later CCCC clients."""
-
-
-class Conversation(JsonText):
-    """C2A: the id of the conversation to send to."""
-
-    metavar = "CONVERSATION"
-
-
-class Addressee(JsonText):
-    """C2A: the only recipient, an agent or a handle such as slack:U123."""
-
-    metavar = "ID"
-    is_agent = True
-
-
-class InReplyTo(JsonText):
-    """C2A: the event that the message answers."""
-
-    metavar = "EVENT"
-
-
-class SendKey(JsonText):
-    """C2A: an idempotency key chosen by the sender. A repetition with the same key sends nothing."""
-
-    metavar = "KEY"
-
-
-class Visibility(JsonText):
-    """C2A: the visibility of the message: dm, thread, channel or ephemeral."""
-
-    offered = VISIBILITIES
-
-
-class Directed(JsonText):
-    """C2A: the agents that must answer. to_me: the named ones; to_my_role: one of a role; to_other, ambient: none."""
-
-    offered = DIRECTEDNESS
-
-
-class Intent(JsonText):
-    """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
-
-    offered = INTENTS
-
-
-class Urgency(JsonText):
-    """C2A: the urgency: low, normal, high or urgent."""
-
-    offered = PRIORITIES
-
-
-class Mention(JsonText):
-    """C2A: a mentioned agent; the agents named in the text unless given. May be repeated."""
-
-    metavar = "ID"
-    is_agent = True
-
-
-class DeadlineMs(Json):
-    """C2A: the number of milliseconds within which an answer is needed."""
-
-    metavar = "MS"
-
-
-class Confirm(JsonText):
-    """C2A: the token of the person's confirmation that the message may be shown."""
-
-    metavar = "TOKEN"
-
-
-class OtherGroup(JsonText):
-    """The destination group."""
-
-    metavar = "GROUP"
-
-
-@op(
-    "send",
-    screen="chat",
-    words="chat send",
-    examples=(
-        "bb chat send 'Ready for review.' --to @foreman",
-        "bb chat send 'Stop!' --priority attention",
-        "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
-    ),
-    reply_required="Each recipient must answer.",
-    followup="C2A: add to an answer that you have already given.",
-)
-def send(
+def send_to_group(
     desk: Desk,
     text: Text | None = None,
     *,
@@ -247,7 +78,7 @@ def send(
     priority: Priority | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
-    path: Path | None = None,
+    path: JsonText | None = None,
     attachments: Attachments | None = None,
     refs: Refs | None = None,
     format: Format | None = None,  # noqa: A002  (the specification's name)
@@ -255,34 +86,87 @@ def send(
     reply_required: bool = False,
     client_id: ClientId | None = None,
     client_ts: ClientTime | None = None,
-    thread: Thread | None = None,
-    quote_text: Quote | None = None,
-    src_group_id: SourceGroup | None = None,
-    src_event_id: SourceEvent | None = None,
-    dst_group_id: Destination | None = None,
-    dst_to: DestinationTo | None = None,
+    thread: JsonText | None = None,
+    quote_text: JsonText | None = None,
+    src_group_id: JsonText | None = None,
+    src_event_id: JsonText | None = None,
+    dst_group_id: JsonText | None = None,
+    dst_to: Json | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
-    in_reply_to: InReplyTo | None = None,
-    conversation: Conversation | None = None,
-    recipient: Addressee | None = None,
-    visibility: Visibility | None = None,
-    directedness: Directed | None = None,
-    idempotency_key: SendKey | None = None,
-    mention: list[Mention] | None = None,
-    intent: Intent | None = None,
-    urgency: Urgency | None = None,
-    deadline_ms: DeadlineMs | None = None,
-    followup: bool = False,
-    confirm: Confirm | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
+    """Send a message of CCCS to actors, to the person, or to all members.
 
-    Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
-    --idempotency-key are required: they have no defaults.
+    Parameters:
+        path (PATH): A path in the directory that the message is about.
+        reply_required: Each recipient must answer.
+        thread: A thread name, recorded with the message. CCCS reserves it; it has no effect yet.
+        quote_text: A quotation of the message that this message is about.
+        src_group_id (GROUP): For a relayed message: the group it comes from; with --src-event-id.
+        src_event_id (EVENT): For a relayed message: its id in the source group; with --src-group-id.
+        dst_group_id (GROUP): The group the message was forwarded to; this group keeps a copy.
+        dst_to: The list of recipients in the destination group.
     """
-    of_c2a = {
+    message = {
+        "text": text,
+        "priority": priority,
+        "attachments": attachments,
+        "refs": refs,
+        "format": format,
+        "message_mode": message_mode,
+        "reply_required": reply_required,
+        "client_id": client_id,
+        "client_ts": client_ts,
+        "thread": thread,
+        "quote_text": quote_text,
+        "src_group_id": src_group_id,
+        "src_event_id": src_event_id,
+        "dst_group_id": dst_group_id,
+        "dst_to": dst_to,
+        "insight": insight,
+        "suggested_user_message": suggested_user_message,
+    }
+    return {"event": _sent(group_desk.open_group(desk, group_id), by, to, path, message, allow_secret)}
+
+
+def send_of_c2a(
+    desk: Desk,
+    text: Text | None = None,
+    *,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    thread: JsonText | None = None,
+    in_reply_to: JsonText | None = None,
+    conversation: JsonText | None = None,
+    recipient: ActorId | None = None,
+    visibility: Visibility | None = None,
+    directedness: Directed | None = None,
+    idempotency_key: JsonText | None = None,
+    mention: list[ActorId] | None = None,
+    intent: Intent | None = None,
+    urgency: Urgency | None = None,
+    deadline_ms: Json | None = None,
+    followup: bool = False,
+    confirm: JsonText | None = None,
+) -> dict[str, Any]:
+    """Send a C2A message: `chat.send_message` in C2A's own terms.
+
+    Parameters:
+        in_reply_to (EVENT): C2A: the event that the message answers.
+        conversation (CONVERSATION): C2A: the id of the conversation to send to.
+        recipient (ID): C2A: the only recipient, an agent or a handle such as slack:U123.
+        idempotency_key (KEY): C2A: an idempotency key chosen by the sender. A repetition with the same key sends
+            nothing.
+        mention (ID): C2A: a mentioned agent; the agents named in the text unless given. May be repeated.
+        deadline_ms (MS): C2A: the number of milliseconds within which an answer is needed.
+        followup: C2A: add to an answer that you have already given.
+        confirm (TOKEN): C2A: the token of the person's confirmation that the message may be shown.
+    """
+    from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
+
+    message = {
+        "content": text,
         "inReplyTo": in_reply_to,
         "target": {"conversation": conversation, "recipient": recipient, "thread": thread},
         "visibility": visibility,
@@ -295,41 +179,39 @@ def send(
         "followup": followup or None,
         "confirm": confirm,
     }
-    fields = {
-        "text": text,
-        "priority": priority,
-        "attachments": attachments,
-        "refs": refs,
-        "format": format,
-        "mode": message_mode,
-        "reply_required": reply_required or None,
-        "client_id": client_id,
-        "client_ts": client_ts,
-        "thread": thread,
-        "quote_text": quote_text,
-        "src_group_id": src_group_id,
-        "src_event_id": src_event_id,
-        "dst_group_id": dst_group_id,
-        "dst_to": dst_to,
-        "insight": insight,
-        "suggested_user_message": suggested_user_message,
-    }
-    if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
-        from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
+    return saying.send(desk, by, message, group_id)
 
-        _refuse_plain(fields | {"to": to, "path": path, "allow_secret": allow_secret})
-        return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
-    group = group_desk.open_group(desk, group_id)
-    return {"event": _sent(group, by, to, path, fields, allow_secret)}
+
+PLAIN_OPTIONS, C2A_OPTIONS = (tuple(form.__kwdefaults__ or ()) for form in (send_to_group, send_of_c2a))
 
 
 @op(
-    "reply",
+    "send",
     screen="chat",
-    words="chat reply",
-    examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",),
-    reply_required="Each recipient must answer.",
+    words="chat send",
+    examples=(
+        "bb chat send 'Ready for review.' --to @foreman",
+        "bb chat send 'Stop!' --priority attention",
+        "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
+    ),
+    forms=(send_to_group, send_of_c2a),
 )
+def send(desk: Desk, text: Any = None, **options: Any) -> dict[str, Any]:
+    """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
+
+    Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
+    --idempotency-key are required: they have no defaults.
+    """
+    given = {name: value for name, value in options.items() if value}
+    if not any(name in given for name in C2A_OPTIONS if name not in PLAIN_OPTIONS):
+        return send_to_group(desk, text, **options)
+    for name in (name for name in PLAIN_OPTIONS if name in given and name not in C2A_OPTIONS):
+        hint = MASKED if name == "allow_secret" else None
+        raise NotOfC2A(f"a C2A message cannot have --{name.replace('_', '-')}", hint=hint, path=f"$.{name}")
+    return send_of_c2a(desk, text, **given)
+
+
+@op("reply", screen="chat", words="chat reply", examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",))
 def reply(
     desk: Desk,
     reply_to: EventId | None = None,
@@ -350,7 +232,11 @@ def reply(
     suggested_user_message: Suggestion | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Reply to a message. The reply goes to the message's author unless --to is given."""
+    """Reply to a message. The reply goes to the message's author unless --to is given.
+
+    Parameters:
+        reply_required: Each recipient must answer.
+    """
     group = group_desk.open_group(desk, group_id)
     original = message(group, reply_to, MissingReplyTo)
     if to is None:
@@ -362,8 +248,8 @@ def reply(
         "attachments": attachments,
         "refs": refs,
         "format": format,
-        "mode": message_mode,
-        "reply_required": reply_required or None,
+        "message_mode": message_mode,
+        "reply_required": reply_required,
         "client_id": client_id,
         "client_ts": client_ts,
         "reply_to": original.id,
@@ -372,16 +258,6 @@ def reply(
         "suggested_user_message": suggested_user_message,
     }
     return {"event": _sent(group, by, to, None, fields, allow_secret)}
-
-
-def _refuse_plain(arguments: dict[str, Any]) -> None:
-    """Refuse options that a C2A message would ignore."""
-    names = {"mode": "message_mode"}
-    for name in (name for name, value in arguments.items() if value and name not in ("text", "thread")):
-        member = names.get(name, name)
-        option = "--" + member.replace("_", "-")
-        hint = MASKED if name == "allow_secret" else None
-        raise NotOfC2A(f"a C2A message cannot have {option}", hint=hint, path=f"$.{member}")
 
 
 def _sent(
@@ -431,13 +307,12 @@ def _key(client_id: str | None) -> str | None:
     screen="chat",
     words="chat cross",
     examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
-    reply_required="Each recipient must answer.",
 )
 def send_cross_group(
     desk: Desk,
     text: Text | None = None,
     *,
-    dst_group_id: OtherGroup | None = None,
+    dst_group_id: JsonText | None = None,
     to: list[Recipient] | None = None,
     priority: Priority | None = None,
     group_id: GroupId | None = None,
@@ -450,7 +325,12 @@ def send_cross_group(
     insight: Insight | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a message to another group. It names its source group and event there; this group keeps a copy."""
+    """Send a message to another group. It names its source group and event there; this group keeps a copy.
+
+    Parameters:
+        dst_group_id (GROUP): The destination group.
+        reply_required: Each recipient must answer.
+    """
     group = group_desk.open_group(desk, group_id)
     other = group_desk.open_group(desk, relays.crossing(group.id, dst_group_id, attachments))
     who, there = group.by(by), other.members()
@@ -460,9 +340,9 @@ def send_cross_group(
         "text": text,
         "priority": priority,
         "format": format,
-        "mode": message_mode,
+        "message_mode": message_mode,
         "refs": refs,
-        "reply_required": reply_required or None,
+        "reply_required": reply_required,
         "insight": insight,
     }
     kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **fields)

@@ -10,17 +10,11 @@ from bb.messaging.chat.acks import EventNotFound
 from bb.messaging.chat.principals import SYSTEM
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, event_of
+from bb.ops.chat.chat import event_of
+from bb.ops.chat.parameters import EventId
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
-from bb.ops.params import By, GroupId, JsonText
-
-
-class Target(JsonText):
-    """An actor to deliver the message to. May be repeated."""
-
-    metavar = "ID"
-    is_agent = True
+from bb.ops.params import ActorId, By, GroupId
 
 
 @op(
@@ -34,13 +28,16 @@ def message_deliver(
     desk: Desk,
     source_event_id: EventId | None = None,
     *,
-    actor_ids: list[Target] | None = None,
+    actor_ids: list[ActorId] | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
     """Type a message into the terminals of running actors, even one sent as mail.
 
     An actor that has already received the message this way does not receive it again.
+
+    Parameters:
+        actor_ids (ID): An actor to deliver the message to. May be repeated.
     """
     group = group_desk.open_group(desk, group_id)
     event = event_of(group, source_event_id)

@@ -13,6 +13,7 @@ from bb.kernel.event import Event
 from bb.kernel.ids import Order
 from bb.kernel.record import Record
 from bb.ledger.records.course import Passed
+from bb.ledger.records.events import numbered
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
@@ -24,30 +25,10 @@ USUAL = 50  # events shown if the request has neither a start nor a limit
 DATA = b',"data":'
 
 
-class SinceEvent(Text):
-    """Only events after this one."""
-
-    metavar = "EVENT"
-
-
 class SinceSeq(Number):
     """Only events after this sequence number (`seq`)."""
 
     least, most = 0, 10**15 - 1
-
-
-class SinceTime(Since):
-    """Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
-
-
-class Kind(Name):
-    """Only events of this kind, such as chat.message. May be repeated."""
-
-    metavar = "KIND"
-
-
-class Limit(Number):
-    """Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given."""
 
 
 class Wanted(Record):
@@ -72,16 +53,15 @@ class Wanted(Record):
     screen="chat",
     streams=True,
     examples=("bb events", "bb events --follow --kind chat.message", "bb events --since-seq 120 --limit 100 --json"),
-    follow="Keep showing events as they are recorded, until interrupted.",
 )
 def events(
     desk: Desk,
     *,
-    since_event_id: SinceEvent | None = None,
+    since_event_id: Text | None = None,
     since_seq: SinceSeq | None = None,
-    since_ts: SinceTime | None = None,
-    kind: list[Kind] | None = None,
-    limit: Limit | None = None,
+    since_ts: Since | None = None,
+    kind: list[Name] | None = None,
+    limit: Number | None = None,
     follow: bool = False,
     group_id: GroupId | None = None,
 ) -> Iterable[dict[str, Any]]:
@@ -93,6 +73,13 @@ def events(
 
     An event from another clone gets its sequence number when this clone next records an event. Until then it has none
     and is shown last. --follow assigns these numbers itself.
+
+    Parameters:
+        since_event_id (EVENT): Only events after this one.
+        since_ts: Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d.
+        kind (KIND): Only events of this kind, such as chat.message. May be repeated.
+        limit: Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given.
+        follow: Keep showing events as they are recorded, until interrupted.
     """
     from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
     from bb.ops.desk import group_desk  # noqa: PLC0415
@@ -116,7 +103,7 @@ def events(
         return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, wanted, most + 1, end)
-    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
+    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Number.most, most * 4)))
 
 
 def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
@@ -134,7 +121,7 @@ def _event(group: GroupDesk, event_id: str | None) -> Event | None:
         from bb.messaging.chat.acks import EventNotFound  # noqa: PLC0415
 
         raise EventNotFound(f"the group has no event {event_id[:60]!r}", path="$.since_event_id")
-    return group.store.numbered([event])[0]
+    return numbered(group.store, [event])[0]
 
 
 def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict[str, Any]]:

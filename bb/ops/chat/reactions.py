@@ -16,7 +16,8 @@ from bb.messaging.chat import acks, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
 from bb.messaging.facts import Acked, Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, MissingEventId, Text, event_of, message
+from bb.ops.chat.chat import MissingEventId, event_of, message
+from bb.ops.chat.parameters import EventId, Text
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
@@ -24,22 +25,10 @@ from bb.ops.groups.actors import MissingActorId
 from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText, invalid
 
 
-class Kind(JsonText):
-    """The kind of notification, in one word; info unless given."""
-
-
 class Urgency(JsonText):
     """The priority: low, normal, high or urgent."""
 
     offered = notifications.PRIORITIES
-
-
-class About(Json):
-    """More details for programs: a JSON object, recorded unchanged."""
-
-
-class Line(JsonText):
-    """The subject, in one line."""
 
 
 @op("chat_ack", screen="chat", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
@@ -101,24 +90,30 @@ def notify_ack(
     screen="chat",
     words="chat notify",
     examples=("bb chat notify --title 'Build failed' --priority high",),
-    requires_ack="The recipient must acknowledge it.",
 )
 def system_notify(
     desk: Desk,
     message: Text | None = None,
     *,
-    title: Line | None = None,
-    kind: Kind | None = None,
+    title: JsonText | None = None,
+    kind: JsonText | None = None,
     priority: Urgency | None = None,
     target_actor_id: ActorId | None = None,
     requires_ack: bool = False,
-    context: About | None = None,
+    context: Json | None = None,
     related_event_id: EventId | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a notification to an actor, or to all members. A notification is not part of a conversation."""
+    """Send a notification to an actor, or to all members. A notification is not part of a conversation.
+
+    Parameters:
+        title: The subject, in one line.
+        kind: The kind of notification, in one word; info unless given.
+        requires_ack: The recipient must acknowledge it.
+        context: More details for programs: a JSON object, recorded unchanged.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by, SYSTEM if desk.is_served else USER)
     data = notifications.compose(
@@ -147,25 +142,10 @@ class SignalName(JsonText):
     offered = tuple(SIGNALS)
 
 
-class Eta(JsonText):
-    """The expected time of completion, in words; with --signal."""
-
-
-class Until(JsonText):
-    """The time at which to be reminded of the message; with --signal queued or blocked."""
-
-    metavar = "TIME"
-
-
-class Note(JsonText):
-    """A short remark; with --signal."""
-
-
 @op(
     "chat.react",
     screen="chat",
     examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
-    remove="Remove the signal; with --signal.",
 )
 def react(
     desk: Desk,
@@ -173,9 +153,9 @@ def react(
     emoji: JsonText | None = None,
     *,
     signal: SignalName | None = None,
-    eta: Eta | None = None,
-    until: Until | None = None,
-    note: Note | None = None,
+    eta: JsonText | None = None,
+    until: JsonText | None = None,
+    note: JsonText | None = None,
     remove: bool = False,
     group_id: GroupId | None = None,
     by: By | None = None,
@@ -183,6 +163,13 @@ def react(
     """React to a message with an emoji or a C2A signal.
 
     An emoji wakes no actor. A signal also changes the state of the message for the agent, as C2A defines it.
+
+    Parameters:
+        emoji: The emoji, or a printable word of at most 32 characters.
+        eta: The expected time of completion, in words; with --signal.
+        until (TIME): The time at which to be reminded of the message; with --signal queued or blocked.
+        note: A short remark; with --signal.
+        remove: Remove the signal; with --signal.
     """
     if signal is not None:
         if emoji:

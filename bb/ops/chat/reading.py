@@ -18,7 +18,8 @@ from bb.messaging.chat import acks, requests
 from bb.messaging.chat import message as chat_message
 from bb.messaging.facts import Said
 from bb.ops.catalogue import op
-from bb.ops.chat.chat import EventId, MissingEventId
+from bb.ops.chat.chat import MissingEventId
+from bb.ops.chat.parameters import EventId
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
@@ -56,16 +57,6 @@ class HistoryMode(JsonText):
     """Only messages of this mode: all, send, request_reply or mail; all unless given."""
 
     offered = tuple(MODES)
-
-
-class Query(JsonText):
-    """Only messages that contain this text."""
-
-
-class Before(JsonText):
-    """Only messages before this one."""
-
-    metavar = "EVENT"
 
 
 @op(
@@ -206,13 +197,18 @@ def message_history(
     *,
     actor_id: ActorId | None = None,
     mode: HistoryMode | None = None,
-    query: Query | None = None,
-    before_event_id: Before | None = None,
+    query: JsonText | None = None,
+    before_event_id: JsonText | None = None,
     limit: Limit | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Show the messages to and from an actor, newest first, read and unread, without marking them as read."""
+    """Show the messages to and from an actor, newest first, read and unread, without marking them as read.
+
+    Parameters:
+        query: Only messages that contain this text.
+        before_event_id (EVENT): Only messages before this one.
+    """
     group, actor = _of(desk, group_id, actor_id, by)
     if str(mode or "all") not in MODES:
         raise InvalidHistoryMode(path="$.mode")

@@ -50,24 +50,32 @@ class Desk:
         ask_person: Callable[[str], bool] | None = None,
         show_progress: Callable[[str], None] | None = None,
         stdin: IO[bytes] | None = None,
+        *,
+        is_client_gone: Callable[[], bool] = lambda: False,
+        is_served: bool = False,
+        only_reads: bool = False,
     ) -> None:
         self.cwd = cwd
         self.env = env
         self.progress = progress
-        self.has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
         self.request = ""  # digest of the request, if it has an idempotency key
         self.show_progress = show_progress  # shows a progress message to a watching user; None without one
         self.ask_person = ask_person  # asks the person a yes/no question; None if no person is present
         self.stdin = stdin  # the caller's standard input; None if there is none, such as on a socket
-        self.is_client_gone: Callable[[], bool] = lambda: False  # whether the client has disconnected
-        self.is_served = False  # whether a daemon runs this request for a client on its socket
-        self.only_reads = False  # whether the op changes nothing; then a ledger of another user may be read
-        self.hook_session = ""  # the session id from the payload of an editor's hook
+        self.is_client_gone = is_client_gone  # whether the client has disconnected
+        self.is_served = is_served  # whether a daemon runs this request for a client on its socket
         self.groups: dict[str, Any] = {}  # open groups by their ids (`group_desk.GroupDesk`)
         self.live: Any = None  # running actors (`live_daemon.Live`); only a daemon has them
+        self._only_reads = only_reads  # whether the op changes nothing; then a ledger of another user may be read
+        self._has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
+        self._hook_session = ""  # the session id from the payload of an editor's hook
         self._place: Place | None = None
         self._is_ours = False
         self._store: Store | None = None
+
+    def begin(self, *, only_reads: bool, request: str = "") -> None:
+        """Begin a request. REQUEST is its digest, if it has an idempotency key."""
+        self._only_reads, self.request = only_reads, request
 
     def add_to_request_digest(self, octets: bytes) -> None:
         """Add OCTETS to the request digest: content that the request only names, such as that of a file."""
@@ -75,6 +83,18 @@ class Desk:
             from bb.kernel.digest import digest  # noqa: PLC0415  (most requests have no key)
 
             self.request = digest(self.request.encode() + octets)
+
+    def note_heartbeat(self) -> None:
+        """Note that this request was a heartbeat: it changes a presence file, and nothing in the ledger."""
+        self._has_beaten = True
+
+    def note_session(self, session: str) -> None:
+        """Note the caller's session, as the payload of an editor's hook names it."""
+        self._hook_session = session
+
+    def serve_actors(self, live: Any) -> None:
+        """Answer for the actors that run in this process. Only a daemon runs actors."""
+        self.live = live
 
     def now(self) -> int:
         """The current time, or the fixed time in BB_NOW."""
@@ -96,7 +116,7 @@ class Desk:
     @property
     def sessions(self) -> tuple[str, ...]:
         """The sessions that the caller may be; none if unknown."""
-        return callers.sessions(self.env, self.hook_session)
+        return callers.sessions(self.env, self._hook_session)
 
     @property
     def stale_after(self) -> int:
@@ -125,7 +145,7 @@ class Desk:
         """The current repository. If it belongs to another user, only reading is allowed."""
         if self._place is None:
             self._place = places.find(self.cwd, self.env)
-        if not self.only_reads and not self._is_ours:
+        if not self._only_reads and not self._is_ours:
             ownership.refuse_foreign(self._place, self.env)
             self._is_ours = True
         return self._place
@@ -140,7 +160,7 @@ class Desk:
     def store_at(self, place: Place) -> Store:
         from bb.ledger.records.store import Store  # noqa: PLC0415  (SQLite and git: not for a heartbeat)
 
-        if not self.only_reads:
+        if not self._only_reads:
             ownership.refuse_foreign(place, self.env)
         return Store(place, self.progress, SERVED_PATIENCE if self.is_served else None)
 
@@ -208,7 +228,7 @@ class Desk:
 
     def sync_later(self) -> None:
         """Start a background sync if this request changed anything and a sync is due."""
-        if not (self.has_beaten or (self._store is not None and self._store.has_recorded)):
+        if not (self._has_beaten or (self._store is not None and self._store.has_recorded)):
             return
         age = last_sync.age(self.place.store)
         if age is not None and age >= RARELY:
@@ -230,10 +250,12 @@ def desk_here(
     ask_person: Callable[[str], bool] | None = None,
     show_progress: Callable[[str], None] | None = None,
     stdin: IO[bytes] | None = None,
+    *,
+    only_reads: bool = False,
 ) -> Desk:
     """A desk for this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress, ask_person, show_progress, stdin)
+    return Desk(cwd, os.environ, progress, ask_person, show_progress, stdin, only_reads=only_reads)

@@ -14,6 +14,7 @@ from bb.ledger.git.place import Place
 from bb.ledger.local import bare_repositories
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import RegisteredGroup
+from bb.ledger.records import making
 from bb.ledger.records.store import Store
 from bb.ledger.travel import joining
 from bb.ops.desk import group_desk
@@ -25,7 +26,7 @@ class MissingPath(Usage):
     """The request names no directory."""
 
     code = "MISSING_PATH"
-    hint = "pass path"
+    hint = "pass `path`"
 
 
 class InvalidPath(Usage):
@@ -85,7 +86,7 @@ def _key(desk: Desk, found: Place) -> str:
     """The scope key of a repository. A ledger is made if the repository has none."""
     store = desk.store_at(found)
     try:
-        store.make(found.title, desk.principal(), desk.now())
+        making.make(store, found.title, desk.principal(), desk.now())
         return knowns.scope_key(store.clone.repo, "")
     finally:
         store.close()
@@ -206,7 +207,7 @@ def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
     bare_repositories.make(common)
     store = desk.store_at(place.Place(common, None))
     try:
-        store.make(title, by, desk.now(), repo=repo, topic=topic)
+        making.make(store, title, by, desk.now(), repo=repo, topic=topic)
     finally:
         store.close()
     knowns.write(home, knowns.RegisteredGroup(group_id, common))

@@ -29,7 +29,9 @@ from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import GroupNotFound, RegisteredGroup
 from bb.ledger.records import course
-from bb.ledger.records.store import NotInitialized, Store, refuse_secrets_in
+from bb.ledger.records import events as recorded
+from bb.ledger.records.recordable import refuse_secrets_in
+from bb.ledger.records.store import NotInitialized, Store
 from bb.ledger.views.chat import ChatIndex
 from bb.messaging.chat import principals, recipients
 from bb.messaging.chat.recipients import Member
@@ -46,7 +48,7 @@ class MissingGroupId(Usage):
     """The request names no group."""
 
     code = "MISSING_GROUP_ID"
-    hint = "pass group_id"
+    hint = "pass `group_id`"
 
 
 class Actor(Record):
@@ -168,7 +170,7 @@ class GroupDesk:
 
     def shown(self, event: Event) -> dict[str, Any]:
         """An event as clients see it. A ledger that existed before the group may have lines with another group id."""
-        (event,) = self.store.numbered([event]) if event.seq is None else (event,)
+        (event,) = recorded.numbered(self.store, [event]) if event.seq is None else (event,)
         return event.replace(group_id=self.id).envelope()
 
     def event(self, event_id: Any) -> Event | None:
@@ -178,7 +180,7 @@ class GroupDesk:
             return None
         self.talk.catch_up()
         try:
-            found = self.talk.event(event_id) or self.store.event(event_id)
+            found = self.talk.event(event_id) or recorded.event(self.store, event_id)
         except (NotFound, Refused):
             return None
         counted = counting.for_index(self.store.index)

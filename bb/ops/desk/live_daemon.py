@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from bb.kernel.errors import Busy, Refused
 from bb.kernel.event import Event
+from bb.ledger.local import presence
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 
@@ -58,9 +59,22 @@ def running_actors(desk: Desk) -> Live:
     return live
 
 
-def is_running(desk: Desk, group_id: str, actor_id: str) -> bool:
+def is_running(group: GroupDesk, actor_id: str) -> bool:
     """Whether an actor runs. Outside a daemon this is unknown and False."""
-    return desk.live is not None and desk.live.is_running(group_id, actor_id)
+    live: Live | None = group.desk.live
+    return live is not None and live.is_running(group.id, actor_id)
+
+
+def is_any_running(group: GroupDesk) -> bool:
+    """Whether any actor of the group runs."""
+    return any(is_running(group, actor.id) for actor in group.actors())
+
+
+def stop(group: GroupDesk, actor_id: str) -> None:
+    """Stop an actor if it runs."""
+    if group.desk.live is not None:
+        group.desk.live.stop(group.id, actor_id)
+    presence.remove(group.store.path, actor_id)
 
 
 def exit_of(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:

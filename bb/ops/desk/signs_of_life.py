@@ -107,7 +107,7 @@ def in_service(index: Index, who: str) -> Agent:
     if (
         state is None and index.law and index.law.excludes_own_lines
     ):  # its registration may be here, but lines here do not count
-        from bb.ledger.records.store import WriterNotAllowed  # noqa: PLC0415  (the caller has loaded it already)
+        from bb.ledger.records.policy import WriterNotAllowed  # noqa: PLC0415  (needed only to refuse)
 
         raise WriterNotAllowed
     return identity.in_service(roster.agent(who, state), who)

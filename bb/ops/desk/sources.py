@@ -29,7 +29,7 @@ class FileOrText(Usage):
     hint = "name a FILE, or - for stdin; or pass --text TEXT"
 
 
-class TextNotRead(NotFound):
+class FileNotRead(NotFound):
     """The file cannot be read."""
 
     code = "FILE_NOT_READ"
@@ -79,7 +79,7 @@ def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbErr
             return Source(file, _within(stream, name, most, too_large))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or "it is not a valid file name"
-        raise TextNotRead(f"{name} cannot be read: {reason}", path=file[:LONGEST_NAME]) from error
+        raise FileNotRead(f"{name} cannot be read: {reason}", path=file[:LONGEST_NAME]) from error
 
 
 def opened(desk: Desk, file: str) -> IO[bytes]:

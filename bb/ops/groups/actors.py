@@ -17,7 +17,7 @@ from bb.ledger.journal.kinds import Fact
 from bb.messaging.facts import Said
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
-from bb.ops.desk import group_desk, live_daemon, run_states
+from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.params import ActorId, By, GroupId, Json, JsonText, invalid
@@ -29,11 +29,7 @@ class MissingActorId(Usage):
     """The request does not name an actor."""
 
     code = "MISSING_ACTOR_ID"
-    hint = "pass actor_id; `bb actor list` shows the ids"
-
-
-class Title(JsonText):
-    """The name shown to people; the id unless given."""
+    hint = "pass `actor_id`; `bb actor list` shows the ids"
 
 
 class Runtime(JsonText):
@@ -48,30 +44,10 @@ class Runner(JsonText):
     offered = profiles.RUNNERS
 
 
-class Command(JsonText):
-    """The command that starts the actor, as one text or word by word; the runtime's own unless given."""
-
-    metavar = "COMMAND"
-
-
-class Environment(Json):
-    """Environment variables for the program, as a JSON object. They are stored on this machine only."""
-
-
-class DefaultScope(JsonText):
-    """The key of the directory it works in; the group's active directory unless given."""
-
-    metavar = "KEY"
-
-
 class Submit(JsonText):
     """The key that bb types after a message: enter, newline or none."""
 
     offered = profiles.SUBMITS
-
-
-class Patch(Json):
-    """The changes, as a JSON object."""
 
 
 @op(
@@ -81,12 +57,15 @@ class Patch(Json):
     asks_daemon=True,
     words="actor list",
     examples=("bb actor list", "bb actor list --include-unread --json"),
-    include_unread="Include the number of unread messages of each actor.",
 )
 def list_actors(
     desk: Desk, *, group_id: GroupId | None = None, include_unread: bool = False, by: By | None = None
 ) -> dict[str, Any]:
-    """List the actors of a group, in the order of joining. The first enabled actor is the foreman."""
+    """List the actors of a group, in the order of joining. The first enabled actor is the foreman.
+
+    Parameters:
+        include_unread: Include the number of unread messages of each actor.
+    """
     group = group_desk.open_group(desk, group_id)
     group.check("actor.list", group.by(by))
     return {"actors": [_shown(group, actor, include_unread=include_unread) for actor in group.actors()]}
@@ -106,16 +85,24 @@ def add(
     actor_id: ActorId | None = None,
     *,
     group_id: GroupId | None = None,
-    title: Title | None = None,
+    title: JsonText | None = None,
     runtime: Runtime | None = None,
     runner: Runner | None = None,
-    command: list[Command] | None = None,
-    env: Environment | None = None,
-    default_scope_key: DefaultScope | None = None,
+    command: list[JsonText] | None = None,
+    env: Json | None = None,
+    default_scope_key: JsonText | None = None,
     submit: Submit | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Add an actor to a group. A foreman can only add actors that are configured exactly like itself."""
+    """Add an actor to a group. A foreman can only add actors that are configured exactly like itself.
+
+    Parameters:
+        title: The name shown to people; the id unless given.
+        command (COMMAND): The command that starts the actor, as one text or word by word; the runtime's own unless
+            given.
+        env: Environment variables for the program, as a JSON object. They are stored on this machine only.
+        default_scope_key (KEY): The key of the directory it works in; the group's active directory unless given.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     present = group.actors()
@@ -172,10 +159,14 @@ def update(
     actor_id: ActorId | None = None,
     *,
     group_id: GroupId | None = None,
-    patch: Patch | None = None,
+    patch: Json | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Change an actor's title, or how it runs. Disabling an actor stops it."""
+    """Change an actor's title, or how it runs. Disabling an actor stops it.
+
+    Parameters:
+        patch: The changes, as a JSON object.
+    """
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.update")
     changes = actors.patched_actor(patch, actor.profile)
     if (env := changes.pop("env", None)) is not None:
@@ -185,7 +176,7 @@ def update(
         changes = actor.profile.stored() | changes
     (event,) = group.record([Updated(actor.id, None, title, changes)], who)
     if changes.get("enabled") is False:
-        run_states.stop(group, actor.id)
+        live_daemon.stop(group, actor.id)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
@@ -220,7 +211,7 @@ def author_of_removal(who: str) -> Callable[[Fact], str]:
 
 def clean_up_removed(group: GroupDesk, actor_id: str) -> None:
     """Stop an actor that has left, and delete its environment variables from this machine."""
-    run_states.stop(group, actor_id)
+    live_daemon.stop(group, actor_id)
     if actor_id in group.known.env:
         group.update_registry(group.known.with_env(actor_id, None))
 
@@ -242,7 +233,7 @@ def stop(
 ) -> dict[str, Any]:
     """Stop an actor. It stays disabled until it is started again."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.stop")
-    run_states.stop(group, actor.id)
+    live_daemon.stop(group, actor.id)
     (event,) = group.record([Stopped(actor.id)], who)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
@@ -274,7 +265,7 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
 def _shown(group: GroupDesk, actor: Actor, *, include_unread: bool = False) -> dict[str, Any]:
     ended = live_daemon.exit_of(group.desk, group.id, actor.id)
     how = {"exited": ended} if ended else {}
-    shown = group_desk.actor_row(actor, running=run_states.is_running(group, actor.id), **how)
+    shown = group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id), **how)
     if include_unread:
         shown["unread_count"] = group.messages().count_unread(actor.id, group.tokens(actor.id))
     return shown

@@ -27,22 +27,10 @@ class InvalidDetail(Usage):
     code = "INVALID_ARGS"
 
 
-class Ops(Json):
-    """The changes, in order: a list of operations such as {"op": "task.create", "title": "…"}."""
-
-
-class Version(JsonText):
-    """Refuse the change if the context is no longer at this version."""
-
-
 class Detail(JsonText):
     """full; summary: short form of tasks; overview: no list of tasks."""
 
     offered = summary.DETAILS
-
-
-class TaskId(JsonText):
-    """Only the task with this id, and its direct subtasks."""
 
 
 class Several(Json):
@@ -55,26 +43,14 @@ class Status(JsonText):
     offered = context_forms.STATUSES
 
 
-class Query(JsonText):
-    """Only tasks that contain this text."""
-
-
-class Assignee(JsonText):
-    """Only tasks of this actor; __unassigned__ for unassigned tasks."""
-
-
 class Attention(JsonText):
     """Only tasks that need attention for this reason."""
 
     offered = task_view.ATTENTIONS
 
 
-class Number(Json):
+class Rows(Json):
     """The number of tasks to skip (offset), or to show (limit), newest first."""
-
-
-class Switch(Json):
-    """true or false."""
 
 
 @op(
@@ -96,18 +72,23 @@ def context_get(
 @op(
     "context_sync",
     examples=("""bb call context_sync --args '{"ops": [{"op": "task.create", "title": "Parse dates"}]}'""",),
-    dry_run="Show what would change, and change nothing.",
 )
 def context_sync(
     desk: Desk,
     *,
-    ops: Ops | None = None,
+    ops: Json | None = None,
     dry_run: bool = False,
-    if_version: Version | None = None,
+    if_version: JsonText | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Change the shared context of a group. Either all operations are applied, in order, or none."""
+    """Change the shared context of a group. Either all operations are applied, in order, or none.
+
+    Parameters:
+        ops: The changes, in order: a list of operations such as {"op": "task.create", "title": "…"}.
+        dry_run: Show what would change, and change nothing.
+        if_version: Refuse the change if the context is no longer at this version.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by, "system")
     decided: list[Outcome] = []
@@ -142,19 +123,26 @@ def task_list(
     desk: Desk,
     *,
     group_id: GroupId | None = None,
-    task_id: TaskId | None = None,
+    task_id: JsonText | None = None,
     task_ids: Several | None = None,
     status: Status | None = None,
     statuses: Several | None = None,
-    query: Query | None = None,
-    assignee: Assignee | None = None,
+    query: JsonText | None = None,
+    assignee: JsonText | None = None,
     attention: Attention | None = None,
-    offset: Number | None = None,
-    limit: Number | None = None,
-    include_index: Switch | None = None,
+    offset: Rows | None = None,
+    limit: Rows | None = None,
+    include_index: Json | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """List the tasks of a group: all of them, one, or those that match the filters; in pages if limit is given."""
+    """List the tasks of a group: all of them, one, or those that match the filters; in pages if limit is given.
+
+    Parameters:
+        task_id: Only the task with this id, and its direct subtasks.
+        query: Only tasks that contain this text.
+        assignee: Only tasks of this actor; __unassigned__ for unassigned tasks.
+        include_index: true or false.
+    """
     filters: dict[str, object] = {
         "task_id": task_id,
         "task_ids": task_ids,

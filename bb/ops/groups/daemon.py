@@ -25,34 +25,6 @@ class InvalidKinds(Usage):
     code = "INVALID_KINDS"
 
 
-class Patch(Json):
-    """The changes, as a JSON object."""
-
-
-class Kinds(Json):
-    """Only events of these kinds."""
-
-
-class SinceEvent(JsonText):
-    """Only events after this one."""
-
-    metavar = "EVENT"
-
-
-class SinceTime(JsonText):
-    """Only events after this time."""
-
-    metavar = "TIME"
-
-
-class SinceSeq(Json):
-    """Only events after this sequence number."""
-
-
-class Limit(Json):
-    """Stop after this many events."""
-
-
 @op("ping", words="call ping", live=True, examples=("bb call ping",))
 def ping(desk: Desk) -> dict[str, Any]:
     """Check whether a daemon is running. The answer has its version and capabilities."""
@@ -77,8 +49,12 @@ def observability_get(desk: Desk) -> dict[str, Any]:
     live=True,
     examples=("""bb call observability_update --args '{"patch": {"log_level": "DEBUG"}}'""",),
 )
-def observability_update(desk: Desk, *, patch: Patch | None = None, by: By | None = None) -> dict[str, Any]:
-    """Change the log settings of the daemon. Only the person can."""
+def observability_update(desk: Desk, *, patch: Json | None = None, by: By | None = None) -> dict[str, Any]:
+    """Change the log settings of the daemon. Only the person can.
+
+    Parameters:
+        patch: The changes, as a JSON object.
+    """
     who = str(by or permissions.USER)
     permissions.check("observability", by=who, role=permissions.role_of(who, {}))
     return {"observability": live_daemon.running_actors(desk).observe(settings.entries(patch, OBSERVABILITY))}
@@ -93,15 +69,22 @@ def events_stream(
     *,
     group_id: GroupId | None = None,
     by: By | None = None,
-    since_event_id: SinceEvent | None = None,
-    since_seq: SinceSeq | None = None,
-    since_ts: SinceTime | None = None,
-    kinds: Kinds | None = None,
-    limit: Limit | None = None,
+    since_event_id: JsonText | None = None,
+    since_seq: Json | None = None,
+    since_ts: JsonText | None = None,
+    kinds: Json | None = None,
+    limit: Json | None = None,
 ) -> dict[str, Any]:
     """Upgrade the connection to a stream of events: first the events after a cursor, then each new one.
 
     Without kinds: messages, acknowledgements and notifications. If `by` is an actor: only events it may read.
+
+    Parameters:
+        since_event_id (EVENT): Only events after this one.
+        since_seq: Only events after this sequence number.
+        since_ts (TIME): Only events after this time.
+        kinds: Only events of these kinds.
+        limit: Stop after this many events.
     """
     group = group_desk.open_group(desk, group_id)
     subscription(group, by, since_event_id, since_seq, since_ts, kinds, limit)

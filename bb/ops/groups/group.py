@@ -9,6 +9,7 @@ from bb.groups import settings
 from bb.groups.actors import actors
 from bb.groups.actors.profiles import HEADLESS
 from bb.groups.facts import (
+    STATES,
     Changed,
     GroupStarted,
     GroupStopped,
@@ -22,8 +23,10 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger.local import machine_registry as knowns
+from bb.ledger.records import events
+from bb.ledger.records import events as recorded
 from bb.ops.catalogue import op
-from bb.ops.desk import directories, group_desk, live_daemon, run_states
+from bb.ops.desk import directories, group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.params import By, GroupId, Json, JsonText
@@ -55,7 +58,7 @@ class MissingScopeKey(Usage):
     """The request does not name a directory's key."""
 
     code = "MISSING_SCOPE_KEY"
-    hint = "pass scope_key; `bb group show --json` lists the group's directories with their keys"
+    hint = "pass `scope_key`; `bb group show --json` lists the group's directories with their keys"
 
 
 class ConfirmationRequired(Usage):
@@ -84,16 +87,10 @@ class Path(JsonText):
     metavar = "PATH"
 
 
-class ScopeKey(JsonText):
-    """The key of the directory."""
-
-    metavar = "KEY"
-
-
 class State(JsonText):
     """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
-    offered = actors.GROUP_STATES
+    offered = STATES
 
 
 class Patch(Json):
@@ -138,10 +135,10 @@ def _row(group: GroupDesk) -> dict[str, Any]:
         "title": state.title,
         "topic": state.topic,
         "created_at": state.created_at,
-        "updated_at": run_states.last_activity(group) or state.updated_at,
+        "updated_at": events.last_recorded_at(group.store) or state.updated_at,
         "default_scope_key": state.active_scope,
         "path": group.known.scopes.get(state.active_scope, ""),
-        "running": run_states.is_any(group),
+        "running": live_daemon.is_any_running(group),
         "state": state.state,
     }
 
@@ -169,7 +166,7 @@ def group_row(group: GroupDesk) -> dict[str, Any]:
         "active_scope_key": state.active_scope,
         "scopes": [_scope(group, scope.key, scope.title) for scope in state.scopes],
         "actors": [
-            group_desk.actor_row(actor, running=run_states.is_running(group, actor.id)) for actor in group.actors()
+            group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id)) for actor in group.actors()
         ],
         "settings": set_to,
         "delivery": {name: set_to[name] for name in DELIVERY},
@@ -204,7 +201,11 @@ def create(
     who = group_desk.group_author(desk, by)
     with knowns.lock(home):
         group = directories.create(desk, home, called, about, who)
-    return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
+    return {
+        "group_id": group.id,
+        "title": called,
+        "event": group.shown(recorded.event(group.store, f"{group.store.writer}.1")),
+    }
 
 
 @op(
@@ -249,7 +250,7 @@ def delete(
     if confirm != group.id and not (desk.is_served and confirm is None):
         raise ConfirmationRequired(hint=f"repeat the command with --confirm {group.id}", group_id=group.id)
     for actor in group.actors():
-        run_states.stop(group, actor.id)
+        live_daemon.stop(group, actor.id)
     directories.forget(desk, group)
     return {"group_id": group.id}
 
@@ -276,9 +277,13 @@ def use(
     examples=("bb group detach-scope --scope-key s_3f2a91c07be4",),
 )
 def detach_scope(
-    desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
+    desk: Desk, *, group_id: GroupId | None = None, scope_key: JsonText | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Detach a directory from a group. The ledgers of the directory and of the group stay where they are."""
+    """Detach a directory from a group. The ledgers of the directory and of the group stay where they are.
+
+    Parameters:
+        scope_key (KEY): The key of the directory.
+    """
     group = group_desk.open_group(desk, group_id)
     who = group.by(by)
     group.check("group.detach_scope", who)
@@ -358,7 +363,7 @@ def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -
     group.check("group.stop", who)
     stopped = [actor.id for actor in group.actors()]
     for actor in stopped:
-        run_states.stop(group, actor)
+        live_daemon.stop(group, actor)
     events = group.record([*map(Stopped, stopped), GroupStopped(who, stopped)], who)
     return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
 

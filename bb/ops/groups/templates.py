@@ -21,9 +21,9 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
-from bb.ledger.records.store import refuse_secrets_in
+from bb.ledger.records.recordable import refuse_secrets_in
 from bb.ops.catalogue import op
-from bb.ops.desk import directories, group_desk, run_states, sources
+from bb.ops.desk import directories, group_desk, live_daemon, sources
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups import actors
@@ -35,7 +35,7 @@ class MissingTemplate(Usage):
     """The request does not contain a template."""
 
     code = "MISSING_TEMPLATE"
-    hint = "pass template, the text that `bb group template-export` prints"
+    hint = "pass `template`, the text that `bb group template-export` prints"
 
 
 class InvalidTitle(Usage):
@@ -44,7 +44,7 @@ class InvalidTitle(Usage):
     code = "INVALID_TITLE"
 
 
-class Text(JsonText):
+class TemplateText(JsonText):
     """The template; at a terminal, the file with the template."""
 
     metavar = "FILE"
@@ -75,7 +75,7 @@ def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None)
     examples=("bb group template-preview team.yaml",),
 )
 def preview(
-    desk: Desk, template: Text | None = None, *, group_id: GroupId | None = None, by: By | None = None
+    desk: Desk, template: TemplateText | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Show what importing a template into a group would change, and change nothing."""
     group, _ = _steered(desk, group_id, by)
@@ -97,7 +97,7 @@ def preview(
 )
 def import_replace(
     desk: Desk,
-    template: Text | None = None,
+    template: TemplateText | None = None,
     *,
     group_id: GroupId | None = None,
     confirm: Confirmed | None = None,
@@ -139,7 +139,7 @@ def create(
     desk: Desk,
     path: Path | None = None,
     *,
-    template: Text | None = None,
+    template: TemplateText | None = None,
     title: Title | None = None,
     topic: Topic | None = None,
     by: By | None = None,
@@ -185,7 +185,7 @@ def _parsed(desk: Desk, template: Any) -> Template:
         return templates.parse(template)
     try:
         text = sources.read(desk, template, SIZE, _too_large).octets.decode()
-    except (sources.TextNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
+    except (sources.FileNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
     return templates.parse(text)
 
@@ -226,7 +226,7 @@ def _replaced(
         actors.clean_up_removed(group, name)
     for name, changes in planned[0].update.items():
         if changes.get("enabled") is False:
-            run_states.stop(group, name)
+            live_daemon.stop(group, name)
     return planned[0], moved
 
 

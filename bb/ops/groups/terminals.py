@@ -46,11 +46,7 @@ class MissingMessageId(Usage):
     """The request does not name a message."""
 
     code = "MISSING_MESSAGE_ID"
-    hint = "pass message_id"
-
-
-class Most(Json):
-    """The number of characters to show from the end: 8000 unless given, 200,000 at most."""
+    hint = "pass `message_id`"
 
 
 class TerminalSize(Json):
@@ -63,14 +59,6 @@ class Status(JsonText):
     offered = actors.STATUSES
 
 
-class TaskId(JsonText):
-    """The id of the current task."""
-
-
-class MessageId(JsonText):
-    """The message's id."""
-
-
 class Switch(Json):
     """true or false."""
 
@@ -80,13 +68,17 @@ def terminal_tail(
     desk: Desk,
     actor_id: ActorId | None = None,
     *,
-    max_chars: Most | None = None,
+    max_chars: Json | None = None,
     strip_ansi: Switch | None = None,
     compact: Switch | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Show the latest output of an actor's terminal, as plain text by default."""
+    """Show the latest output of an actor's terminal, as plain text by default.
+
+    Parameters:
+        max_chars: The number of characters to show from the end: 8000 unless given, 200,000 at most.
+    """
     group, actor = _terminal(desk, group_id, actor_id, by, "terminal.read")
     most = max_chars if type(max_chars) is int else USUAL_TAIL
     text = live_daemon.running_actors(desk).tail(
@@ -133,12 +125,7 @@ def term_resize(
     return {"group_id": group.id, "actor_id": actor.id, "cols": cols, "rows": rows}
 
 
-@op(
-    "term_attach",
-    live=True,
-    examples=("bb attach peer-1",),
-    read_only="Only watch. Another client can then type.",
-)
+@op("term_attach", live=True, examples=("bb attach peer-1",))
 def term_attach(
     desk: Desk,
     actor_id: ActorId | None = None,
@@ -153,6 +140,9 @@ def term_attach(
 
     With COLS and ROWS the terminal gets that size when this client becomes the one that can type. If the client had
     to wait for that, it then gets a bell character.
+
+    Parameters:
+        read_only: Only watch. Another client can then type.
     """
     if cols is not None or rows is not None:
         refuse_size(cols=cols, rows=rows)
@@ -213,9 +203,13 @@ def headless_set_status(
     group_id: GroupId | None = None,
     actor_id: ActorId | None = None,
     status: Status | None = None,
-    task_id: TaskId | None = None,
+    task_id: JsonText | None = None,
 ) -> dict[str, Any]:
-    """Set the status of a headless actor."""
+    """Set the status of a headless actor.
+
+    Parameters:
+        task_id: The id of the current task.
+    """
     group, actor = _session(desk, group_id, actor_id)
     changes = {"status": actors.status(status), "current_task_id": str(task_id) if task_id else None}
     return {"state": live_daemon.running_actors(desk).set_headless(group.id, actor.id, now=desk.now(), **changes)}
@@ -227,13 +221,13 @@ def headless_set_status(
     examples=("""bb call headless_ack_message --args '{"actor_id": "peer-1", "message_id": "k7q2mzp4x3ab.17"}'""",),
 )
 def headless_ack_message(
-    desk: Desk,
-    *,
-    group_id: GroupId | None = None,
-    actor_id: ActorId | None = None,
-    message_id: MessageId | None = None,
+    desk: Desk, *, group_id: GroupId | None = None, actor_id: ActorId | None = None, message_id: JsonText | None = None
 ) -> dict[str, Any]:
-    """Record that a headless actor has received a message. The sender does not get an acknowledgement."""
+    """Record that a headless actor has received a message. The sender does not get an acknowledgement.
+
+    Parameters:
+        message_id: The message's id.
+    """
     group, actor = _session(desk, group_id, actor_id)
     if not message_id:
         raise MissingMessageId

@@ -21,10 +21,6 @@ class Reason(JsonText):
     """The reason, recorded in the snapshot."""
 
 
-class Force(Json):
-    """Compact even a small ledger."""
-
-
 @op("ledger_snapshot", examples=("""bb call ledger_snapshot --args '{"reason": "before the release"}'""",))
 def ledger_snapshot(
     desk: Desk, *, group_id: GroupId | None = None, reason: Reason | None = None, by: By | None = None
@@ -41,10 +37,14 @@ def ledger_compact(
     *,
     group_id: GroupId | None = None,
     reason: Reason | None = None,
-    force: Force | None = None,
+    force: Json | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Compact a group's index. No event is removed, so every id can still be replied to and acknowledged."""
+    """Compact a group's index. No event is removed, so every id can still be replied to and acknowledged.
+
+    Parameters:
+        force: Compact even a small ledger.
+    """
     group = group_desk.open_group(desk, group_id)
     group.check("ledger.compact", group.by(by))
     size = sum(segment.size() for journal in group.store.journals() for segment in journal.segments())

@@ -33,12 +33,6 @@ class Token(Number):
     most = 10**15
 
 
-class Path(UncheckedText):
-    """A file or directory. Wildcards are part of its name, not patterns."""
-
-    metavar = "PATH"
-
-
 @op(
     "check",
     reads=True,
@@ -49,11 +43,10 @@ class Path(UncheckedText):
         "bb check --staged",
         "bb check --staged --agent amber-otter --override 'agreed with cobalt-harbor'",
     ),
-    staged="Check the staged changes instead of PATH.",
 )
 def check(
     desk: Desk,
-    path: list[Path] | None = None,
+    path: list[UncheckedText] | None = None,
     *,
     staged: bool = False,
     agent: AgentOrPerson | None = None,
@@ -72,6 +65,10 @@ def check(
     --staged checks the git index, as a commit hook does. Of a merge, only its own changes are checked. Paths in the
     .bbignore of the last commit are not checked. If the check itself fails, an agent is refused and a person is not.
     --override REASON, or BB_OVERRIDE=REASON in the environment, allows the commit and is recorded.
+
+    Parameters:
+        path (PATH): A file or directory. Wildcards are part of its name, not patterns.
+        staged: Check the staged changes instead of PATH.
     """
     if not staged and path is None:
         raise MissingOption("check needs PATH or --staged", hint="`bb check --help` shows how", option="PATH")

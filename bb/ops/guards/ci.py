@@ -34,32 +34,6 @@ PASS, FAIL = "pass", "fail"
 IGNORE_CASE = True  # the clone that made a reservation may be on a case-insensitive file system
 
 
-class Revision(UncheckedText):
-    """The commit that the change is based on, such as origin/main. The commits from there to --head are checked."""
-
-    metavar = "REV"
-
-
-class Head(UncheckedText):
-    """The last commit of the change."""
-
-    metavar = "REV"
-
-
-class DefaultAgent(AgentOrPerson):
-    """The author of commits that have no BB-Agent trailer."""
-
-
-class DeclaredScope(Scope):
-    """A scope that counts as declared for every author. Implies --declared."""
-
-
-class Remote(Name):
-    """The remote with the published ledger: its name or URL. Default: origin, or the only remote."""
-
-    metavar = "REMOTE"
-
-
 class Unreachable(Text):
     """The verdict if the ledger cannot be reached: fail or pass."""
 
@@ -74,12 +48,6 @@ class Form(Text):
     choices = ("text", "github", "sarif", "junit")
 
 
-class ReportFile(Name):
-    """Write the report to this file. The terminal then gets text, or annotations in GitHub Actions."""
-
-    metavar = "FILE"
-
-
 @op(
     "ci.check",
     reads=True,
@@ -90,26 +58,22 @@ class ReportFile(Name):
         "bb ci check --base 1a2b3c4 --head 5d6e7f8 --format sarif --output bb.sarif",
         "bb ci check --base main --local --json",
     ),
-    declared="Every changed path must be in a reservation of its author, or in a --scope.",
-    strict="Also fail for changes by people and for repositories without a ledger.",
-    local="Use the ledger of this clone and fetch nothing.",
-    record="Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.",
 )
 def check(
     desk: Desk,
     *,
-    base: Revision,
-    head: Head = Head("HEAD"),  # noqa: B008  (a text)
-    agent: DefaultAgent | None = None,
+    base: UncheckedText,
+    head: UncheckedText = UncheckedText("HEAD"),  # noqa: B008  (a text)
+    agent: AgentOrPerson | None = None,
     declared: bool = False,
-    scope: list[DeclaredScope] | None = None,
+    scope: list[Scope] | None = None,
     strict: bool = False,
-    remote: Remote | None = None,
+    remote: Name | None = None,
     local: bool = False,
     record: bool = False,
     unreachable: Unreachable = Unreachable(FAIL),  # noqa: B008
     format_: Form = Form("text"),  # noqa: B008
-    output: ReportFile | None = None,
+    output: Name | None = None,
 ) -> dict[str, Any]:
     """For CI: check whether a change touches paths that other agents hold, or held when it was made.
 
@@ -120,6 +84,19 @@ def check(
     The ledger is fetched from the remote into a temporary place. The history between the two commits must be available;
     the contents of files need not be. Paths in the .bbignore of the base are not checked. Without --record, nothing is
     changed.
+
+    Parameters:
+        base (REV): The commit that the change is based on, such as origin/main. The commits from there to --head are
+            checked.
+        head (REV): The last commit of the change.
+        agent: The author of commits that have no BB-Agent trailer.
+        declared: Every changed path must be in a reservation of its author, or in a --scope.
+        scope: A scope that counts as declared for every author. Implies --declared.
+        strict: Also fail for changes by people and for repositories without a ledger.
+        remote (REMOTE): The remote with the published ledger: its name or URL. Default: origin, or the only remote.
+        local: Use the ledger of this clone and fetch nothing.
+        record: Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.
+        output (FILE): Write the report to this file. The terminal then gets text, or annotations in GitHub Actions.
     """
     if record:
         desk.store.require_ledger()

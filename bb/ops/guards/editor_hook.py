@@ -66,7 +66,6 @@ class AutoBead(UncheckedText):
         "bb hook pre-tool --host claude --auto-reserve --bead bb-12",
         """bb hook pre-tool --agent amber-otter --json --payload '{"tool_name": "Write", "tool_input": {}}'""",
     ),
-    auto_reserve="Reserve a free file when the agent first edits it.",
 )
 def pre_tool(
     desk: Desk,
@@ -84,6 +83,9 @@ def pre_tool(
     person has frozen the file, or if the person has paused the agent. A payload that is not understood passes, with a
     note on stderr. If the check of an edit by a known agent fails, the edit is refused. A person gets a warning and is
     not stopped.
+
+    Parameters:
+        auto_reserve: Reserve a free file when the agent first edits it.
     """
     try:
         heard = read_payload(desk, editors.PRE_TOOL, host, payload)

@@ -15,7 +15,7 @@ from bb.kernel import ids, json_text, show
 from bb.kernel.record import Record
 from bb.ledger.git import place, work_tree
 from bb.ledger.local import editor_sessions
-from bb.ops.params import Text, UncheckedText
+from bb.ops.params import Text, UncheckedAgent, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +41,8 @@ class Host(Text):
     choices = editors.HOSTS
 
 
-class EditorAgent(UncheckedText):
+class EditorAgent(UncheckedAgent):
     """The agent in the editor. Default: BB_AGENT, else the agent of the session."""
-
-    metavar = "ID"
-    is_agent = True
 
 
 class Payload(UncheckedText):
@@ -73,7 +70,7 @@ def read_payload(desk: Desk, moment: str, host: str | None, payload: str | None)
     except json_text.NotJson as error:
         raise NotUnderstood(f"it is not valid JSON: {error}") from None
     _go_to_editor(desk, heard)
-    desk.hook_session = heard.session
+    desk.note_session(heard.session)
     return heard
 
 

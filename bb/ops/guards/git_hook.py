@@ -22,18 +22,6 @@ TRAILER, TOKEN = "BB-Agent", "BB-Token"
 WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that exists before an editor opens
 
 
-class MessageFile(UncheckedText):
-    """The file with the message."""
-
-    metavar = "FILE"
-
-
-class Source(UncheckedText):
-    """The source of the message as git names it: message, template, merge, squash or commit."""
-
-    metavar = "SOURCE"
-
-
 @op("hook.pre-commit", reads=True, screen="guards", examples=("bb hook pre-commit",))
 def pre_commit(desk: Desk) -> dict[str, Any]:
     """Run `bb check --staged` for BB_AGENT before a commit. Prints nothing if the commit may be made."""
@@ -42,12 +30,16 @@ def pre_commit(desk: Desk) -> dict[str, Any]:
 
 
 @op("hook.prepare-commit-msg", screen="guards", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
-def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = None) -> dict[str, Any]:
+def prepare_commit_msg(desk: Desk, file: UncheckedText, source: UncheckedText | None = None) -> dict[str, Any]:
     """Add a trailer with the committing agent to a commit message: `BB-Agent: amber-otter`. Never stops a commit.
 
     If the agent holds a global reservation of a committed path, its token is added too: `BB-Token: 41`. Only a
     registered BB_AGENT is named, and only if the message exists already. An existing trailer is kept. Commits that a
     rebase or a cherry-pick repeats keep their authors.
+
+    Parameters:
+        file (FILE): The file with the message.
+        source (SOURCE): The source of the message as git names it: message, template, merge, squash or commit.
     """
     agent = desk.env.get("BB_AGENT")
     try:

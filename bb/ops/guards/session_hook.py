@@ -41,7 +41,6 @@ In git name your own files: no stash, add -A, reset --hard, forced push. Judge w
         "bb hook session-start --register --role builder < payload.json",
         """bb hook session-start --agent amber-otter --payload '{"session_id": "8c35adc1"}'""",
     ),
-    register="Register the session under an unused name if its agent is unknown.",
 )
 def session_start(
     desk: Desk,
@@ -56,6 +55,9 @@ def session_start(
 
     The agent comes from --agent, BB_AGENT, or an earlier start of the same session. It is saved for the session's other
     hooks. If CLAUDE_ENV_FILE names a file, BB_AGENT is written there for the session's shell.
+
+    Parameters:
+        register: Register the session under an unused name if its agent is unknown.
     """
     try:
         heard = read_payload(desk, editors.SESSION_START, host, payload)

@@ -81,12 +81,7 @@ def freeze(
     }
 
 
-@op(
-    "thaw",
-    screen="person_orders",
-    examples=("bb thaw src/core", "bb thaw --all --json"),
-    all_="Lift all freezes.",
-)
+@op("thaw", screen="person_orders", examples=("bb thaw src/core", "bb thaw --all --json"))
 def thaw(
     desk: Desk,
     scope: list[Place] | None = None,
@@ -99,6 +94,9 @@ def thaw(
 
     Agents with reservations there may continue and are notified. Name a path exactly as it was frozen; a part of a
     freeze cannot be lifted.
+
+    Parameters:
+        all_: Lift all freezes.
     """
     signs_of_life.person(desk, agent)
     desk.store.require_ledger()

@@ -42,20 +42,10 @@ class State(Text):
     choices = STATES
 
 
-class Concerning(AgentOrPerson):
-    """Only incursions by this agent or into its reservations."""
-
-
 class Limit(Number):
     """The number of incursions to show, at most 500."""
 
     most = 500
-
-
-class EventId(Text):
-    """The incursion's id."""
-
-    metavar = "ID"
 
 
 class Resolution(Text):
@@ -63,10 +53,6 @@ class Resolution(Text):
 
     metavar = "STATE"
     choices = SETTLED
-
-
-class Note(UncheckedText):
-    """A note to the agents concerned."""
 
 
 @op(
@@ -79,12 +65,15 @@ def list_incursions(
     desk: Desk,
     *,
     state: State | None = None,
-    agent: Concerning | None = None,
+    agent: AgentOrPerson | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
     """List incursions: requests for, or changes in, scopes that another agent holds. Open ones first, newest first.
 
     An incursion is open while a change is not resolved, or while two agents work on overlapping scopes.
+
+    Parameters:
+        agent: Only incursions by this agent or into its reservations.
     """
     known = events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -107,11 +96,11 @@ def list_incursions(
 )
 def resolve(
     desk: Desk,
-    event: EventId,
+    event: Text,
     *,
     agent: AgentOrPerson | None = None,
     as_: Resolution,
-    note: Note | None = None,
+    note: UncheckedText | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
     """Resolve an incursion: the change is accepted or reverted, or the reservation is transferred.
@@ -119,6 +108,10 @@ def resolve(
     The holder and the person (`--agent user`) may choose any resolution. The agent that made the change may report
     that it reverted the change. `transferred` passes the reservation on, unchanged, to the agent that made the change.
     The other parties are notified. Resolving it the same way again changes nothing.
+
+    Parameters:
+        event (ID): The incursion's id.
+        note: A note to the agents concerned.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     text = incursions.note(note)

@@ -8,7 +8,16 @@ from bb.kernel import ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Scope, Seconds, Text, UncheckedText
+from bb.ops.params import (
+    AgentOrPerson,
+    AllowSecretReason,
+    Bead,
+    Key,
+    Scope,
+    Seconds,
+    Text,
+    UncheckedNumber,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +31,10 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-class Minutes(UncheckedText):
+class Minutes(UncheckedNumber):
     """Minutes after your last sign of life until the reservation expires: 5 to 1440."""
 
     metavar = "MINUTES"
-    takes_numbers = True
 
 
 class Fallback(Text):
@@ -34,10 +42,6 @@ class Fallback(Text):
 
     metavar = "local"
     choices = ("local",)
-
-
-class Wait(Seconds):
-    """If the scope is not free, wait in the queue for up to this many seconds, at most a day."""
 
 
 @op(
@@ -48,10 +52,6 @@ class Wait(Seconds):
         "bb agent reserve --scope src/parser --bead bb-12 --takeover-stale",
         "bb agent reserve --scope src/parser --bead bb-12 --wait 300",
     ),
-    takeover_stale="Take over a reservation whose holder is silent or that has expired. The holder is notified.",
-    allow_overlap="Reserve despite a partial overlap. It is recorded as an incursion and the holder is notified.",
-    shared="Share the scope with other shared reservations.",
-    global_="Reserve in every clone, not only in this one. Needs the remote that this clone publishes to.",
 )
 def reserve(
     desk: Desk,
@@ -65,7 +65,7 @@ def reserve(
     shared: bool = False,
     global_: bool = False,
     fallback: Fallback | None = None,
-    wait: Wait | None = None,
+    wait: Seconds | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
@@ -78,6 +78,13 @@ def reserve(
     person has paused you (AGENT_PAUSED). --wait waits in a queue, first come first served, and reserves as soon as the
     scopes are free. Reserving your own scope again renews it. Paths that do not exist yet can be reserved; the answer
     lists them in `not_there`, in case of a typing error.
+
+    Parameters:
+        takeover_stale: Take over a reservation whose holder is silent or that has expired. The holder is notified.
+        allow_overlap: Reserve despite a partial overlap. It is recorded as an incursion and the holder is notified.
+        shared: Share the scope with other shared reservations.
+        global_: Reserve in every clone, not only in this one. Needs the remote that this clone publishes to.
+        wait: If the scope is not free, wait in the queue for up to this many seconds, at most a day.
     """
     who = signs_of_life.caller(desk, agent)
     wanted = Wanted(
@@ -110,7 +117,6 @@ def reserve(
         "bb agent release --scope src/parser --scope docs --json",
         "bb agent release --all --json",
     ),
-    all_="Release all your reservations.",
 )
 def release(
     desk: Desk,
@@ -123,6 +129,9 @@ def release(
     """Release your reservations: of these scopes, or all of them with --all.
 
     The person (`--agent user`) may release any agent's reservation. The agent is notified by mail.
+
+    Parameters:
+        all_: Release all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     wanted = _these_or_all(desk, scope, all_)
@@ -143,7 +152,6 @@ def release(
         "bb agent renew --agent amber-otter --scope src/parser --ttl 240",
         "bb agent renew --all",
     ),
-    all_="Renew all your reservations.",
 )
 def renew(
     desk: Desk,
@@ -158,6 +166,9 @@ def renew(
 
     A reservation does not expire while you send signs of life. Renew it before 24 hours have passed, or to change its
     time.
+
+    Parameters:
+        all_: Renew all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     wanted = _these_or_all(desk, scope, all_)

@@ -19,12 +19,6 @@ class Compared(UncheckedText):
     metavar = "SCOPE"
 
 
-class Root(UncheckedText):
-    """The root of relative scopes. Default: the repository's root."""
-
-    metavar = "DIR"
-
-
 class Platform(Text):
     """The path rules to use: posix or windows. Default: those of this machine."""
 
@@ -38,14 +32,13 @@ class Platform(Text):
         "bb scope compare 'src/*' src/lib/parser.ts",
         r"bb scope compare 'C:\Repo\Src' 'c:\repo\src\a.ts' --root 'C:\Repo' --platform windows",
     ),
-    ignore_case="Ignore case. Default: only if the repository sets core.ignorecase.",
 )
 def compare(
     desk: Desk,
     a: Compared,
     b: Compared,
     *,
-    root: Root | None = None,
+    root: UncheckedText | None = None,
     platform: Platform | None = None,
     ignore_case: bool = False,
 ) -> dict[str, Any]:
@@ -54,6 +47,10 @@ def compare(
     Both are made canonical first: relative to the root, with `/` as separator, without `.` and `..` and without a
     trailing slash. On Windows case is ignored. `*`, `?`, `[...]` and `**` are patterns; whether two patterns have a
     common path is decided exactly. The paths need not exist.
+
+    Parameters:
+        root (DIR): The root of relative scopes. Default: the repository's root.
+        ignore_case: Ignore case. Default: only if the repository sets core.ignorecase.
     """
     rules = platform or work_tree.PLATFORM
     at = root if root is not None else _root(desk)

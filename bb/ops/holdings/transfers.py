@@ -18,14 +18,6 @@ from bb.ops.holdings.recording import answer, scopes_of
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Scope, Why
 
 
-class Receiver(AgentOrPerson):
-    """The new holder."""
-
-
-class Giver(AgentOrPerson):
-    """The current holder; needed only if several agents share the scope."""
-
-
 @op(
     "agent.transfer",
     screen="person_orders",
@@ -39,8 +31,8 @@ def transfer(
     *,
     agent: AgentOrPerson | None = None,
     scope: list[Scope],
-    to: Receiver,
-    from_: Giver | None = None,
+    to: AgentOrPerson,
+    from_: AgentOrPerson | None = None,
     why: Why | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
@@ -50,6 +42,10 @@ def transfer(
     The transfer is atomic: no third agent can reserve the scopes in between, and of several scopes all are transferred
     or none. The person (`--agent user`) may transfer any agent's reservation; both agents are notified. To describe the
     work and its state, send a hand-off: `bb protocol handoff`. A global reservation cannot be transferred.
+
+    Parameters:
+        to: The new holder.
+        from_: The current holder; needed only if several agents share the scope.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
     wanted = scopes_of(desk, scope)

@@ -11,21 +11,16 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
-from bb.ledger.files import disk
+from bb.ledger.files import output_files
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
+from bb.ledger.records import events as recorded
 from bb.ledger.records import walk as walks
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Name, Number, Since, Text
-
-
-class EventId(Text):
-    """The event's id, as shown by `bb ledger log`."""
-
-    metavar = "EVENT"
 
 
 class Kind(Name):
@@ -44,21 +39,11 @@ class Until(Text):
     metavar = "TIME"
 
 
-class Limit(Number):
-    """The number of latest events to show."""
-
-
 class RawTakesNoFilter(Usage):
     """--raw exports complete chains and cannot be used with filters."""
 
     code = "RAW_TAKES_NO_FILTER"
     hint = "leave out --raw to export selected events"
-
-
-class Output(Name):
-    """Write to this file instead of standard output."""
-
-    metavar = "FILE"
 
 
 @op("ledger.status", reads=True, examples=("bb ledger status",))
@@ -97,7 +82,6 @@ def status(desk: Desk) -> dict[str, Any]:
     reads=True,
     examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
     streams=True,
-    follow="Continue with new events until interrupted.",
 )
 def log(
     desk: Desk,
@@ -106,13 +90,17 @@ def log(
     agent: Who | None = None,
     since: Since | None = None,
     until: Until | None = None,
-    limit: Limit = Limit(50),  # noqa: B008  (a number)
+    limit: Number = Number(50),  # noqa: B008  (a number)
     follow: bool = False,
 ) -> Iterable[dict[str, Any]]:
     """List the latest events, oldest first. If --limit leaves out older ones, the answer says so.
 
     --follow continues with the events that any process appends, until interrupted. With --json, it prints one event per
     line instead of one document.
+
+    Parameters:
+        limit: The number of latest events to show.
+        follow: Continue with new events until interrupted.
     """
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
@@ -120,7 +108,7 @@ def log(
         return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
     latest = walks.latest(store, wanted, limit + 1)
     rows = _judged(store, latest[-limit:])
-    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Limit.most, limit * 4)))
+    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Number.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
@@ -142,11 +130,15 @@ def _shown(event: Event) -> dict[str, Any]:
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))
-def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """Show one event and its place in its writer's chain."""
+def show(desk: Desk, event: Text) -> dict[str, Any]:
+    """Show one event and its place in its writer's chain.
+
+    Parameters:
+        event (EVENT): The event's id, as shown by `bb ledger log`.
+    """
     store = desk.ledger
-    found = store.event(event)
-    raw = store.line(event)
+    found = recorded.event(store, event)
+    raw = recorded.line(store, event)
     known = policy.cached(store)
     envelope = next(iter(standing.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
     return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
@@ -156,7 +148,6 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     "ledger.verify",
     reads=True,
     examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
-    published="Also verify the published branch: every commit as a new clone reads it, archived files, the snapshot.",
 )
 def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """Read every line again, and check the chains, the order, the digests and the index.
@@ -165,6 +156,9 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
 
     Fails with LEDGER_DAMAGED if a line is damaged; the message names the first one and the next step. --published does
     not contact a remote: it checks what this clone has fetched or published.
+
+    Parameters:
+        published: Also verify the published branch: every commit as a new clone reads it, archived files, the snapshot.
     """
     store = desk.ledger
     report = audit.audit(store, desk.progress)
@@ -218,12 +212,11 @@ def ledger_digest(desk: Desk) -> dict[str, Any]:
     output="documents",
     examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
     streams=True,
-    raw="Export the stored lines, byte for byte, instead of events.",
 )
 def export(
     desk: Desk,
     *,
-    output: Output | None = None,
+    output: Name | None = None,
     raw: bool = False,
     kind: list[Kind] | None = None,
     agent: Who | None = None,
@@ -237,6 +230,10 @@ def export(
 
     --raw exports the stored lines instead, byte for byte, writer by writer, so that other programs can check their
     chains. It cannot be used with filters.
+
+    Parameters:
+        output (FILE): Write to this file instead of standard output.
+        raw: Export the stored lines, byte for byte, instead of events.
     """
     if raw and any((kind, agent, since, until)):
         raise RawTakesNoFilter
@@ -250,7 +247,7 @@ def export(
         return rows
     path = os.path.join(desk.cwd, output)
     count = 0
-    with disk.Replacement(path) as file:
+    with output_files.Replacement(path) as file:
         for row in rows:
             file.write((row if isinstance(row, bytes) else json_text.dumps(row).encode()) + b"\n")
             count += 1

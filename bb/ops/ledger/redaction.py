@@ -9,23 +9,13 @@ from bb.kernel import ids
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
-from bb.ledger.records import redaction
+from bb.ledger.records import events, redaction
 from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Text
-
-
-class Why(AllowSecretReason):
-    """The reason. It is recorded, so it must not repeat the content to remove."""
-
-
-class EventId(Text):
-    """The event's id, as shown by `bb ledger log`."""
-
-    metavar = "EVENT"
 
 
 @op(
@@ -35,7 +25,7 @@ class EventId(Text):
         "bb ledger redact k7q2mzp4x3ab.17 --reason 'a name that must not be there' --json",
     ),
 )
-def redact(desk: Desk, event: EventId, *, reason: Why, agent: AgentOrPerson | None = None) -> dict[str, Any]:
+def redact(desk: Desk, event: Text, *, reason: AllowSecretReason, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """Remove the content of an event: at once in this clone, and in other clones when they sync.
 
     The line stays in its place with its author, time and kind, so all chains remain valid. The content is removed from
@@ -44,12 +34,16 @@ def redact(desk: Desk, event: EventId, *, reason: Why, agent: AgentOrPerson | No
     published. The author may redact an event, and the person (`--agent user`) may redact any event. Doing it again
     changes nothing. If a dialect expanded a message, its recipients recorded the expansion: `repeated_in` lists those
     lines.
+
+    Parameters:
+        event (EVENT): The event's id, as shown by `bb ledger log`.
+        reason: The reason. It is recorded, so it must not repeat the content to remove.
     """
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
     store.require_ledger()
     redaction.blank(store)  # first completes an interrupted redaction, whose line cannot be read
-    original = store.event(event)
+    original = events.event(store, event)
     fact = redactions.redact(event, original.kind, original.by, who, reason)
 
     def decide(index: Index) -> list[Any]:

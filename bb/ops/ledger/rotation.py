@@ -19,10 +19,6 @@ PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
 
 
-class Why(AllowSecretReason):
-    """The reason. It is recorded in the new epoch and shown in every clone."""
-
-
 @op(
     "ledger.rotate",
     screen="travel",
@@ -30,12 +26,11 @@ class Why(AllowSecretReason):
         "bb ledger rotate --reason 'a password was in a message' --dry-run",
         "bb ledger rotate --reason 'a password was in a message' --agent user",
     ),
-    dry_run="Show what would happen to the published history, without doing it.",
 )
 def rotate(
     desk: Desk,
     *,
-    reason: Why,
+    reason: AllowSecretReason,
     remote: RemoteName | None = None,
     agent: AgentOrPerson | None = None,
     timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
@@ -48,6 +43,10 @@ def rotate(
     verify with their next sync that no line is missing or changed, and follow without further action. Until they have
     synced and run `git gc`, their git still has the earlier commits, and so may the host: docs/sync.md explains what to
     do about a secret.
+
+    Parameters:
+        reason: The reason. It is recorded in the new epoch and shown in every clone.
+        dry_run: Show what would happen to the published history, without doing it.
     """
     store = desk.store
     store.require_ledger()

@@ -47,38 +47,23 @@ class Principals(Name):
         return text
 
 
-class For(Principals):
-    """The name to list the key under: a name for this clone, or `user` for the person's own key."""
-
-    metavar = "PRINCIPAL"
-
-
-class Writer(Principals):
-    """Only the signatures of this writer."""
-
-    metavar = "WRITER"
-
-
-class Folder(Name):
-    """Write the statements and signatures into this folder, for ssh-keygen."""
-
-    metavar = "DIR"
-
-
 @op(
     "ledger.key",
     screen="travel",
     examples=("bb ledger key", "bb ledger key --for build-7 --json", "bb ledger key --rotate", "bb ledger key --own"),
-    rotate="Create a new key. The existing lines are signed with the old key first.",
-    own="Sign with a key that bb creates for this clone, even if git is configured to sign with SSH.",
 )
-def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool = False) -> dict[str, Any]:
+def key(desk: Desk, *, for_: Principals | None = None, rotate: bool = False, own: bool = False) -> dict[str, Any]:
     """Show this clone's signing key and its line for `.bb/allowed_signers`.
 
     If you sign git commits with an Ed25519 SSH key (gpg.format=ssh in your own configuration), bb uses that key.
     Otherwise bb creates a key for this clone, now or when it first signs. A key counts once its line is in the reviewed
     file: commit the line, have it merged, then run `git fetch` and `bb sync`. See docs/signing.md for rotation and lost
     keys.
+
+    Parameters:
+        for_ (PRINCIPAL): The name to list the key under: a name for this clone, or `user` for the person's own key.
+        rotate: Create a new key. The existing lines are signed with the old key first.
+        own: Sign with a key that bb creates for this clone, even if git is configured to sign with SSH.
     """
     store = desk.store
     store.require_ledger()
@@ -146,11 +131,15 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
     screen="travel",
     examples=("bb ledger signatures", "bb ledger signatures --output /tmp/signatures", "bb ledger signatures --json"),
 )
-def signatures(desk: Desk, *, writer: Writer | None = None, output: Folder | None = None) -> dict[str, Any]:
+def signatures(desk: Desk, *, writer: Principals | None = None, output: Name | None = None) -> dict[str, Any]:
     """Show the last signature of each writer, in the format of `ssh-keygen -Y verify`.
 
     --output writes two files per signature: the signed statement WRITER-N.txt, and WRITER-N.txt.sig. To check one:
     `ssh-keygen -Y verify -f .bb/allowed_signers -I NAME -n bb-ledger -s FILE.txt.sig < FILE.txt`.
+
+    Parameters:
+        writer (WRITER): Only the signatures of this writer.
+        output (DIR): Write the statements and signatures into this folder, for ssh-keygen.
     """
     store = desk.store
     store.require_ledger()
@@ -192,8 +181,4 @@ def _sign_once_more(store: Store, known: SignerPolicy, now: int) -> None:
     ):
         return
 
-    def signed(writer: str, link: Any) -> str:
-        text = verdicts.statement(store.clone.repo, writer, link.n, link.head_digest)
-        return ssh_signatures.base64(key.sign(text.encode(), ssh_signatures.LEDGER))
-
-    store.sign(signed, now)
+    store.sign(key, now)

@@ -13,8 +13,9 @@ from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LOCAL
-from bb.ledger.records import come_to_count, policy, set_aside
-from bb.ledger.records.store import JOURNALS, NotInitialized
+from bb.ledger.records import come_to_count, making, policy, set_aside
+from bb.ledger.records.journals import JOURNALS
+from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
 from bb.ledger.travel import intake
@@ -80,12 +81,6 @@ class Timeout(Seconds):
     "sync",
     screen="travel",
     examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local", "bb sync --background"),
-    pull="Only fetch the published lines of other clones.",
-    push="Only publish the lines of this clone.",
-    local="Only write to the local ref refs/bb/ledger; nothing is sent to other machines.",
-    publish="Publish to this remote for the first time. Later syncs publish without this option.",
-    dry_run="Show what would be published and who could see it, without doing it.",
-    background="Start a sync without waiting for it, if this clone publishes and no sync was tried just now.",
 )
 def sync(
     desk: Desk,
@@ -106,6 +101,14 @@ def sync(
     shows what would become visible to whom. Fetched lines are verified first. A rewritten ledger is refused, and your
     own copy is kept. Only one sync runs at a time; a second one reports that and ends. If a clone publishes, commands
     that record something start a background sync, at most every five minutes; BB_SYNC=off prevents this.
+
+    Parameters:
+        pull: Only fetch the published lines of other clones.
+        push: Only publish the lines of this clone.
+        local: Only write to the local ref refs/bb/ledger; nothing is sent to other machines.
+        publish: Publish to this remote for the first time. Later syncs publish without this option.
+        dry_run: Show what would be published and who could see it, without doing it.
+        background: Start a sync without waiting for it, if this clone publishes and no sync was tried just now.
     """
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
@@ -162,12 +165,7 @@ def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | Non
     return *publishing.commit_here(store, known, now, None), unsigned
 
 
-@op(
-    "ledger.mirror",
-    screen="travel",
-    examples=("bb ledger mirror", "bb ledger mirror --all --json"),
-    all_="Write the lines of all writers, not only those recorded in this clone.",
-)
+@op("ledger.mirror", screen="travel", examples=("bb ledger mirror", "bb ledger mirror --all --json"))
 def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     """Write ledger lines into the work tree, for teams that want them in pull requests.
 
@@ -175,6 +173,9 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     the last such file on this branch. These files never change and never conflict. Files from other branches are read
     and verified first, like fetched lines. Nothing is staged or committed for you. A later redaction does not change
     files that were already committed.
+
+    Parameters:
+        all_: Write the lines of all writers, not only those recorded in this clone.
     """
     from bb.ledger.travel import mirror  # noqa: PLC0415  (a sync does not need it)
 
@@ -223,7 +224,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
     """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
     store, now = desk.store, desk.now()
     try:
-        store.make_folder()
+        making.make_folder(store.place)
         with SyncLock(store.path):
             if direction != PULL:
                 signs_of_life.roll_up(desk)

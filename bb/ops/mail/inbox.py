@@ -7,7 +7,7 @@ from bb.ledger.views import mail as mails
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import AgentOrPerson, UncheckedText
+from bb.ops.params import AgentOrPerson, UncheckedNumber, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +24,7 @@ class State(UncheckedText):
     offered = (mailbox.UNREAD, mailbox.READ, mailbox.ACKED)
 
 
-class About(UncheckedText):
-    """Only messages about this bead."""
-
-    metavar = "BEAD"
-
-
 MOST = 500
-
-
-class Limit(UncheckedText):
-    """The number of newest messages to show, 1 to 500."""
-
-    metavar = "N"
-    takes_numbers = True
 
 
 @op(
@@ -51,12 +38,16 @@ def inbox(
     *,
     agent: AgentOrPerson | None = None,
     state: State | None = None,
-    bead: About | None = None,
-    limit: Limit = Limit("50"),  # noqa: B008  (a text)
+    bead: UncheckedText | None = None,
+    limit: UncheckedNumber = UncheckedNumber("50"),  # noqa: B008  (a text)
 ) -> list[dict[str, Any]]:
     """List the messages to an agent, newest first. This does not mark them as read.
 
     `--agent user` shows the person's inbox.
+
+    Parameters:
+        bead (BEAD): Only messages about this bead.
+        limit: The number of newest messages to show, 1 to 500.
     """
     who, index = inbox_owner(desk, agent)
     if state is not None and state not in State.offered:

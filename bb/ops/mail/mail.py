@@ -15,7 +15,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import NoAgent
 from bb.ops.mail import inbox
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Seconds, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Seconds, UncheckedAgent, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,18 +34,12 @@ class NothingCame(Busy):
     hint = "wait again, or continue with other work"
 
 
-class From(UncheckedText):
+class From(UncheckedAgent):
     """The sender; `user` is the person. Default: BB_AGENT."""
 
-    metavar = "ID"
-    is_agent = True
 
-
-class To(UncheckedText):
+class To(UncheckedAgent):
     """The recipient: an agent, `role:ROLE`, `broadcast`, or `user` for the person."""
-
-    metavar = "ID"
-    is_agent = True
 
 
 class Category(UncheckedText):
@@ -57,10 +51,6 @@ class Category(UncheckedText):
 
 class Subject(UncheckedText):
     """The subject, in one line."""
-
-
-class Body(UncheckedText):
-    """The text of the message; `-` reads it from stdin."""
 
 
 class Thread(UncheckedText):
@@ -90,7 +80,7 @@ def send(
     bead: Bead,
     category: Category,
     subject: Subject,
-    body: Body,
+    body: UncheckedText,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
@@ -99,6 +89,9 @@ def send(
 
     Each recipient gets its own copy to read and to acknowledge. The sender of a message to a role or to all agents gets
     no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them.
+
+    Parameters:
+        body: The text of the message; `-` reads it from stdin.
     """
     return send_message(
         desk,
@@ -107,10 +100,6 @@ def send(
         key,
         allow_secret,
     )
-
-
-class Timeout(Seconds):
-    """Seconds to wait, up to a day."""
 
 
 MOST = 50  # messages in one answer of `wait`; `inbox` lists the rest
@@ -144,19 +133,22 @@ def ack(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -
     "agent.wait",
     screen="overview",
     examples=("bb agent wait --agent cobalt-harbor --timeout 600 --json", "bb agent wait --new && bb agent inbox"),
-    new="Wait for messages that arrive from now on; ignore those already unread.",
 )
 def wait(
     desk: Desk,
     *,
     agent: AgentOrPerson | None = None,
-    timeout: Timeout = Timeout(300),  # noqa: B008
+    timeout: Seconds = Seconds(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
     """Wait until a message for you arrives, and show it. Waiting uses almost no CPU time.
 
     Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
     NOTHING_CAME (exit status 6). Waiting counts as a sign of life.
+
+    Parameters:
+        timeout: Seconds to wait, up to a day.
+        new: Wait for messages that arrive from now on; ignore those already unread.
     """
     who, index = inbox.inbox_owner(desk, agent, acts=True)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
@@ -235,4 +227,4 @@ def text_of(desk: Desk, body: str) -> str:
         return body
     octets = desk.stdin.read(mail.BODY_LENGTH * 4 + 1)
     desk.add_to_request_digest(octets)
-    return str(Body.from_text(octets.decode("utf-8", "surrogateescape"), "body"))
+    return str(UncheckedText.from_text(octets.decode("utf-8", "surrogateescape"), "body"))

@@ -7,13 +7,13 @@ from typing import Any
 from bb.coordination.protocol import events
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
-from bb.ops.catalogue import first_rows, op
+from bb.ops.catalogue import Parameter, first_rows, op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import incursions
 from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Text, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Flag, Key, Number, Scope, Text, UncheckedText
 
 
 class EventNotThere(NotFound):
@@ -23,26 +23,24 @@ class EventNotThere(NotFound):
     hint = "`bb protocol list` shows the ids"
 
 
-class Summary(UncheckedText):
-    """A summary of the work done and its current state; `-` reads it from stdin."""
+def _options(event_type: str) -> tuple[Parameter, ...]:
+    """The options of the verb that sends events of this type: one for each field that the sender writes."""
+    return tuple(map(_option, events.options(event_type)))
 
 
-class NextAction(UncheckedText):
-    """The next step for the recipient."""
-
-
-class Blocker(UncheckedText):
-    """The problem that blocks you; `-` reads it from stdin."""
-
-
-class RequestedAction(UncheckedText):
-    """The help that you request."""
-
-
-class Urgency(Text):
-    """The urgency: low, medium or high."""
-
-    choices = ("low", "medium", "high")
+def _option(field: events.Field) -> Parameter:
+    choices = tuple(map(str, field.kind)) if isinstance(field.kind, tuple) else ()
+    kind: Any = Flag if field.kind == events.FLAG else UncheckedText  # the rules of events check what has no choices
+    return Parameter(
+        name=field.name,
+        keyword=field.name,
+        kind=type(field.name, (Text,), {"choices": choices}) if choices else kind,
+        is_argument=False,
+        is_required=field.is_required,
+        is_repeated=False,
+        default=None,
+        docstring=f"The fields of an event.\n\nParameters:\n    {field.name}: {field.help}",
+    )
 
 
 class Type(Text):
@@ -50,16 +48,6 @@ class Type(Text):
 
     metavar = "TYPE"
     choices = events.EVENT_TYPES
-
-
-class About(Text):
-    """Only events about this bead."""
-
-    metavar = "BEAD"
-
-
-class Concerning(AgentOrPerson):
-    """Only events from or to this agent."""
 
 
 class State(Text):
@@ -74,19 +62,13 @@ class Limit(Number):
     most = 500
 
 
-class EventId(Text):
-    """The protocol event's id."""
-
-    metavar = "ID"
-
-
 @op(
     "protocol.handoff",
     screen="overview",
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
-    no_ack="The recipient need not acknowledge it.",
+    more=_options(events.HANDOFF),
 )
 def handoff(
     desk: Desk,
@@ -95,22 +77,22 @@ def handoff(
     to: To,
     bead: Bead,
     subject: Subject,
-    summary: Summary,
-    next_action: NextAction,
     scope: Scope | None = None,
     thread: Thread | None = None,
     no_ack: bool = False,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
     """Hand work over: describe what was done and the next step. The recipient accepts it with `bb agent ack`.
 
     Your reservations are not transferred. Release them, so that the recipient can reserve the same scopes.
+
+    Parameters:
+        no_ack: The recipient need not acknowledge it.
     """
-    text = mail.text_of(desk, summary)
-    payload = {"subject": subject.strip(), "summary": text, "next_action": next_action, "requires_ack": not no_ack}
-    body = f"{text}\n\nNext: {next_action}"
-    return _send(desk, from_, to, bead, events.HANDOFF, body, payload, scope, thread, key, allow_secret)
+    given = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
+    return _send(desk, from_, to, bead, events.HANDOFF, given, scope, thread, key, allow_secret)
 
 
 @op(
@@ -119,6 +101,7 @@ def handoff(
     examples=(
         "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker Two --requested-action One --urgency low",
     ),
+    more=_options(events.BLOCKED),
 )
 def blocked(
     desk: Desk,
@@ -127,25 +110,15 @@ def blocked(
     to: To,
     bead: Bead,
     subject: Subject,
-    blocker: Blocker,
-    requested_action: RequestedAction,
-    urgency: Urgency,
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
     """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
-    text = mail.text_of(desk, blocker)
-    payload = {
-        "subject": subject.strip(),
-        "blocker": text,
-        "requested_action": requested_action,
-        "urgency": urgency,
-        "requires_ack": True,
-    }
-    body = f"{text}\n\nAsked for: {requested_action}"
-    return _send(desk, from_, to, bead, events.BLOCKED, body, payload, scope, thread, key, allow_secret)
+    given = fields | {"subject": subject.strip(), "requires_ack": True}
+    return _send(desk, from_, to, bead, events.BLOCKED, given, scope, thread, key, allow_secret)
 
 
 @op(
@@ -158,14 +131,18 @@ def list_events(
     desk: Desk,
     *,
     type_: Type | None = None,
-    bead: About | None = None,
-    agent: Concerning | None = None,
+    bead: Text | None = None,
+    agent: AgentOrPerson | None = None,
     state: State | None = None,
     limit: Limit = Limit(50),  # noqa: B008
 ) -> list[dict[str, Any]]:
     """List protocol events (HANDOFF, BLOCKED, INCURSION, RESUME), newest first.
 
     An event with several recipients is listed once per recipient, with the state of that copy.
+
+    Parameters:
+        bead (BEAD): Only events about this bead.
+        agent: Only events from or to this agent.
     """
     known = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
@@ -179,8 +156,12 @@ def list_events(
 
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
-def show(desk: Desk, event: EventId) -> dict[str, Any]:
-    """Show one protocol event in the Operative Protocol v1 envelope, with its current state."""
+def show(desk: Desk, event: Text) -> dict[str, Any]:
+    """Show one protocol event in the Operative Protocol v1 envelope, with its current state.
+
+    Parameters:
+        event (ID): The protocol event's id.
+    """
     copies = incursions.events(desk).by_id(event)
     if not copies:
         raise EventNotThere(f"there is no protocol event {event[:80]}")
@@ -193,19 +174,20 @@ def _send(
     to: str,
     bead: str,
     category: str,
-    body: str,
-    payload: dict[str, Any],
+    given: dict[str, Any],
     scope: str | None,
     thread: str | None,
     key: str | None,
     allow_secret: str | None,
 ) -> dict[str, Any]:
-    """Send a protocol event as a message, so that the recipient finds it in its inbox."""
+    """Send a protocol event as a message, so that the recipient finds it in its inbox. GIVEN are its fields."""
+    main = events.options(category)[0].name
+    payload = events.payload_of(category, given | {main: mail.text_of(desk, given[main])})
     letter = {
         "to": to,
         "category": category,
         "subject": payload["subject"],
-        "body": body,
+        "body": events.text_of(category, payload),
         "bead": bead,
         "thread": thread,
         "scope": lambda: None if scope is None else desk.scope(scope).text,

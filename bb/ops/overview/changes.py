@@ -1,4 +1,4 @@
-"""Detects whether anything that a screen or a page shows may have changed.
+"""Detects whether anything that a screen or a page shows may have changed, and which problems are new or settled.
 
 State changes in three ways. An event is recorded, and a journal grows. An agent sends a heartbeat, joins the queue,
 syncs or edits the tracker's file, and a file or folder changes. Or time passes, and an agent becomes stale or a
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from bb.coordination.agents import roster
 from bb.kernel import clock
+from bb.kernel.errors import Busy
 from bb.ledger.local import beads, last_sync, presence, queue
 from bb.ledger.views import mail as mails
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
+from bb.ops.overview import problems
 
 Mark = tuple[str, int, int]  # path, size and modification time of a file or folder
 GLANCE = 0.2  # seconds between two checks: short enough to seem immediate
@@ -77,3 +80,30 @@ def _mark(path: str) -> Mark:
     except OSError:
         return path, 0, 0
     return path, status.st_size, status.st_mtime_ns
+
+
+class Alarms:
+    """The open problems of one ledger, checked repeatedly."""
+
+    def __init__(self, desk: Desk) -> None:
+        desk.store.require_ledger()
+        self._desk = desk
+        self._watched = Watched(desk)  # created before the first check, so that no change is missed in between
+        self.open = self._found()
+        self._is_due = False
+
+    def changes(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The problems that are new since the last call, and those that are settled."""
+        try:
+            self._is_due = self._watched.has_changed() or self._is_due
+            if not self._is_due:
+                return [], []
+            now_open = self._found()
+        except Busy:
+            return [], []  # another process rebuilds the index; the next call reports the changes
+        new, settled = problems.new_and_settled(self.open, now_open)
+        self.open, self._is_due = now_open, False
+        return new, settled
+
+    def _found(self) -> dict[str, dict[str, Any]]:
+        return {problem["id"]: problem for problem in problems.open_problems(self._desk)}

@@ -36,12 +36,6 @@ class ProblemsOpen(Refused):
     hint = "each problem names the next step"
 
 
-class About(Text):
-    """Only entries about this bead."""
-
-    metavar = "BEAD"
-
-
 LATELY = 30
 
 
@@ -124,13 +118,16 @@ def timeline(
     desk: Desk,
     *,
     agent: AgentOrPerson | None = None,
-    bead: About | None = None,
+    bead: Text | None = None,
     since: Since | None = None,
     limit: Limit | None = None,
 ) -> list[dict[str, Any]]:
     """List recent events, one sentence each, oldest first: the last 30, or all events since --since.
 
     If --limit leaves out events, the answer says so.
+
+    Parameters:
+        bead (BEAD): Only entries about this bead.
     """
     now = desk.now()
     desk.store.require_ledger()
@@ -187,7 +184,12 @@ def resume(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
         ],
         "unread": mails.count_unread(index, who),
         "to_accept": [
-            {"id": _event_of(message), "from": message["from_agent"], **_doubt(message), "subject": message["subject"]}
+            {
+                "id": _event_of(message),
+                "from": message["from_agent"],
+                **problems.doubt_of(message),
+                "subject": message["subject"],
+            }
             for message in owed
         ],
         "last_handoff": _last_handoff(index, who),
@@ -252,7 +254,7 @@ def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
     return {
         "id": _event_of(message),
         "from": message["from_agent"],
-        **_doubt(message),
+        **problems.doubt_of(message),
         "bead": message["bead_id"],
         "state": message["state"],
         "summary": message["payload"]["summary"],
@@ -287,12 +289,7 @@ def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 
 
-def _doubt(message: dict[str, Any]) -> dict[str, Any]:
-    """The `signature` member of a MESSAGE in the person's name that the person has not signed."""
-    return {"signature": message["signature"]} if "signature" in message else {}
-
-
 def _brief(message: dict[str, Any]) -> dict[str, Any]:
     wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
     label = mail.LABELS.get(message["category"], "Update")
-    return {name: message[name] for name in wanted} | _doubt(message) | {"label": label}
+    return {name: message[name] for name in wanted} | problems.doubt_of(message) | {"label": label}

@@ -102,6 +102,11 @@ def _another(message: dict[str, Any], state: str) -> str:
     return f"ask {instead}" if state == liveness.EVICTED else f"ask {message['to_agent']} or {instead}"
 
 
+def doubt_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The `signature` member of a message or an event in the person's name that the person has not signed."""
+    return {"signature": row["signature"]} if "signature" in row else {}
+
+
 def _bead(message: dict[str, Any]) -> str:
     """The bead of a message for a command; the placeholder BEAD if it has none."""
     return quoted(message["bead_id"]) if message["bead_id"] else "BEAD"
@@ -111,7 +116,7 @@ def _about(message: dict[str, Any], kind: str, next_step: str, **more: Any) -> d
     verb = {protocol_events.HANDOFF: "hands over to", protocol_events.BLOCKED: "is blocked and asks"}.get(
         message["category"], "asks"
     )
-    doubt = {"signature": message["signature"]} if "signature" in message else {}
+    doubt = doubt_of(message)
     who = f"{message['from_agent']}{', unverified,' if doubt else ''}"
     text = f"{who} {verb} {message['to_agent']}: {message['subject']}"
     about = {name: message[name] for name in ("message_id", "bead_id", "category", "from_agent", "to_agent")}
@@ -153,5 +158,5 @@ def _collisions(events: Events) -> Iterator[dict[str, Any]]:
             bead_id=event["bead_id"],
             from_agent=event["from_agent"],
             to_agent=event["to_agent"],
-            **({"signature": event["signature"]} if "signature" in event else {}),
+            **doubt_of(event),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.facts import AttentionFact, Claiming, Moved
-from bb.attention.state import deliveries
+from bb.attention.state import transitions
 from bb.attention.state.claims import EVENT
 from bb.cbcl.facts import Heard, Installed, Removed
 from bb.coordination.agents import liveness, pauses
@@ -54,6 +54,7 @@ from bb.groups.facts import (
 from bb.kernel import ids, show
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
+from bb.ledger.records.events import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 KINDS = kinds.KINDS
 UNVERIFIED = "unverified"
 CLAIMS = {"claim": "claimed", "release": "released", "transfer": "transferred", "take_over": "took over"}
-OUTCOMES = {deliveries.PUT_OFF: "deferred", deliveries.RESOLVED: "resolved"}
+OUTCOMES = {transitions.PUT_OFF: "deferred", transitions.RESOLVED: "resolved"}
 VERBS = {HANDOFF: "handed over to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
@@ -83,7 +84,7 @@ def latest(
     """The last LIMIT events as rows, or all of them, oldest first."""
     teller = SentenceWriter(store)
     rows: list[dict[str, Any]] = []
-    for event in store.newest_first(None, wanted.may_admit):
+    for event in newest_first(store, None, wanted.may_admit):
         if not wanted.admits(event):
             continue
         row = teller.row(event)

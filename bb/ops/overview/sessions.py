@@ -18,6 +18,7 @@ from bb.messaging import messages as messaging_messages
 from bb.messaging.mail import mail, mailbox
 from bb.ops.catalogue import op
 from bb.ops.overview.overview import shown_agents
+from bb.ops.overview.problems import doubt_of
 from bb.ops.params import Text
 
 TYPE_CHECKING = False
@@ -50,29 +51,20 @@ class State(Text):
     choices = work_state.STATES
 
 
-class Owner(Text):
-    """Only sessions of this agent."""
-
-    metavar = "ID"
-
-
-class BeadId(Text):
-    """The bead's id."""
-
-    metavar = "BEAD"
-
-
 @op(
     "sessions.list",
     reads=True,
     screen="overview",
     examples=("bb sessions list", "bb sessions list --state needs_input --json"),
 )
-def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
+def list_sessions(desk: Desk, *, state: State | None = None, owner: Text | None = None) -> dict[str, Any]:
     """List the beads by epic with their state, owner and messages; also agents, their liveness and open incursions.
 
     Titles and statuses are read from the bead tracker's files. Without a tracker, the beads are those that reservations
     and messages name.
+
+    Parameters:
+        owner (ID): Only sessions of this agent.
     """
     view = _View(desk)
     tasks = [view.task(name) for name in view.names()]
@@ -87,8 +79,12 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None
 
 
 @op("sessions.show", reads=True, screen="overview", examples=("bb sessions show bb-12",))
-def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
-    """Show one bead: its state, and all messages, protocol events and reservations about it, oldest first."""
+def show(desk: Desk, bead: Text) -> dict[str, Any]:
+    """Show one bead: its state, and all messages, protocol events and reservations about it, oldest first.
+
+    Parameters:
+        bead (BEAD): The bead's id.
+    """
     view = _View(desk)
     if bead not in view.names():
         raise SessionNotFound(f"there is no session for bead {bead[:60]}", bead_id=bead[:60])
@@ -165,7 +161,7 @@ class _View:
                 "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
-                **({"signature": last["signature"]} if last and "signature" in last else {}),
+                **doubt_of(last or {}),
             },
         }
 
@@ -228,7 +224,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
         "state": message["state"],
         "state_label": {"read": events.SEEN, "acked": events.ACCEPTED}.get(message["state"], "Unread"),
         "actions": [*can_see, *can_accept],
-        **({"signature": message["signature"]} if "signature" in message else {}),
+        **doubt_of(message),
     }
 
 
@@ -253,31 +249,26 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
         "state": event["state"],
         "state_label": event["state"].capitalize(),
         "actions": [],
-        **({"signature": event["signature"]} if "signature" in event else {}),
+        **doubt_of(event),
     }
 
 
 def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[str, Any]]]:
     """The rows for the start and the end of a reservation, each with its place in the ledger's order."""
-    began = {
-        "type": "activity",
-        "id": reservation.id,
-        "at": clock.text(reservation.made_at),
-        "from": reservation.agent,
-        "subject": f"reserved {reservation.scope}",
-    }
+    name, scope = reservation.id, reservation.scope
+    began = _activity(name, reservation.made_at, reservation.agent, f"reserved {scope}", scope)
     if reservation.given_by:
-        subject = f"transferred {reservation.scope} to {reservation.agent}"
-        began |= {"id": f"{reservation.id} {reservation.agent}", "from": reservation.given_by, "subject": subject}
+        given = f"transferred {scope} to {reservation.agent}"
+        began = _activity(f"{name} {reservation.agent}", reservation.made_at, reservation.given_by, given, scope)
     if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
         return [(reservation.place, began)]  # the next holder's row reports the transfer
     is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
     verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
-    ended = {
-        "type": "activity",
-        "id": f"{reservation.id} {reservation.state}",
-        "at": clock.text(reservation.ended_at),
-        "from": reservation.ended_by,
-        "subject": f"{verb} {reservation.scope}",
-    }
+    ended = _activity(
+        f"{name} {reservation.state}", reservation.ended_at, reservation.ended_by, f"{verb} {scope}", scope
+    )
     return [(reservation.place, began), (reservation.ended_place or reservation.place, ended)]
+
+
+def _activity(name: str, at: int, by: str | None, subject: str, scope: str) -> dict[str, Any]:
+    return {"type": "activity", "id": name, "at": clock.text(at), "from": by, "subject": subject, "scope": scope}

@@ -16,8 +16,6 @@ from bb.ops.params import AgentId
 from bb.ops.setup import editor_hooks
 from bb.ops.setup.editor_hooks import Editor, Program
 
-DRY_RUN = "Show what would be done, without doing it."
-ANYWHERE = "Also allow a hooks folder in the work tree or one that other repositories share."
 REWRITTEN = "{} rewrites its hooks from time to time; run `bb hooks install` again if `bb hooks status` shows `foreign`"
 
 
@@ -37,11 +35,6 @@ class EditorNeeded(Usage):
         "bb hooks install --editor claude --register --auto-reserve",
         "bb hooks install --editor codex --agent amber-otter",
     ),
-    dry_run=DRY_RUN,
-    anywhere=ANYWHERE,
-    auto_reserve="With --editor: reserve a free file when the agent first edits it.",
-    register="With --editor: register a session under an unused name if its agent is unknown.",
-    local="With --editor: write the personal settings, if the editor has them: .claude/settings.local.json.",
 )
 def install(
     desk: Desk,
@@ -66,6 +59,13 @@ def install(
     With --editor, the editor calls bb around every edit, command, prompt and stop. The hooks are added to the project's
     settings (.claude/settings.json, .codex/hooks.json or .gemini/settings.json); other settings stay. Earlier hooks of
     bb with other options are replaced.
+
+    Parameters:
+        register: With --editor: register a session under an unused name if its agent is unknown.
+        auto_reserve: With --editor: reserve a free file when the agent first edits it.
+        local: With --editor: write the personal settings, if the editor has them: .claude/settings.local.json.
+        dry_run: Show what would be done, without doing it.
+        anywhere: Also allow a hooks folder in the work tree or one that other repositories share.
     """
     editor_only = [agent, bead, program, register or None, auto_reserve or None, local or None]
     if (editor is None and any(option is not None for option in editor_only)) or (editor and anywhere):
@@ -90,9 +90,6 @@ def install(
     "hooks.uninstall",
     screen="guards",
     examples=("bb hooks uninstall", "bb hooks uninstall --dry-run", "bb hooks uninstall --editor claude"),
-    dry_run=DRY_RUN,
-    anywhere=ANYWHERE,
-    local="With --editor: remove them from the personal settings.",
 )
 def uninstall(
     desk: Desk, *, editor: Editor | None = None, local: bool = False, dry_run: bool = False, anywhere: bool = False
@@ -100,6 +97,11 @@ def uninstall(
     """Remove bb's hooks from git or from an editor's settings, and restore the earlier hooks exactly.
 
     A hook of bb that was changed or replaced since is left in place.
+
+    Parameters:
+        local: With --editor: remove them from the personal settings.
+        dry_run: Show what would be done, without doing it.
+        anywhere: Also allow a hooks folder in the work tree or one that other repositories share.
     """
     if (editor is None and local) or (editor and anywhere):
         raise EditorNeeded

@@ -31,8 +31,6 @@ class HostName(Text):
         "bb mcp install --host codex --program beadboard",
         "bb mcp install --host claude --undo",
     ),
-    undo="Remove bb's entry again.",
-    dry_run="Show what would be done, without doing it.",
 )
 def install(
     desk: Desk,
@@ -49,6 +47,10 @@ def install(
     .gemini/settings.json, .codex/config.toml or opencode.json). Other entries stay. The entry contains no secret and no
     path of this machine, so it may be committed. Use --agent only if the configuration belongs to one agent. Without
     it, the server acts for BB_AGENT, or each call must name its agent.
+
+    Parameters:
+        undo: Remove bb's entry again.
+        dry_run: Show what would be done, without doing it.
     """
     if undo and agent is not None:
         raise invalid("--undo removes bb's entry for any agent; leave out --agent", "agent")

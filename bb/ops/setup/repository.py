@@ -16,12 +16,12 @@ from bb.ledger.git.place import NoWorkTree, Place
 from bb.ledger.index.index import Index
 from bb.ledger.journal import clone
 from bb.ledger.published import pins
-from bb.ledger.records import walk
+from bb.ledger.records import making, walk
 from bb.ledger.wiring.skill import Piece
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import UncheckedText, invalid
+from bb.ops.params import UncheckedAgent, UncheckedNumber, UncheckedText, invalid
 from bb.ops.setup import skill as skills
 
 
@@ -53,44 +53,6 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that repairs it"
 
 
-class Adopt(UncheckedText):
-    """Continue as this agent, which has unfinished work here."""
-
-    metavar = "ID"
-    is_agent = True
-
-
-class Register(UncheckedText):
-    """Start as a new agent with this unused name."""
-
-    metavar = "NAME"
-
-
-class Claimed(UncheckedText):
-    """With --adopt: the agent's scope. Default: its current or last reservations."""
-
-    metavar = "SCOPE"
-
-
-class ItsBead(UncheckedText):
-    """With --adopt: the bead of the work."""
-
-    metavar = "BEAD"
-
-
-class StaleMinutes(UncheckedText):
-    """Pin the minutes of silence after which an agent is stale, in every clone; `default` unpins them."""
-
-    metavar = "MINUTES"
-    takes_numbers = True
-
-
-class ItsRole(UncheckedText):
-    """With --register: the agent's role. Default: `agent`."""
-
-    metavar = "ROLE"
-
-
 @op(
     "init",
     examples=(
@@ -102,12 +64,6 @@ class ItsRole(UncheckedText):
         "bb init --dry-run",
         "bb init --undo",
     ),
-    skill="Also install instructions for agents in AGENTS.md, .agents/skills and .claude/skills.",
-    non_interactive="Never ask; fail if the right identity is not certain.",
-    home="Create the ledger in bb's home directory, for use outside repositories.",
-    dry_run="Show what would be done, without doing it.",
-    undo="Remove what `bb init` created; with --skill, only the skill.",
-    delete_history="With --undo: also delete all recorded events, for good.",
 )
 def init(
     desk: Desk,
@@ -117,13 +73,13 @@ def init(
     dry_run: bool = False,
     undo: bool = False,
     delete_history: bool = False,
-    register: Register | None = None,
-    adopt: Adopt | None = None,
-    role: ItsRole | None = None,
-    scope: list[Claimed] | None = None,
-    bead: ItsBead | None = None,
+    register: UncheckedText | None = None,
+    adopt: UncheckedAgent | None = None,
+    role: UncheckedText | None = None,
+    scope: list[UncheckedText] | None = None,
+    bead: UncheckedText | None = None,
     non_interactive: bool = False,
-    stale_minutes: StaleMinutes | None = None,
+    stale_minutes: UncheckedNumber | None = None,
 ) -> dict[str, Any]:
     """Create this repository's ledger, and give this session its identity. Running it again changes nothing.
 
@@ -141,6 +97,21 @@ def init(
 
     --undo removes what init created and was not changed since. If the ledger has later events, it is refused without
     --delete-history. --home creates a ledger in bb's home directory, for use outside repositories.
+
+    Parameters:
+        skill: Also install instructions for agents in AGENTS.md, .agents/skills and .claude/skills.
+        home: Create the ledger in bb's home directory, for use outside repositories.
+        dry_run: Show what would be done, without doing it.
+        undo: Remove what `bb init` created; with --skill, only the skill.
+        delete_history: With --undo: also delete all recorded events, for good.
+        register (NAME): Start as a new agent with this unused name.
+        adopt: Continue as this agent, which has unfinished work here.
+        role (ROLE): With --register: the agent's role. Default: `agent`.
+        scope (SCOPE): With --adopt: the agent's scope. Default: its current or last reservations.
+        bead (BEAD): With --adopt: the bead of the work.
+        non_interactive: Never ask; fail if the right identity is not certain.
+        stale_minutes (MINUTES): Pin the minutes of silence after which an agent is stale, in every clone; `default`
+            unpins them.
     """
     if delete_history and not undo:
         raise NothingToUndo
@@ -187,7 +158,7 @@ def _pin(desk: Desk, text: str, *, is_alone: bool) -> dict[str, Any]:
         raise invalid("--stale-minutes cannot be used with other options", "stale_minutes")
     signs_of_life.person(desk, None)
     minutes, now = thresholds.minutes(text), desk.now()
-    created = desk.store.make(desk.place.title, ids.PERSON, now)
+    created = making.make(desk.store, desk.place.title, ids.PERSON, now)
 
     def decide(index: Index) -> list[Any]:
         before = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
@@ -209,7 +180,7 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
             is_missing = not (store.exists and store.caught_up().heads())
             made = {"store": store.path, "created": False, "would_create": is_missing}
             return made | _with_skill(desk, planned, dry_run=True)
-        created = store.make(place.title, desk.principal(), desk.now())
+        created = making.make(store, place.title, desk.principal(), desk.now())
         made = {
             "store": store.path,
             "created": created,
@@ -245,17 +216,15 @@ def _refuse_useless_options(idle: Mapping[str, bool], *, is_alone: bool) -> None
         raise NoSession(f"{option} needs {'--register' if option == '--role' else '--adopt'}")
 
 
-@op(
-    "doctor",
-    reads=True,
-    examples=("bb doctor", "bb doctor --fix --json"),
-    fix="Repair what can be repaired without losing a complete line.",
-)
+@op("doctor", reads=True, examples=("bb doctor", "bb doctor --fix --json"))
 def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     """Check bb's installation and the ledger, and name the command that repairs each problem.
 
     Checks Python, git, the environment variables, which program the shell runs as `bb`, and the ledger: its format,
     journals, index, leftover files and clock. --fix repairs what can be repaired without losing anything.
+
+    Parameters:
+        fix: Repair what can be repaired without losing a complete line.
     """
     from bb.ledger.care import checkup  # noqa: PLC0415  (not needed for the help text)
 

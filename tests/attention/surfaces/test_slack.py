@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bb.attention.surfaces import slack, slack_text
+from bb.attention.surfaces import slack
 from bb.attention.surfaces.payload import MalformedPayload
 from tests.attention.surfaces.stored import each, line, lines, spoilt, stored, without, words
 
@@ -198,11 +198,11 @@ def test_a_time_that_is_none_is_refused(ts: str):
     ],
 )
 def test_entities_are_shown_as_people_see_them(raw: str, shown: str):
-    assert slack_text.readable(raw) == shown
+    assert slack.readable(raw) == shown
 
 
 @pytest.mark.parametrize(
     "raw", ["@ada", "&lt;@U1&gt;", "```\n<@U1>", "a `<@U1>` b", "  &gt; <@U1>", "&gt;&gt;&gt; a\n<@U1>"]
 )
 def test_only_entities_outside_of_code_and_quotations_call_somebody(raw: str):
-    assert slack_text.mentions(raw) == []
+    assert slack.mentions(raw) == []

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import pytest
 
-from bb.attention.surfaces import discord_text, github_text, glyphs, matrix_text, slack_text
+from bb.attention.surfaces import discord, github, glyphs, matrix, slack
 from bb.attention.surfaces.payload import Part
 from bb.attention.surfaces.spoken import without_quotes_and_code
 
@@ -54,9 +54,9 @@ def test_no_text_takes_long(bit: str):
     part = Part({"content": text, "body": text})
     before = perf_counter()
 
-    for read in (slack_text.mentions, slack_text.readable, github_text.mentions, github_text.marker):
+    for read in (slack.mentions, slack.readable, github.mentions, github.marker):
         read(text)
-    for read_part in (discord_text.mentions, discord_text.readable, matrix_text.mentions):
+    for read_part in (discord.mentions, discord.readable, matrix.mentions):
         read_part(part)
 
     assert perf_counter() - before < 10

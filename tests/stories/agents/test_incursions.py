@@ -31,7 +31,7 @@ COMMIT = "c0ffee" * 6 + "beef"
 FINDER = """
 import json, sys
 from bb.ops.desk import desk; from bb.ops.holdings import incursions
-here = desk.here()
+here = desk.desk_here()
 who, by, commit, *paths = sys.argv[1:]
 held = here.holdings(here.store.caught_up(), here.now())
 met = [(path, overlap.held) for path in paths for overlap in held.overlaps([here.scope(path, is_path=True)])]

@@ -177,6 +177,7 @@ def test_a_take_over_is_told_as_one_whether_its_holder_was_stale_or_gone(repo: S
     rows = repo.json("sessions", "show", "bb-1").data["conversation"]
 
     told = [(row["from"], row["subject"]) for row in rows if row["type"] == "activity"]
+    assert {row["scope"] for row in rows if row["type"] == "activity"} == {"src"}
     assert told == [(OTTER, "reserved src"), (HARBOR, "took over src"), (HARBOR, "reserved src")]
     assert [row["type"] for row in rows][:2] == ["activity", "activity"]
 

@@ -382,8 +382,7 @@ def test_an_agents_shell_gives_no_orders(repo: Near, words: tuple[str, ...]):
 def test_who_asks_a_daemon_has_to_say_to_be_the_person(repo: Near, words: tuple[str, dict[str, Any]]):
     name, given = words
     op = catalogue.find(name)
-    desk = Desk(str(repo.path), environment(**repo.settings))
-    desk.is_served = True
+    desk = Desk(str(repo.path), environment(**repo.settings), is_served=True)
     with pytest.raises(NoAgent):
         op.run(desk, catalogue.bind(op, given, is_typed=True))
     op.run(desk, catalogue.bind(op, given | {"agent": "user"}, is_typed=True))

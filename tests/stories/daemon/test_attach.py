@@ -20,7 +20,7 @@ if os.name == "nt":
 
 import termios
 
-from bb.cli.programs import attach_keys
+from bb.cli.programs import attach as attaching
 from bb.cli.programs.terminal_modes import KNOWN, Switches
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import served
@@ -398,7 +398,7 @@ def test_without_a_daemon_there_is_nothing_to_attach_to(repo: Quick):
 
 @pytest.mark.parametrize("octets", [b"\x1b[92u", b"\x1b[91;5u", b"\x1b[92;6u", b"\\", b"\x1b[192;5u", b"\x1b[92;5:3u"])
 def test_other_keys_let_nobody_go(octets: bytes):
-    assert attach_keys.until(attach_keys.DETACH, octets) == (octets, False)
+    assert attaching.until(attaching.DETACH, octets) == (octets, False)
 
 
 @pytest.mark.parametrize(
@@ -406,13 +406,13 @@ def test_other_keys_let_nobody_go(octets: bytes):
     [b"\x1b[?1u", b"\x1b[12;40R", b"\x1b[>0;276;0c", b"\x1b]11;rgb:0/0/0\x1b\\", b"\x1bP>|x\x1b\\", b"\x1b[8;24;80t"],
 )
 def test_answers_of_a_terminal_are_not_taken_for_keys(octets: bytes):
-    assert attach_keys.without_answers(b"a" + octets + b"b") == b"ab"
+    assert attaching.without_answers(b"a" + octets + b"b") == b"ab"
 
 
 def test_keys_are_not_taken_for_answers():
     octets = b"\x1b[A\x1bOP\x1b[1;5C\x1b[200~pasted\x1b[201~\x1b[97;5u\x1b"
 
-    assert attach_keys.without_answers(octets) == octets
+    assert attaching.without_answers(octets) == octets
 
 
 @pytest.mark.parametrize("mode", KNOWN)

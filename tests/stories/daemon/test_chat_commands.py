@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import attention, attention_acts, attention_host, chat, paint
-from bb.kernel.foreign import Foreign
+from bb.cli.screens import attention, attention_acts, attention_host, chat, paint, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
@@ -332,7 +331,7 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 ):
     monkeypatch.setattr(paint, "width", lambda: columns)
 
-    for line in chat.of(command, Foreign(SHOWN[command])):
+    for line in text.format_answer(command, SHOWN[command], "chat"):
         over = paint.display_width(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
@@ -404,7 +403,7 @@ def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
 
     assert answer.envelope["error"]["hint"] == hint
     asked = repo.json("call", words[0] + "_" + words[1]) if words[0] == "actor" else None
-    assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "actor_id")
+    assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "`actor_id`")
 
 
 def test_a_command_may_be_typed_in_one(repo: Quick):

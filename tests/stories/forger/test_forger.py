@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 from bb.attention.acts.tools import TOOLS
 from bb.cli.watch import filters
 from bb.cli.watch.layout import Framed, Layout
-from bb.cli.watch.lines import line
 from bb.cli.watch.model import VIEWS, Chosen
+from bb.cli.watch.watch import line
 from bb.kernel.foreign import Foreign
 from bb.mcp.toolbox import Toolbox
 from bb.ops.desk.desk import Desk

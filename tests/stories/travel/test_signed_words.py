@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.watch import lines
+from bb.cli.watch.watch import line
 from bb.daemon.actors import delivery
 from bb.daemon.clients.streams import Streams
 from bb.kernel.foreign import Foreign
@@ -449,7 +449,7 @@ def test_a_timeline_says_before_the_words_that_they_are_unverified(two: list[Clo
 
     assert 'user unverified: froze src: "evil: really"' in told
     assert "user unverified: froze docs" in told
-    watched = [lines.line(Foreign(each)) for each in one.ask("timeline") if each["by"] == "user"]
+    watched = [line(Foreign(each)) for each in one.ask("timeline") if each["by"] == "user"]
     assert any('unverified: froze src: "evil: really"' in each for each in watched)
 
 

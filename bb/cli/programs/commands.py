@@ -1,0 +1,296 @@
+"""The commands that run other programs or talk to them: the daemon, harnesses, terminals, hosts and browsers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from bb.cli.calls import say
+from bb.cli.calls.by_hand import Asked, command
+from bb.cli.programs import extras
+from bb.kernel.errors import Usage
+from bb.ops.params import AgentId, Name, Number, Seconds, UncheckedText, invalid
+
+
+class Idle(Seconds):
+    """End after this time without a connected client or a running actor."""
+
+
+class Lines(Number):
+    """The number of lines."""
+
+
+@command("daemon start", "bb daemon start", "bb daemon start --exit-when-idle 600")
+def start(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonymous_tcp: bool = False) -> int:
+    """Start the daemon in the background, and return once it answers.
+
+    Each home directory (CCCC_HOME, else BB_HOME, else ~/.cccc) has one daemon. If it is already running, it keeps
+    running, and the answer says so.
+
+    Parameters:
+        allow_anonymous_tcp: Over TCP, require no token, for clients that cannot send it. Every user of the machine
+            can then connect.
+    """
+    from bb.cli.programs import daemon  # noqa: PLC0415
+
+    return _print(asked, daemon.start(os.environ, exit_when_idle, anonymous=allow_anonymous_tcp))
+
+
+@command("daemon stop", "bb daemon stop")
+def stop(asked: Asked) -> int:
+    """Stop the daemon, and return once it has ended.
+
+    The daemon first answers pending requests and stops its actors. The next daemon starts these actors again, except
+    those that you stopped yourself. If no daemon is running, the command does nothing and succeeds.
+    """
+    from bb.cli.programs import daemon  # noqa: PLC0415
+
+    return _print(asked, daemon.stop(os.environ))
+
+
+@command("daemon status", "bb daemon status", "bb daemon status --json")
+def status(asked: Asked) -> int:
+    """Show whether a daemon is running, its process and address, and its groups and actors.
+
+    The exit status is 0 in both cases; see `running`.
+    """
+    from bb.cli.programs import daemon  # noqa: PLC0415
+
+    return _print(asked, daemon.status(os.environ))
+
+
+@command("daemon run", "bb daemon run")
+def run_daemon(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonymous_tcp: bool = False) -> int:
+    """Run the daemon in the foreground, until interrupted.
+
+    With --json, it prints one document at its start.
+
+    Parameters:
+        allow_anonymous_tcp: Over TCP, require no token, for clients that cannot send it. Every user of the machine
+            can then connect.
+    """
+    from bb.cli.programs import daemon  # noqa: PLC0415
+
+    return daemon.run(os.environ, exit_when_idle, anonymous=allow_anonymous_tcp, as_json=asked.as_json)
+
+
+@command(
+    "daemon logs",
+    *("bb daemon logs", "bb daemon logs --follow --lines 5"),
+)
+def logs(asked: Asked, *, follow: bool = False, lines: Lines = Lines(50)) -> int:  # noqa: B008
+    """Show the last lines of the daemon's log. With --follow, also show new lines, until interrupted.
+
+    Parameters:
+        follow: Also show new lines, until interrupted.
+    """
+    from bb.cli.programs import daemon_log  # noqa: PLC0415
+    from bb.ledger.local import machine_registry  # noqa: PLC0415
+
+    home = machine_registry.home(os.environ)
+    if not follow:
+        return _print(asked, {"log": daemon_log.path(home), "lines": daemon_log.last(home, lines)})
+    for line in daemon_log.follow(home, lines):
+        if asked.as_json:
+            say.document({"line": line})
+        else:
+            say.lines([line])
+        say.flush()
+    return 0
+
+
+def _print(asked: Asked, answer: dict[str, Any]) -> int:
+    say.success(asked.op.words, answer, as_json=asked.as_json, screen="chat")
+    return 0
+
+
+class NoJson(Usage):
+    """A terminal cannot be shown as JSON."""
+
+    code = "NO_JSON"
+    hint = "`bb actor tail ACTOR --json` answers with the terminal's last output"
+
+
+@command(
+    "attach",
+    *("bb attach peer-1", "bb attach peer-1 --read-only > log"),
+    op="term_attach",
+    takes=("actor_id", "read_only", "group_id"),
+)
+def attach(asked: Asked) -> int:
+    """Use an actor's terminal from your own, until you detach with Ctrl-\\.
+
+    Several terminals may be attached: the first can type, the others watch. With --read-only you only watch; output
+    can then also go to a pipe or a file.
+    """
+    from bb.cli.programs import attach as program  # noqa: PLC0415
+
+    if asked.as_json:
+        raise NoJson
+    return program.attach(asked.given)
+
+
+class StdioOrSocket(Usage):
+    """`bb chat serve` needs exactly one of --stdio and --socket."""
+
+    code = "STDIO_OR_SOCKET"
+    hint = "pass --stdio, or --socket PATH"
+
+
+class SocketPath(UncheckedText):
+    """Serve on a Unix socket created at PATH."""
+
+    metavar = "PATH"
+
+
+class HarnessAgent(UncheckedText):
+    """The agent of the harness. Default: with --stdio BB_AGENT, else the harness names its agent."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+@command(
+    "chat serve",
+    *("bb chat serve --stdio --agent amber-otter", "bb chat serve --socket .git/bb/chat.sock"),
+)
+def serve(
+    asked: Asked, *, stdio: bool = False, socket: SocketPath | None = None, agent: HarnessAgent | None = None
+) -> int:
+    """Serve agent harnesses: deliver events to their agents, and run their chat tools (C2A, JSON-RPC 2.0).
+
+    With --stdio it serves one harness, the parent process, on stdin and stdout. With --socket it serves several
+    harnesses on a Unix socket that only you can open. After a lost connection, unacknowledged deliveries are sent
+    again. docs/harness.md shows a complete harness.
+
+    Parameters:
+        stdio: Serve the parent process on stdin and stdout.
+    """
+    from bb.cli.programs import serve as program  # noqa: PLC0415
+
+    if stdio == bool(socket):
+        raise StdioOrSocket
+    return program.on_socket(socket, agent, as_json=asked.as_json) if socket else program.on_stdio(agent)
+
+
+@command(
+    "cbcl batch",
+    """echo '{"do": "parse", "text": "(hello @bob)", "id": 1}' | bb cbcl batch""",
+    "bb cbcl batch < requests.jsonl > answers.jsonl",
+)
+def batch(_: Asked) -> int:
+    """Answer CBCL requests line by line: one JSON object on stdin, one envelope on stdout, until stdin ends.
+
+    A request has `do` (parse, format, canonical, hash, verify, expand, sign or check) and `text`, or `bytes_hex`.
+    `max_depth` and `max_size` set limits. verify and expand take `dialects`, a list of texts; expand also takes
+    `max_expansion_size`; sign takes `seed`, and `teach` to make the message that teaches a dialect; check takes
+    `public_key`, and `signature` unless the text is signed. The answer repeats the `id`. An invalid line is answered
+    with ok false, and the next line is read. No file, key or ledger is read.
+    """
+    from bb.cli.programs import cbcl_batch  # noqa: PLC0415
+
+    return cbcl_batch.run()
+
+
+class StdoutIsTaken(Usage):
+    """Without --http, stdout carries MCP only, so --json is not possible."""
+
+    code = "STDOUT_IS_TAKEN"
+    hint = "omit --json; with --http, --json prints one document with the address"
+
+
+class McpPort(Number):
+    """With --http: the port; 0 for any free port. [default: 7323]"""
+
+    least, most = 0, 65_535
+
+
+class McpAgent(AgentId):
+    """The agent to act for. Default: BB_AGENT, else each call names its agent."""
+
+
+class McpDirectory(UncheckedText):
+    """The directory to work in, for a host that starts it elsewhere. Default: the current directory."""
+
+    metavar = "DIR"
+
+
+@command(
+    "mcp",
+    *("bb mcp", "bb mcp --agent amber-otter", "bb mcp --http --port 7323"),
+)
+def mcp(
+    asked: Asked,
+    *,
+    http: bool = False,
+    port: McpPort | None = None,
+    agent: McpAgent | None = None,
+    directory: McpDirectory | None = None,
+) -> int:
+    """Serve an MCP host: ten tools, and resources, for agents that work in this repository.
+
+    The host starts this command and talks to it on stdin and stdout; `bb mcp install --host HOST` configures the host.
+    With --http it serves several hosts on a port of this machine; a client needs the token from the file that is
+    printed. Without --agent or BB_AGENT, each call names its agent. It starts in any directory; without a ledger, it
+    refuses calls. docs/mcp.md lists the tools and the configuration of each host. It needs the extra `mcp`.
+
+    Parameters:
+        http: Serve on a port of this machine, not on stdin.
+    """
+    extras.require_extra("bb mcp", "mcp")
+    if asked.as_json and not http:
+        raise StdoutIsTaken
+    if port is not None and not http:
+        raise invalid("--port goes with --http", "port")
+    if not http and sys.stdin is not None and sys.stdin.isatty():
+        hosts = "An MCP host should start this command: `bb mcp install --host HOST` configures that. ^C ends it."
+        say.lines([hosts], sys.stderr)
+    given = {"--port": port, "--agent": agent, "--directory": directory}
+    words = [f"{option}={value}" for option, value in given.items() if value is not None]
+    extras.exec_face("mcp", [*(["--http"] if http else []), *_json(asked), *words])
+
+
+class WebPort(Number):
+    """Listen on this port of 127.0.0.1; 0 for any free port. [default: 4780, or any]"""
+
+    metavar = "PORT"
+    least, most = 0, 65_535
+
+
+@command("web", "bb web", "bb web --open", "bb web --port 8080 --json")
+def web(asked: Asked, *, port: WebPort | None = None, open_: bool = False) -> int:
+    """Show sessions, agents, the map, the timeline, problems and the ledger in a browser, live, until interrupted.
+
+    The pages are served on this machine only, to every client with the printed address. Actions on the pages (accept,
+    answer, settle, release) are recorded as `user`, the person. It needs the extra `web`.
+
+    Parameters:
+        open_: Also open a browser.
+    """
+    extras.require_extra("bb web", "web")
+    number = "" if port is None else str(port)
+    extras.exec_face("web", ["serve", number, *(["--open"] if open_ else []), *_json(asked)])
+
+
+class ReportFile(Name):
+    """The file to write, or - for standard output."""
+
+    metavar = "FILE"
+
+
+@command("report", "bb report --output report.html", "bb report --output - > report.html")
+def report(asked: Asked, *, output: ReportFile) -> int:
+    """Write the pages of `bb web`, in their current state, into one self-contained HTML file: for CI, mail or archives.
+
+    It needs the extra `web`.
+    """
+    extras.require_extra("bb report", "web")
+    extras.exec_face("web", ["report", output, *_json(asked)])
+
+
+def _json(asked: Asked) -> list[str]:
+    return ["--json"] if asked.as_json else []
+
+
+COMMANDS = (attach, serve, batch, mcp, start, stop, status, run_daemon, logs, web, report)

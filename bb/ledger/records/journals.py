@@ -1,0 +1,66 @@
+"""The journals of a store: those of all writers, and our own."""
+
+from __future__ import annotations
+
+import os
+
+from bb.ledger.files import disk
+from bb.ledger.journal import writers
+from bb.ledger.journal.journal import Journal
+
+JOURNALS = "j"  # the folder of the journals in a store
+
+
+class Journals:
+    """The journals in the store at PATH. WRITER is our own; None if we have none yet."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.folder = os.path.join(path, JOURNALS)
+        self.writer: str | None = None
+        self._own: Journal | None = None
+        self._names = disk.FolderListing(self.folder)
+        self._listed: list[str] = []
+        self._known: dict[str, Journal] = {}
+        self._is_sure: str | None = None  # the state of the files by which our writer was last checked
+
+    def find_writer(self, hint: str) -> None:
+        """Find our writer. HINT is tried first."""
+        self.writer = writers.own_writer(self.folder, hint)
+
+    def all(self) -> list[Journal]:
+        """The journals of all writers, including ours."""
+        names, known = self._names.now(), self._known
+        if names is not self._listed:
+            self._listed = names
+            self._known = {
+                writer: known.get(writer) or Journal(self._path, writer) for writer in writers.writer_ids_in(names)
+            }
+        return list(self._known.values())
+
+    def own(self) -> Journal | None:
+        """Our own journal. The object is kept, because it remembers its last write."""
+        if self._own is None and self.writer is not None:
+            self._own = Journal(self._path, self.writer)
+        return self._own
+
+    def close(self) -> None:
+        """Close our own journal."""
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+    def ensure_writer(self, hint: str) -> bool:
+        """Give a copied store, or a store shared with another kernel, a writer of its own before it is written to.
+        Returns whether our writer is another one now."""
+        before = self.writer
+        if before is not None and self._is_sure == writers.owner_fingerprint(self.folder, before):
+            return False  # nothing has changed since the last check
+        self.find_writer(before or hint)
+        if self.writer is None:
+            with writers.store_lock(self._path):  # two processes in the same copy must not both make a writer
+                self.writer = writers.own_writer(self.folder)
+                self.writer = self.writer or writers.mint(self.folder, writers.new_id())
+        self._is_sure = writers.owner_fingerprint(self.folder, self.writer)
+        self.close()
+        return self.writer != before

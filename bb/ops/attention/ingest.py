@@ -1,0 +1,244 @@
+"""What happened on platforms of chat (C2A): the import of lines and envelopes that a bridge brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from bb.attention.facts import AttentionFact
+from bb.attention.incoming import receiving
+from bb.attention.messages import envelopes, messages
+from bb.attention.messages.message import Message, in_sequence_order
+from bb.attention.rehearsal.rehearsal import Rehearsal
+from bb.attention.state import threads
+from bb.attention.state.book import Gathered
+from bb.attention.surfaces import SURFACES
+from bb.kernel import json_text
+from bb.kernel.errors import BbError, Usage
+from bb.kernel.gc_pause import GcPause
+from bb.ledger.index.index import Index
+from bb.ledger.records.recordable import must_be_recordable
+from bb.ledger.views import attention
+from bb.messaging.chat.principals import SERVICE
+from bb.ops.attention.attention_desk import C2aDesk
+from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
+from bb.ops.params import GroupId, Json, Name, Text
+
+T = TypeVar("T")
+
+AT_ONCE = 4000  # lines that are recorded together
+LONGEST_LINE = 1 << 20
+MOST_TOLD = 100  # lines whose result is part of the answer
+NATIVE, ENVELOPE = "c2a", "envelope"
+BRIDGE = f"{SERVICE}bridge"
+
+
+class NotALine(Usage):
+    """The line is not a JSON object."""
+
+    code = "INVALID_LINE"
+    hint = "pass one JSON object per line, as docs/surfaces.md shows"
+
+
+class Format(Text):
+    """The input format: lines of bb (c2a), envelopes of `chat/deliver`, or payloads of a platform."""
+
+    metavar = "FORMAT"
+    choices = (NATIVE, ENVELOPE, *SURFACES)
+
+
+@op(
+    "chat.ingest",
+    screen="attention_host",
+    examples=("bb chat ingest < lines.jsonl", "bb chat ingest --format github < payload.json"),
+)
+def ingest(
+    desk: Desk,
+    *,
+    format: Format = Format(NATIVE),  # noqa: A002, B008
+    lines: Json | None = None,
+    headers: Name | None = None,
+    secret_env: Text | None = None,
+    group_id: GroupId | None = None,
+) -> dict[str, Any]:
+    """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
+
+    A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
+    then the command fails and lists the invalid ones.
+
+    Parameters:
+        lines: The lines as a list of objects; read from stdin unless given.
+        headers (FILE): The file with the headers of a saved payload, as a JSON object.
+        secret_env (NAME): The environment variable with the platform's signing secret. With it, unsigned payloads are
+            refused.
+    """
+    at = C2aDesk(desk, desk.principal(), group_id)
+    how = {"format": format, "headers": headers, "secret_env": secret_env}
+    took = _Taken(at)
+    take = took.take_envelopes if format == ENVELOPE else took.take
+    source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
+    if source is None:
+        from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
+
+        source = payloads.lines(desk, lines, how)
+    count = 0
+    while chunk := list(islice(source, AT_ONCE)):
+        with GcPause():
+            take(chunk)
+        count += len(chunk)
+        if desk.progress:
+            desk.progress(count, 0, "lines")
+    return took.answer()
+
+
+def _given(lines: Any, desk: Desk) -> Iterator[Any]:
+    """The lines: those of a request, or those on stdin."""
+    if lines is not None:
+        if not isinstance(lines, list):
+            raise NotALine("lines must be a list of objects", path="$.lines")
+        yield from lines
+    elif desk.stdin:
+        yield from (line for line in desk.stdin if line.strip())
+
+
+class _Taken:
+    """The import: its results so far, batch by batch."""
+
+    def __init__(self, at: C2aDesk) -> None:
+        self._at = at
+        self._count = 0
+        self.counts: dict[str, int] = {}
+        self.told: list[dict[str, Any]] = []
+        self.refused: list[dict[str, Any]] = []
+
+    def take(self, raw: Iterable[Any]) -> None:
+        """Import lines in bb's own form."""
+        now = self._at.desk.now()
+        read = list(self._read(raw, lambda line: envelopes.parse_line(line, now)))
+        lines = in_sequence_order(read, lambda numbered: numbered[1].counted)
+
+        def decide(index: Index) -> list[AttentionFact]:
+            below = Gathered(index)
+            below.gather(messages.NAME, [line.event for _, line in lines])
+            below.gather(threads.NAME, [line.message.window for _, line in lines if line.message])
+            over = self._over(index, below, now)
+            answers: list[dict[str, Any]] = []
+            for number, line in lines:
+                by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
+                try:
+                    facts, answer = receiving.receive(over.book, line, by, now)
+                    _must_be_recordable(facts)
+                except BbError as refusal:
+                    self._refuse(number, refusal)
+                    continue
+                over.record(facts, now)
+                answers.append(answer)
+            self._note(answers)
+            return [fact for _, _, fact in over.lines]
+
+        self._record(decide, now, is_empty=not lines)
+
+    def take_envelopes(self, raw: Iterable[Any]) -> None:
+        """Import deliveries of another host. The decisions of that host apply."""
+        from bb.attention.incoming import handed_over  # noqa: PLC0415  (only needed with another host)
+
+        now = self._at.desk.now()
+        given = list(self._read(raw, _parameters))
+
+        def decide(index: Index) -> list[AttentionFact]:
+            over = self._over(index, Gathered(index), now)
+            for number, each in given:
+                try:
+                    agent = self._addressee(over, envelopes.parse_delivery(each, now).message)
+                    facts, answer = handed_over.receive_delivery(over.book, agent, each, BRIDGE, now)
+                    _must_be_recordable(facts)
+                except BbError as refusal:
+                    self._refuse(number, refusal)
+                    continue
+                over.record(facts, now)
+                self._note([{"eventId": each["eventId"], "type": envelopes.MESSAGE, "agent": agent, **answer}])
+            return [fact for _, _, fact in over.lines]
+
+        self._record(decide, now, is_empty=not given)
+
+    def _addressee(self, over: Rehearsal, message: Message) -> str:
+        """The addressee: the recipient that the message names, else BB_AGENT."""
+        agent = over.book.directory.agent(message.recipient, message.platform) or self._at.desk.env.get("BB_AGENT")
+        if not agent or agent not in over.agents:
+            raise envelopes.invalid("no agent here has that name, and BB_AGENT is not set", "/target/recipient")
+        return agent
+
+    def _over(self, index: Index, below: Gathered, now: int) -> Rehearsal:
+        """The recorded state plus the lines of this batch, so that each line is judged knowing the lines before it."""
+        store = self._at.store
+        agents = attention.book(store, index, now, self._at.desk.stale_after_in(index)).agents
+        return Rehearsal(below, agents, lambda name: attention.event_data(store, name), "~")
+
+    def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
+        if not is_empty:
+            who = self._at.agent if self._at.desk.env.get("BB_AGENT") else "user"
+            self._at.store.record(decide, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
+
+    def _read(self, raw: Iterable[Any], read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+        """The valid lines, each with its number."""
+        for line in raw:
+            self._count += 1
+            try:
+                if isinstance(line, BbError):  # an invalid payload
+                    raise line
+                yield self._count, read(_object(line))
+            except BbError as refusal:
+                self._refuse(self._count, refusal)
+
+    def _refuse(self, number: int, refusal: BbError) -> None:
+        row = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
+        self.refused.append(row)
+
+    def _note(self, answers: list[dict[str, Any]]) -> None:
+        for answer in answers:
+            status = str(answer.get("status"))
+            self.counts[status] = self.counts.get(status, 0) + 1
+        self.told += answers[: MOST_TOLD - len(self.told)]
+
+    def answer(self) -> dict[str, Any]:
+        if self.refused:
+            first = self.refused[0]
+            which = "" if len(self.refused) == 1 and not self.counts else f"line {first['line']}: "
+            refusal = envelopes.InvalidEnvelope(
+                f"{which}{first['message']}",
+                pointer=first.get("pointer"),
+                counts=self.counts,
+                refused=self.refused[:MOST_TOLD],
+            )
+            refusal.code = first["code"]
+            raise refusal
+        return {"counts": self.counts, "events": self.told}
+
+
+def _must_be_recordable(facts: Iterable[AttentionFact]) -> None:
+    """Refuse a line if one of its facts cannot be recorded. Otherwise that fact would stop the whole batch."""
+    for fact in facts:
+        must_be_recordable(fact)
+
+
+def _is_plain(platform: str) -> bool:
+    return platform.isascii() and platform.replace("-", "").replace("_", "").isalnum() and platform != "cccc"
+
+
+def _object(raw: Any) -> Any:
+    if not isinstance(raw, bytes):
+        return raw
+    if len(raw) > LONGEST_LINE:
+        raise NotALine(f"the line is longer than {LONGEST_LINE:,} bytes")
+    try:
+        return json_text.loads(raw.decode())
+    except (json_text.NotJson, UnicodeDecodeError):
+        raise NotALine("the line is not valid JSON") from None
+
+
+def _parameters(given: Any) -> Any:
+    """The parameters of a `chat/deliver` request; GIVEN is the request or only its parameters."""
+    is_request = isinstance(given, dict) and given.get("method") == "chat/deliver"
+    return given.get("params") if is_request else given
