@@ -7,6 +7,7 @@ from typing import Any
 
 from bb.kernel.errors import Usage
 from bb.kernel.show import harmless
+from bb.ledger.files import output_files
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op

@@ -11,6 +11,7 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
+from bb.ledger.files import output_files
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ledger.records import come_to_count, policy, standing
