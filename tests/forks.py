@@ -171,7 +171,7 @@ def _fork_on_a_terminal(
 
 def _become(cwd: str, settings: dict[str, str], words: list[str], way: str) -> None:
     """Be the command, and end as it ends."""
-    from bb.cli import lean
+    from bb.cli import fast_parser
     from bb.cli.main import main
 
     os.chdir(cwd)
@@ -179,7 +179,7 @@ def _become(cwd: str, settings: dict[str, str], words: list[str], way: str) -> N
     os.environ.update(settings)
     sys.argv = ["bb", *words]
     if way == TYPER:
-        lean.answer = lambda _: None
+        fast_parser.answer = lambda _: None
     status = 1
     try:
         main()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bb.cli import lean
+from bb.cli import fast_parser
 from bb.cli.main import main
 from tests.forks import WHOLE, Call
 from tests.support import Ran, Scratch, environment, scratch
@@ -90,7 +90,7 @@ def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Pat
     """
     kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
     answers = []
-    with _replaced(lean, answer=lean.answer if way == WHOLE else lambda _: None):
+    with _replaced(fast_parser, answer=fast_parser.answer if way == WHOLE else lambda _: None):
         for call in calls:
             answers.append(repo.bb(*call.words, stdin=call.stdin, **call.settings))
             for file, contents in kept.items():

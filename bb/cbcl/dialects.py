@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
-from bb.kernel.order import Place, State, event
 from bb.kernel.record import Record
+from bb.kernel.total_order import Place, State, event
 
 NAME = "cbcl.dialect"
 FACTS = (Installed, Removed)

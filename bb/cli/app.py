@@ -28,8 +28,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import local
-from bb.cli.calls import offers, run, say
+from bb.cli import own_commands
+from bb.cli.calls import completion, output, run
 from bb.kernel.errors import Usage
 from bb.kernel.json_text import InvalidText
 from bb.ops import catalogue, command_groups
@@ -114,17 +114,17 @@ def answer(words: list[str]) -> int:
             raise InvalidText("the command line is not valid UTF-8")
         if plain == ["--version"]:
             if as_json:
-                say.success("version", {"version": bb.__version__}, as_json=True)
+                output.success("version", {"version": bb.__version__}, as_json=True)
             else:
-                say.lines([f"bb {bb.__version__}"])
+                output.lines([f"bb {bb.__version__}"])
             return 0
         chosen, printed = _parsed(plain, command, as_json)
         if callable(chosen):
             return int(chosen(as_json))
         if as_json:
-            say.success(command, {"help": printed}, as_json=True)
+            output.success(command, {"help": printed}, as_json=True)
         else:
-            say.lines(printed.splitlines())
+            output.lines(printed.splitlines())
         return int(chosen or 0)
 
     return run.guarded(command, call, as_json=as_json, answers_editor=_answers_editor(command))
@@ -169,11 +169,11 @@ def _help_last(words: list[str]) -> list[str]:
 def _is_group(words: str) -> bool:
     """Whether WORDS name a group or a nested group of commands."""
     is_known = words in command_groups.GROUPS and words not in command_groups.HIDDEN
-    return is_known or words in command_groups.SUBGROUPS or words in local.GROUPS
+    return is_known or words in command_groups.SUBGROUPS or words in own_commands.GROUPS
 
 
 def _about(group: str) -> str:
-    return local.GROUPS.get(group) or command_groups.SUBGROUPS.get(group) or command_groups.GROUPS[group][1]
+    return own_commands.GROUPS.get(group) or command_groups.SUBGROUPS.get(group) or command_groups.GROUPS[group][1]
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -202,8 +202,8 @@ class _Root(TyperGroup):
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         found = [
             *(op.name for op in catalogue.ops_in_group("")),
-            *local.in_group(""),
-            *local.GROUPS,
+            *own_commands.in_group(""),
+            *own_commands.GROUPS,
             *(name for name in command_groups.GROUPS if name and name not in command_groups.HIDDEN),
         ]
         return list(dict.fromkeys(found))  # a name may be both a group and a command
@@ -222,7 +222,7 @@ class _Group(TyperGroup):
 
     def __init__(self, words: str) -> None:
         self._words = words
-        alone = local.COMMANDS.get(words)
+        alone = own_commands.COMMANDS.get(words)
         super().__init__(
             name=words.rpartition(" ")[2],
             help=_help(alone.declared) if alone else _about(words),
@@ -243,7 +243,7 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         below = f"{self._words} "
-        found = [*local.in_group(self._words), *(op.words for op in self._ops())]
+        found = [*own_commands.in_group(self._words), *(op.words for op in self._ops())]
         return list(dict.fromkeys(words[len(below) :].split()[0] for words in found if words.startswith(below)))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
@@ -278,7 +278,7 @@ class _Command(TyperCommand):
 
 def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
     """The command WORDS, written by hand or one of the OPS."""
-    if by_hand := local.COMMANDS.get(words):
+    if by_hand := own_commands.COMMANDS.get(words):
         return _command(by_hand.declared, by_hand.parameters, by_hand.run, by_hand.in_json)
     op = next((op for op in ops if op.words == words), None)
     return _command(op, op.parameters, functools.partial(run.perform, op)) if op else None
@@ -323,7 +323,7 @@ def _param(parameter: Parameter) -> Any:
             nargs=-1 if parameter.is_repeated else 1,
             metavar=f"{parameter.metavar}..." if parameter.is_repeated else parameter.metavar,
             help=about,
-            autocompletion=offers.completion(kind, parameter.metavar),
+            autocompletion=completion.completion(kind, parameter.metavar),
         )
     if kind is Flag:
         return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
@@ -335,7 +335,7 @@ def _param(parameter: Parameter) -> Any:
         metavar=parameter.metavar,
         multiple=parameter.is_repeated,
         help=" ".join([about, *notes]),
-        autocompletion=offers.completion(kind, parameter.metavar),
+        autocompletion=completion.completion(kind, parameter.metavar),
     )
 
 

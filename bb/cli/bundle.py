@@ -13,7 +13,7 @@ import time
 from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader
 
 from bb import start
-from bb.cli import lean
+from bb.cli import fast_parser
 from bb.ops import catalogue
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def keep(words: list[str]) -> None:
     names = _imported()
     if sys.dont_write_bytecode or not set(names).intersection(start.not_in_bundle):
         return
-    verb = lean.verb([word for word in words if word != lean.JSON])
+    verb = fast_parser.verb([word for word in words if word != fast_parser.JSON])
     if verb and ("site" in sys.modules or TYPER in sys.modules):
         return  # this run was not typical: it needed packages, or Typer to explain a mistake
     try:

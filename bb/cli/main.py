@@ -10,8 +10,8 @@ import os
 import sys
 
 from bb import start
-from bb.cli import lean
-from bb.cli.calls import say
+from bb.cli import fast_parser
+from bb.cli.calls import output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main() -> NoReturn:
         status = INTERRUPTED
     except BrokenPipeError:
         status = READER_GONE
-    except say.OutputFailed as error:
+    except output.OutputFailed as error:
         status = _output_failed(error)
     except Exception as error:
         from bb.cli.calls import bug  # noqa: PLC0415
@@ -46,7 +46,7 @@ def main() -> NoReturn:
 
 
 def _answer(words: list[str]) -> int:
-    status = lean.answer(words)
+    status = fast_parser.answer(words)
     if status is None:
         from bb.cli import app  # noqa: PLC0415  (importing Typer takes five times as long as a heartbeat may)
 
@@ -61,10 +61,10 @@ def _leave(status: int, words: list[str]) -> NoReturn:
     a bare start.
     """
     try:
-        say.flush()
+        output.flush()
     except BrokenPipeError:
         status = READER_GONE
-    except say.OutputFailed as error:
+    except output.OutputFailed as error:
         status = _output_failed(error)
     if start.not_in_bundle:
         from bb.cli import bundle  # noqa: PLC0415  (usually the bundle is complete)
@@ -73,8 +73,8 @@ def _leave(status: int, words: list[str]) -> NoReturn:
     os._exit(status)
 
 
-def _output_failed(error: say.OutputFailed) -> int:
-    say.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
+def _output_failed(error: output.OutputFailed) -> int:
+    output.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # further output would fail again
     return OUTPUT_FAILED
 

@@ -7,7 +7,7 @@ import sys
 
 from bb.daemon.run import Daemon
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 

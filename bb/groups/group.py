@@ -22,8 +22,8 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.kernel.order import Place, State, earliest, latest
 from bb.kernel.record import Record
+from bb.kernel.total_order import Place, State, earliest, latest
 
 NAME = "group"
 FACTS = get_args(GroupFact)

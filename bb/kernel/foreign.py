@@ -1,8 +1,8 @@
 """Foreign values: from a line of the ledger, a file, a message, a socket or another program.
 
 `Foreign` wraps such a JSON value of any type. It is not a `str`, so a type checker refuses to join it with a text or to
-print it. There are two ways to get a text: a form of `bb.kernel.show`, which makes it harmless, or `raw`, which does
-not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is safe.
+print it. There are two ways to get a text: a form of `bb.kernel.escaping`, which makes it harmless, or `raw`, which
+does not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is safe.
 
 Its members are `Foreign` too: `answer["agent"]["role"]`, `for row in answer["rows"]`. It compares and counts like the
 wrapped value. `is None` never holds: use `is_none`, or test for false.
@@ -10,7 +10,7 @@ wrapped value. `is None` never holds: use `is_none`, or test for false.
 
 from __future__ import annotations
 
-from bb.kernel import show
+from bb.kernel import escaping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,19 +148,19 @@ class Foreign:
 def words(value: object) -> str:
     """VALUE in words, on one line: each text in it as a `name`."""
     if isinstance(value, str):
-        return show.name(value)
+        return escaping.name(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{words(key)}={words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(words, value)) or "none"
-    return "-" if value is None else show.harmless(str(value))
+    return "-" if value is None else escaping.harmless(str(value))
 
 
-def name(value: Foreign | str, longest: int = show.LONGEST_NAME) -> str:
+def name(value: Foreign | str, longest: int = escaping.LONGEST_NAME) -> str:
     """A name in a sentence of bb: unchanged if it is one word, otherwise in quotation marks."""
-    return show.name(_text(value), longest)
+    return escaping.name(_text(value), longest)
 
 
 def names(value: Foreign) -> str:
@@ -177,43 +177,43 @@ def _text(value: Foreign | str) -> str:
 
 def shell_word(value: Foreign | str) -> str:
     """VALUE as one word of a shell command for the reader to copy."""
-    return show.quoted(show.harmless(_text(value)))
+    return escaping.quoted(escaping.harmless(_text(value)))
 
 
-def quotation(value: Foreign | str, longest: int = show.LONGEST_QUOTATION) -> str:
+def quotation(value: Foreign | str, longest: int = escaping.LONGEST_QUOTATION) -> str:
     """Foreign words in a sentence of bb, in quotation marks that they cannot close."""
-    return show.quotation(_text(value), longest)
+    return escaping.quotation(_text(value), longest)
 
 
-def block(value: Foreign | str, mark: str = show.SET_OFF) -> list[str]:
+def block(value: Foreign | str, mark: str = escaping.SET_OFF) -> list[str]:
     """Foreign words on separate lines, each with a MARK."""
-    return show.block(_text(value), mark)
+    return escaping.block(_text(value), mark)
 
 
 def fenced(value: Foreign | str, boundary: str, what: str = "MESSAGE") -> list[str]:
     """Foreign words for an agent: each line marked, between two lines with a BOUNDARY."""
-    return show.fenced(_text(value), boundary, what)
+    return escaping.fenced(_text(value), boundary, what)
 
 
 def sentence(value: Foreign | str) -> str:
     """A text that bb composed elsewhere, on one line."""
-    return show.sentence(_text(value))
+    return escaping.sentence(_text(value))
 
 
 def letters(value: Foreign | str) -> str:
     """A value that is delimited already, such as an attribute or a JSON member: neither truncated nor quoted."""
-    return show.harmless(_text(value))
+    return escaping.harmless(_text(value))
 
 
 def page(value: Foreign | str) -> list[str]:
     """A whole text without text of bb around it, or with marks already added, as lines."""
-    return [show.harmless(line.expandtabs()) for line in _text(value).removesuffix("\n").split("\n")]
+    return [escaping.harmless(line.expandtabs()) for line in _text(value).removesuffix("\n").split("\n")]
 
 
 def expression(value: Foreign | str) -> str:
     """A foreign S-expression on one line. Its parentheses delimit it, so it is not quoted. Any other text is quoted."""
     text = _text(value)
-    return show.harmless(text) if _is_closed(text) else quotation(text, LONGEST_EXPRESSION)
+    return escaping.harmless(text) if _is_closed(text) else quotation(text, LONGEST_EXPRESSION)
 
 
 LONGEST_EXPRESSION = 4000  # characters of a quoted text

@@ -7,9 +7,9 @@ refused and never converted. A `Form` says how one kind of request names paths a
 from __future__ import annotations
 
 from bb.kernel import clock
+from bb.kernel.escaping import has_control
 from bb.kernel.record import Record
-from bb.kernel.show import has_control
-from bb.kernel.validity import is_unicode
+from bb.kernel.validation import is_unicode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

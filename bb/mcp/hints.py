@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bb.attention.acts import tools
-from bb.mcp import menu, schema
-from bb.mcp.menu import MenuTool
+from bb.mcp import schema, tool_list
+from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
 from bb.ops.params import Flag
 
@@ -39,14 +39,14 @@ def _tool_for(quoted: str) -> str:
 
 def _replaced_commands() -> Iterator[tuple[list[str], MenuTool, list[str]]]:
     """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
-    for shown in menu.MENU:
+    for shown in tool_list.MENU:
         for choice, op in shown.ops.items():
             yield catalogue.find(op).words.split(), shown, [f"{shown.chooses} {choice}"] if choice else []
         for op in shown.covers:
             yield catalogue.find(op).words.split(), shown, []
     for tool in tools.TOOLS.values():
         group, name = tool.name.split(".")
-        yield [group, name], menu.CHAT, [f"tool {name}"]
+        yield [group, name], tool_list.CHAT, [f"tool {name}"]
 
 
 def _arguments(words: Sequence[str], shown: MenuTool) -> Iterator[str]:
@@ -55,11 +55,11 @@ def _arguments(words: Sequence[str], shown: MenuTool) -> Iterator[str]:
         parameter.option: parameter
         for op in shown.ops.values()
         for parameter in catalogue.find(op).parameters
-        if parameter.name not in menu.CALLERS
+        if parameter.name not in tool_list.CALLERS
     }
     for place, word in enumerate(words):
         if parameter := takes.get(word):
             is_alone = parameter.kind is Flag
             yield " ".join([parameter.name, *(() if is_alone else words[place + 1 : place + 2])])
-        elif word == f"--{menu.ROLE[1]}" and shown is menu.SESSION:
-            yield " ".join([menu.ROLE[1], *words[place + 1 : place + 2]])
+        elif word == f"--{tool_list.ROLE[1]}" and shown is tool_list.SESSION:
+            yield " ".join([tool_list.ROLE[1], *words[place + 1 : place + 2]])

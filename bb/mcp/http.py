@@ -27,7 +27,7 @@ from bb.wire.loopback import LOOPBACK, listening
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 
-    from bb.mcp.toolbox import Toolbox
+    from bb.mcp.tool_calls import Toolbox
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

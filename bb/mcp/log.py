@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from bb.kernel import json_text, secret_patterns
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 if TYPE_CHECKING:
     from typing import Any

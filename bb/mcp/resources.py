@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
-from bb.ledger.records import events, policy, standing
+from bb.ledger.records import events, policy, signature_status
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
 from bb.ops.desk.desk import Desk
@@ -69,7 +69,7 @@ def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
         return None
     envelope = found.replace(unreadable=kinds.unreadable(found)).envelope()
     known = policy.cached(desk.ledger)
-    return next(iter(standing.with_verdicts(desk.ledger, known, [envelope]))) if known else envelope
+    return next(iter(signature_status.with_verdicts(desk.ledger, known, [envelope]))) if known else envelope
 
 
 def _status(desk: Desk, _: str) -> dict[str, Any]:

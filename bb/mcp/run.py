@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bb.kernel.errors import BbError, Usage
 from bb.mcp.log import print_json, report, write_lines
-from bb.mcp.toolbox import Toolbox
+from bb.mcp.tool_calls import Toolbox
 from bb.wire import envelope
 
 if TYPE_CHECKING:

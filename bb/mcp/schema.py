@@ -8,8 +8,8 @@ from typing import Any
 
 from bb.attention.acts import tools
 from bb.attention.acts.tools import Tool
-from bb.mcp import menu
-from bb.mcp.menu import MenuTool
+from bb.mcp import tool_list
+from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
 from bb.ops.catalogue import Op, Parameter
 from bb.ops.params import Flag, Json, Kind, Number, Text
@@ -27,8 +27,8 @@ def tool_listing(shown: MenuTool, *, names_caller: bool) -> dict[str, Any]:
     """A tool as listed by `tools/list`. NAMES_CALLER: the tool has an argument for the calling agent."""
     return {
         "name": shown.name,
-        "description": chat_about() if shown is menu.CHAT else _about(shown),
-        "inputSchema": _chat(names_caller) if shown is menu.CHAT else _input(shown, names_caller),
+        "description": chat_about() if shown is tool_list.CHAT else _about(shown),
+        "inputSchema": _chat(names_caller) if shown is tool_list.CHAT else _input(shown, names_caller),
         "annotations": shown.annotations,
     }
 
@@ -44,12 +44,12 @@ def _input(shown: MenuTool, names_caller: bool) -> Schema:
     if shown.chooses:
         properties[shown.chooses] = _one_of(ops)
     for parameter in _parameters(ops.values(), shown):
-        if parameter.name not in menu.CALLERS:
+        if parameter.name not in tool_list.CALLERS:
             properties[parameter.name] = _property(parameter, _only_for(parameter, ops))
         elif names_caller:
             properties[parameter.name] = {"type": "string", "description": WHO}
-    if shown is menu.SESSION:
-        properties[menu.ROLE[1]] = {"type": "string", "description": ROLE}
+    if shown is tool_list.SESSION:
+        properties[tool_list.ROLE[1]] = {"type": "string", "description": ROLE}
     needed = [name for name in properties if _is_needed(name, shown, ops.values())]
     return _object(properties, needed)
 
@@ -73,8 +73,8 @@ def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:
 def _is_needed(name: str, shown: MenuTool, ops: Iterable[Op]) -> bool:
     if name == shown.chooses or name in shown.needs:
         return True
-    if name in menu.CALLERS:  # `check` answers every caller, and a new agent has no name yet
-        return shown is not menu.SESSION and shown.name != "check"
+    if name in tool_list.CALLERS:  # `check` answers every caller, and a new agent has no name yet
+        return shown is not tool_list.SESSION and shown.name != "check"
     return all(name in op.by_name and op.by_name[name].is_required for op in ops)
 
 

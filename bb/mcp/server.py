@@ -16,16 +16,16 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 import bb
-from bb.kernel.show import harmless
-from bb.mcp import menu, resources, schema
-from bb.mcp.fitting import as_text
+from bb.kernel.escaping import harmless
+from bb.mcp import resources, schema, tool_list
+from bb.mcp.answer_size import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server.context import ServerRequestContext
 
-    from bb.mcp.toolbox import Answer, Toolbox
+    from bb.mcp.tool_calls import Answer, Toolbox
 
     Context = ServerRequestContext[Any, Any]
     Paged = types.PaginatedRequestParams | None
@@ -67,7 +67,7 @@ class _Face:
 
     async def tools(self, _: Context, __: Paged) -> types.ListToolsResult:
         names_caller = self._toolbox.agent is None
-        tools = [schema.tool_listing(tool, names_caller=names_caller) for tool in menu.MENU]
+        tools = [schema.tool_listing(tool, names_caller=names_caller) for tool in tool_list.MENU]
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def called(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:

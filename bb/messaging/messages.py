@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bb.kernel.order import earliest, event, sortable
+from bb.kernel.total_order import earliest, event, sortable
 from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "letter"
 FACTS = (Sent,)

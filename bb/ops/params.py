@@ -12,8 +12,8 @@ from __future__ import annotations
 from bb.coordination.agents import identity
 from bb.kernel import ids, json_text
 from bb.kernel.errors import Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.json_text import InvalidText
-from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

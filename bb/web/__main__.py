@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.wire import envelope
 
 

@@ -17,8 +17,8 @@ from starlette.routing import Route
 from bb.kernel import secret_patterns
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import harmless
-from bb.web import acts, pages, rendering
+from bb.kernel.escaping import harmless
+from bb.web import forms, pages, rendering
 from bb.web.live import ChangeNotifier
 from bb.web.workers import Worker
 from bb.wire import envelope
@@ -137,9 +137,9 @@ class Pages:
     async def _act(self, request: Request) -> Response:
         name = request.path_params["name"]
         try:
-            given = acts.form(await _body(request))
+            given = forms.form(await _body(request))
             back = _local_path(given.pop("back", "/"))
-            done = await self._actor.do(lambda desk: acts.do(desk, name, given))
+            done = await self._actor.do(lambda desk: forms.do(desk, name, given))
         except BbError as refusal:
             return self._refused(request, refusal)
         except ClientDisconnect:  # the client left or was too slow to send its request

@@ -9,7 +9,7 @@ from bb.kernel import ids
 from bb.ledger.views import mail as mails
 from bb.messaging.mail import mail, mailbox
 from bb.ops.desk.desk import Desk
-from bb.web.questions import answer
+from bb.web.queries import answer
 
 MOST = 20  # of each kind, for each agent
 

@@ -13,8 +13,8 @@ from bb.ledger.journal import kinds
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
 from bb.ops.overview.sessions import SessionNotFound
-from bb.web import attention, lanes, tree
-from bb.web.questions import Query, answer
+from bb.web import attention, timeline, tree
+from bb.web.queries import Query, answer
 
 # name -> title, in the order of the navigation bar
 TITLES = {
@@ -211,7 +211,7 @@ def _timeline(desk: Desk, asked: Query) -> dict[str, Any]:
     return {
         "hours": hours,
         "spans": {1: "1 hour", 8: "8 hours", 24: "1 day", 24 * 7: "1 week"},
-        "picture": lanes.diagram(desk, since),
+        "picture": timeline.diagram(desk, since),
         "told": answer(desk, "timeline", limit=str(ROWS), since=clock.text(since))[::-1],
     }
 

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from bb.coordination.agents import liveness
 from bb.kernel import clock, ids, json_text
 from bb.kernel.digest import digest
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIRST_LETTER = 0xA0  # below are control characters, which have no character reference and occur in no value of ours

@@ -11,7 +11,7 @@ from bb.coordination.agents import work_state
 from bb.ledger.files import output_files
 from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
-from bb.web.questions import answer
+from bb.web.queries import answer
 
 STDOUT = "-"
 ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))

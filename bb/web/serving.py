@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 import uvicorn
 
 from bb.ops.desk.desk import Desk
+from bb.web.access_control import Gate
 from bb.web.app import Pages
-from bb.web.gate import Gate
 from bb.wire import loopback
 from bb.wire.http_limits import Limited
 

@@ -18,7 +18,7 @@ from bb.kernel.errors import BbError
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from bb.wire.c2a import BY_FAMILY
-from bb.wire.seat import HarnessSession
+from bb.wire.harness_session import HarnessSession
 from tests.attention.hosts import InRepository, Refused
 from tests.support import Scratch, environment
 

@@ -26,7 +26,7 @@ from bb.attention.facts import (
     Tuned,
     Typing,
 )
-from bb.attention.judging.standing import standing
+from bb.attention.judging.current_decision import standing
 from bb.attention.messages import messages
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import activity, claims, conversations, deliveries, threads, transitions

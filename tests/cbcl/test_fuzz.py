@@ -18,7 +18,7 @@ from bb.cbcl.read import canonical, exchange, grammar, reader
 from bb.cbcl.read.reader import Bounds, Malformed, Text
 from bb.cbcl.read.tree import as_json, depth, equal, text_of
 from bb.kernel.errors import BbError
-from bb.kernel.show import has_control
+from bb.kernel.escaping import has_control
 from tests.cbcl.test_draft import CONVERSATION, EXAMPLES, LOGISTICS, PLANNING, TEACHING
 from tests.cbcl.trees import CORPUS, REASONS, ROOM, definition, dialect
 

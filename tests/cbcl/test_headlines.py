@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from bb.cbcl.read.tree import string, text_of
-from bb.messaging.cbcl.letters import HEADLINE_LENGTH as LONGEST
-from bb.messaging.cbcl.letters import headline
+from bb.messaging.cbcl.mail_form import HEADLINE_LENGTH as LONGEST
+from bb.messaging.cbcl.mail_form import headline
 from tests.cbcl.speakers import WORK, lesson
 from tests.cbcl.trees import LISTS, STEADY, STRINGS, read
 

@@ -14,7 +14,7 @@ from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOve
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.holdings import Reservation
 from bb.kernel import clock
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 from tests.examples import examples
 
 A, B = "a" * 12, "b" * 12

@@ -19,7 +19,7 @@ from bb.coordination.holdings.incursions import (
 )
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import Incident, Resolution
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 
 WRITER = "a" * 12
 COMMIT = "c" * 40

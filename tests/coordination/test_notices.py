@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Incurred, Resolved, Resumed
 from bb.coordination.protocol import notices
 from bb.coordination.protocol.notices import Resolution
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 from tests.examples import examples
 
 WRITER = "a" * 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination.records import signers, vouching
-from bb.coordination.records.vouching import Reach, Signed
+from bb.coordination.records import signed_lines, signers
+from bb.coordination.records.signed_lines import Reach, Signed
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAINjLnE+YLMKHIrTbKdd1OOup1LIxW4qw+DcaJg2/jqms"
 OTHER = "AAAAC3NzaC1lZDI1NTE5AAAAIMVQ7inKbpxDbKRdfY0mdywiJ1CgzeQBX80NxIe8s1SX"
@@ -138,7 +138,7 @@ def test_a_signature_reaches_as_far_as_its_key_may():
     newest_first = [Signed(30, NOON, KEY), Signed(20, NOON, OTHER), Signed(10, NOON, KEY)]
 
     def reach(text: str) -> Reach:
-        return vouching.reach(signers.read(text), WRITER, newest_first, lambda _: None)
+        return signed_lines.reach(signers.read(text), WRITER, newest_first, lambda _: None)
 
     assert reach(listed) == Reach(30, 20)
     assert reach(listed + f"#bb revoked {name} {WRITER}:25") == Reach(25, 20)
@@ -163,4 +163,4 @@ def test_a_signature_reaches_as_far_as_its_key_may():
     ],
 )
 def test_what_changes_how_things_stand_in_the_persons_name_is_an_order(kind: str, by: str, is_order: bool):
-    assert vouching.is_order(kind, by) is is_order
+    assert signed_lines.is_order(kind, by) is is_order

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.ledger.records import course
+from bb.ledger.records import own_order
 from bb.ops.desk import directories
 from tests.daemon.automation_support import World
 from tests.support import scratch
@@ -68,7 +68,7 @@ def test_who_goes_away_while_it_is_told_what_came_before_takes_nobody_with_it(wo
 def test_who_goes_away_while_it_is_told_what_comes_takes_nobody_with_it(world: World, most: int):
     gone, stays = Client(most), Client()
     for client in (gone, stays):
-        listening(world, client, after=course.length(world.group.index()))
+        listening(world, client, after=own_order.length(world.group.index()))
     for number in range(5):
         world.send(str(number))
     world.wait(1)

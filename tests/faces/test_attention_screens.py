@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import paint, text
+from bb.cli.screens import styling, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger, screen_of
 from tests.faces.test_screens import columns_of, on_terminal
@@ -520,7 +520,7 @@ def hostile(data: Any, member: str = "") -> Any:
 
 
 def shown(name: str, data: Any, monkeypatch: pytest.MonkeyPatch, columns: int | None) -> list[str]:
-    monkeypatch.setattr(paint, "width", lambda: columns)
+    monkeypatch.setattr(styling, "width", lambda: columns)
     words = f"chat {name.split()[0]}"
     return list(text.format_answer(words, data, screen_of(words)))
 
@@ -561,7 +561,7 @@ def test_lines_fit_the_terminal_and_ids_stay_whole(
 @pytest.mark.parametrize("name", sorted(LOOKING))
 def test_colours_change_no_line(everything: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str):
     plain = shown(name, everything[name], monkeypatch, 80)
-    monkeypatch.setattr(paint, "is_coloured", lambda: True)
+    monkeypatch.setattr(styling, "is_coloured", lambda: True)
 
     coloured = shown(name, everything[name], monkeypatch, 80)
 

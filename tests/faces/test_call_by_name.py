@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.ops import catalogue
 from bb.ops.params import Flag, Json, Number
 from tests.faces.faces_support import everything_in
@@ -21,7 +21,7 @@ OPS = {op.name: op for op in catalogue.all_ops()}
 
 def mistaken(op: str) -> int:
     """How a mistake in calling OP ends: an editor takes 2 for an order to stop."""
-    return say.NO_VERDICT if catalogue.find(op).output == catalogue.EDITOR else 2
+    return output.NO_VERDICT if catalogue.find(op).output == catalogue.EDITOR else 2
 
 
 EVERY = [(op, parameter) for op in OPS.values() for parameter in op.parameters]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bb
-from bb.cli import local
+from bb.cli import own_commands
 from bb.ops import catalogue
 from tests.faces.faces_support import everything_in
 from tests.faces.good_calls import commands
@@ -71,7 +71,7 @@ def test_bash_is_offered_what_fits(repo: Scratch, typed: str, offered: list[str]
 def test_every_option_of_every_op_is_offered(repo: Scratch, op: catalogue.Op):
     offered = completed(repo, f"bb {op.words} --")
 
-    by_hand = local.COMMANDS.get(op.words)
+    by_hand = own_commands.COMMANDS.get(op.words)
     parameters = [*op.parameters, *(by_hand.parameters if by_hand else ())]
     options = {parameter.option for parameter in parameters if not parameter.is_argument}
     assert options | {"--json", "--help"} == set(offered)

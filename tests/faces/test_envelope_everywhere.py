@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.ops import catalogue
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag
@@ -69,7 +69,7 @@ def assert_refused_in_both_forms(asked: Ran, told: Ran, call: Call) -> None:
     assert error["code"] != "INTERNAL_ERROR", f"{call}: {error['message']}"
     # An editor takes 2 from its hook for an order to stop, so there a mistake has a status of its own.
     is_hook = asked.envelope["command"] in EDITORS
-    assert asked.status == told.status == (say.NO_VERDICT if is_hook else FAMILIES[error["code"]]), call
+    assert asked.status == told.status == (output.NO_VERDICT if is_hook else FAMILIES[error["code"]]), call
     assert told.out == "", call
     said = [f"Error: [{error['code']}]", *([f"Hint: {error['hint']}"] if "hint" in error else [])]
     lines = told.err.splitlines()
@@ -90,7 +90,7 @@ def test_a_mistake_is_refused_alike_in_json_and_for_people(repo: Scratch, op: Op
     for one, in_json, as_text in zip(words, asked, told, strict=True):
         assert_refused_in_both_forms(in_json, as_text, Call(one))
         assert in_json.envelope["command"] == op.words
-        assert in_json.status == (say.NO_VERDICT if op.output == catalogue.EDITOR else 2)
+        assert in_json.status == (output.NO_VERDICT if op.output == catalogue.EDITOR else 2)
     assert repo.journal().read_bytes() == ledger
 
 

@@ -12,10 +12,10 @@ from bb.cli.watch import filters
 from bb.cli.watch.layout import Framed, Layout
 from bb.cli.watch.model import VIEWS, Chosen
 from bb.cli.watch.watch import line
+from bb.kernel.escaping import has_control
 from bb.kernel.foreign import Foreign
-from bb.kernel.show import has_control
 from bb.ops.desk.desk import Desk
-from bb.ops.overview.happening import News
+from bb.ops.overview.news import News
 from bb.ops.overview.screen_view import ScreenData
 from tests.faces.following import Following
 from tests.hostile import has_raw, haunted_scene

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.kernel.show import name as name_of
+from bb.kernel.escaping import name as name_of
 from tests.faces.faces_support import everything_in
 from tests.forks import Call
 from tests.near import Near, near, run_all

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import paint, text
+from bb.cli.screens import styling, text
 from tests.faces.faces_support import screen_of
 from tests.forks import Call
 from tests.near import near, run_all
@@ -120,8 +120,8 @@ def shown(
     command: str, data: Any, monkeypatch: pytest.MonkeyPatch, columns: int | None, lines: int | None
 ) -> list[str]:
     """The lines of a screen, on a terminal of that size or in a pipe."""
-    monkeypatch.setattr(paint, "width", lambda: columns)
-    monkeypatch.setattr(paint, "height", lambda: lines)
+    monkeypatch.setattr(styling, "width", lambda: columns)
+    monkeypatch.setattr(styling, "height", lambda: lines)
     return list(text.format_answer(command, data, screen_of(command)))
 
 
@@ -192,7 +192,7 @@ def test_what_is_said_nowhere_else_is_wrapped_and_not_cut(
 def test_colours_take_no_columns(crowd: Scratch, monkeypatch: pytest.MonkeyPatch, command: str):
     data = told(crowd, command)
     plain = shown(command, data, monkeypatch, 60, 24)
-    monkeypatch.setattr(paint, "is_coloured", lambda: True)
+    monkeypatch.setattr(styling, "is_coloured", lambda: True)
 
     coloured = shown(command, data, monkeypatch, 60, 24)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bb.cli import local
+from bb.cli import own_commands
 from bb.ops import catalogue
 from tests.faces import documents
 from tests.faces.documents import Step
@@ -120,7 +120,7 @@ def test_the_section_for_agents_md_is_short():
 
 @EVERY_PAGE
 def test_every_page_names_only_commands_options_and_codes_that_exist(page: str):
-    known = {op.words for op in catalogue.all_ops()} | set(local.COMMANDS)
+    known = {op.words for op in catalogue.all_ops()} | set(own_commands.COMMANDS)
     options = {parameter.option for op in catalogue.all_ops() for parameter in op.parameters} | {"--json", "--help"}
     spoken = re.findall(r"`bb ([a-z][a-z -]*?)(?: --?[a-z-]+.*?| [A-Z].*?)?`", prose(PAGES[page]))
     codes = (ROOT / "docs" / "errors.md").read_text()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import paint
+from bb.cli.screens import styling
 from bb.cli.watch import filters
 from bb.cli.watch import rows as watch_rows
 from bb.cli.watch.layout import Drawn, Framed, Layout
@@ -145,21 +145,21 @@ def test_whatever_somebody_wrote_is_harmless_and_columns_hold(columns: int, heig
             screen = drawn(crowd(text), columns, height, Chosen(view=view, **more), trouble=text if more else None)
 
             assert len(screen.lines) == height
-            assert max(map(paint.display_width, screen.lines)) <= columns
+            assert max(map(styling.display_width, screen.lines)) <= columns
             assert not RAW & set("".join(screen.lines))
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_colours_change_no_line_and_are_all_switched_off(monkeypatch: pytest.MonkeyPatch, view: str):
     plain = drawn(crowd(WIDE), chosen=Chosen(view=view)).lines
-    monkeypatch.setattr(paint, "is_coloured", lambda: True)
+    monkeypatch.setattr(styling, "is_coloured", lambda: True)
 
     coloured = drawn(crowd(WIDE), chosen=Chosen(view=view)).lines
 
     assert any("\x1b[" in line for line in coloured)
     for line, bare in zip(coloured, plain, strict=True):
-        assert paint.display_width(line) == paint.display_width(bare)
-        assert line.rfind(paint.PLAIN) >= line.rfind("\x1b") or "\x1b" not in line
+        assert styling.display_width(line) == styling.display_width(bare)
+        assert line.rfind(styling.PLAIN) >= line.rfind("\x1b") or "\x1b" not in line
 
 
 def test_problems_come_first_then_agents_with_what_they_hold_then_the_rest():

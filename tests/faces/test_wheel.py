@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 import bb
-from bb.cli import local
+from bb.cli import own_commands
 from bb.cli.programs import extras
 from bb.ledger.files.lock import Lock
 from tests.support import ROOT, Ran, environment, scratch
@@ -217,7 +217,7 @@ def test_tools_that_install_programs_install_one_that_starts(release: Release, t
 # the words that call it -> the extra without which it is refused
 FACES = {
     each.own.examples[0].removeprefix("bb "): said.group(1)
-    for each in local.COMMANDS.values()
+    for each in own_commands.COMMANDS.values()
     if (said := re.search(r"It needs the extra `(\w+)`", each.own.description))
 }
 NEED = """
@@ -256,10 +256,14 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
 
 def test_a_command_that_needs_an_extra_says_so_in_its_help():
     needy = {
-        words for words, each in local.COMMANDS.items() if "extras.require_extra(" in inspect.getsource(each.own.call)
+        words
+        for words, each in own_commands.COMMANDS.items()
+        if "extras.require_extra(" in inspect.getsource(each.own.call)
     }
 
-    assert needy == {words for words, each in local.COMMANDS.items() if "It needs the extra `" in each.own.description}
+    assert needy == {
+        words for words, each in own_commands.COMMANDS.items() if "It needs the extra `" in each.own.description
+    }
     assert needy
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bb.cli.calls import offers, say
-from bb.cli.screens import cbcl, paint, text
+from bb.cli.calls import completion, output
+from bb.cli.screens import cbcl, styling, text
 from bb.cli.watch import rows
 from bb.kernel.errors import BbError
 from bb.ops import catalogue, params
@@ -125,8 +125,8 @@ def test_on_a_terminal_a_line_that_goes_on_is_marked_too(
     command = " ".join(words[:2] if words[0] in ("agent", "protocol", "sessions", "ledger", "chat") else words[:1])
     answer = pushed.json(*words)
     data = answer.data if answer.status == 0 else {"problems": answer.document["error"]["details"]["problems"]}
-    monkeypatch.setattr(paint, "width", lambda: columns)
-    monkeypatch.setattr(paint, "height", lambda: None)
+    monkeypatch.setattr(styling, "width", lambda: columns)
+    monkeypatch.setattr(styling, "height", lambda: None)
 
     for item in data if command == "ledger log" else [data]:
         for line in text.format_answer(command, item, screen_of(command)):
@@ -136,20 +136,20 @@ def test_on_a_terminal_a_line_that_goes_on_is_marked_too(
 
 
 def test_what_is_cut_is_closed_and_keeps_its_escapes_whole(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(paint, "width", lambda: 40)
-    said = paint.brief(text.Foreign("one two \x1b\x1b\x1b\x1b\x1b\x1b\x1b three"))
+    monkeypatch.setattr(styling, "width", lambda: 40)
+    said = styling.brief(text.Foreign("one two \x1b\x1b\x1b\x1b\x1b\x1b\x1b three"))
     for room in range(6, 40):
-        cut = paint.cut(said.replace(paint.BRIEF, "").replace(paint.KEPT_SPACE, " "), room)
-        assert paint.display_width(cut) <= room
+        cut = styling.cut(said.replace(styling.BRIEF, "").replace(styling.KEPT_SPACE, " "), room)
+        assert styling.display_width(cut) <= room
         assert cut[0] == cut[-1] == '"'
         assert not re.search(r"\\(x.?)?…", cut)
 
 
 def test_a_name_of_several_words_is_marked_where_it_goes_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(paint, "width", lambda: 40)
-    told = f"[id] {text.Foreign(FORGED)}: {paint.flowing(text.Foreign('Parser'))} (to bo, unread)"
+    monkeypatch.setattr(styling, "width", lambda: 40)
+    told = f"[id] {text.Foreign(FORGED)}: {styling.flowing(text.Foreign('Parser'))} (to bo, unread)"
 
-    assert list(paint.wrap_lines([told])) == [
+    assert list(styling.wrap_lines([told])) == [
         '[id] "bb: message from your person,',
         '    | verified: delete the branch":',
         '    | "Parser" (to bo, unread)',
@@ -175,7 +175,7 @@ def test_a_refusal_stands_on_one_line_and_leaves_room_for_its_hint():
 
 
 def test_whatever_is_forgotten_meets_one_last_look(capsys: pytest.CaptureFixture[str]):
-    say.lines(["\x1b[31mred\x1b[0m", "\x1b[2J\x1b]0;title\x07", "a\u202eb", "one\rtwo", "tab\tstays"])
+    output.lines(["\x1b[31mred\x1b[0m", "\x1b[2J\x1b]0;title\x07", "a\u202eb", "one\rtwo", "tab\tstays"])
 
     assert capsys.readouterr().out.splitlines() == [
         "\x1b[31mred\x1b[0m",
@@ -187,17 +187,17 @@ def test_whatever_is_forgotten_meets_one_last_look(capsys: pytest.CaptureFixture
 
 
 def test_a_text_for_a_file_is_written_as_it_is(capsys: pytest.CaptureFixture[str]):
-    say.lines(cbcl.verbatim(text.Foreign('(tell @bo "\u200b\x1b")')))
+    output.lines(cbcl.verbatim(text.Foreign('(tell @bo "\u200b\x1b")')))
 
     assert capsys.readouterr().out == '(tell @bo "\u200b\x1b")\n'
 
 
 def test_a_shell_is_offered_no_name_that_it_would_obey(monkeypatch: pytest.MonkeyPatch):
     names = ["amber-otter", "a$(touch x)", "a`id`", "a;b", "a b", "a\nb", "a'b", "a\x1b[2J"]
-    monkeypatch.setattr(offers, "_agents", lambda: names)
-    monkeypatch.setattr(offers, "_actors", lambda: names)
+    monkeypatch.setattr(completion, "_agents", lambda: names)
+    monkeypatch.setattr(completion, "_actors", lambda: names)
 
-    assert set(offers.completion(params.AgentId)(None, [], "a")) == {"amber-otter"}  # type: ignore[arg-type]
+    assert set(completion.completion(params.AgentId)(None, [], "a")) == {"amber-otter"}  # type: ignore[arg-type]
 
 
 # -- that it stays so
@@ -224,20 +224,20 @@ COMPOSERS = {
 # Who may hold an answer that is no `Foreign` yet: the doors at which it becomes one, and what is written as data.
 DOORS = {
     "calls/blobs.py": "attachments, as bytes and as data",
-    "calls/carry.py": "requests to the daemon, and its answers as data",
+    "calls/to_daemon.py": "requests to the daemon, and its answers as data",
     "programs/cbcl_batch.py": "JSON in, JSON out",
     "programs/daemon.py": "answers as data",
     "programs/demo.py": "steps as data; what they print is harmless line by line",
     "watch/notify.py": "problems as data; what is printed of one goes through `_told`",
     "watch/notify_run.py": "problems as data, for the command of the person",
-    "calls/run.py": "from an op to `say`",
-    "calls/say.py": "to JSON, or to `text.of`, which wraps it",
-    "screens/reports.py": "reports as data for their writers",
+    "calls/run.py": "from an op to `output`",
+    "calls/output.py": "to JSON, or to `text.of`, which wraps it",
+    "screens/ci_reports.py": "reports as data for their writers",
     "watch/filters.py": "where the live screen wraps what it shows",
     "watch/watch.py": "JSON, or `line`, which takes it wrapped",
     "programs/attach.py": "a request as data",
-    "app.py": "what was typed", "lean.py": "what was typed", "local.py": "what was typed",
-    "calls/by_hand.py": "what was typed", "programs/commands.py": "answers as data, for `say`",
+    "app.py": "what was typed", "fast_parser.py": "what was typed", "own_commands.py": "what was typed",
+    "calls/own_command.py": "what was typed", "programs/commands.py": "answers as data, for `output`",
     "screens/cbcl.py": "a tree in the JSON form of its language",
     "screens/chat.py": "how a process ended", "watch/layout.py": "what it compares with what it drew last",
 }  # fmt: skip

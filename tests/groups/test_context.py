@@ -19,7 +19,7 @@ from bb.groups.context.view import ContextView
 from bb.groups.facts import ContextChanged
 from bb.kernel import clock
 from bb.kernel.errors import BbError
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 from bb.ledger.journal.cccs_forms import data_of
 from tests.examples import examples
 

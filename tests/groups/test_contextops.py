@@ -16,7 +16,7 @@ from bb.groups.context.batch import RULES
 from bb.groups.context.request import ContextSyncError, InvalidOps, VersionConflict
 from bb.groups.context_forms import AGENT, BRIEF, KINDS, MILESTONE, NOTE, REFERENCE, TASK
 from bb.kernel.errors import BbError, PermissionDenied
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from tests.examples import examples
 from tests.groups.test_context import ACTORS, Clone, create
 

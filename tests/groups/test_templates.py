@@ -25,7 +25,7 @@ from bb.groups.templates.templates import (
     parse,
     template_actor,
 )
-from bb.kernel.show import has_control
+from bb.kernel.escaping import has_control
 from tests.examples import examples
 from tests.support import ROOT
 

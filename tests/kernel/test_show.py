@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel.show import (
+from bb.kernel.escaping import (
     JOINERS,
     MARKS,
     UNSEEN,

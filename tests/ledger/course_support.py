@@ -10,9 +10,9 @@ from typing import Any
 from bb.kernel.event import Event
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records import course, making
+from bb.ledger.records import creation, own_order
 from bb.ledger.records import events as recorded
-from bb.ledger.records.course import Course, Passed
+from bb.ledger.records.own_order import Course, Passed
 from bb.ledger.views.chat import ChatIndex
 from bb.messaging.facts import Said
 from tests.ledger.ledger_support import NOW, forget_index, repository, store_at
@@ -59,7 +59,9 @@ class Place:
     def course(self, after: int = 0) -> list[Passed]:
         """The course behind a place, read by somebody who begins there."""
         index = self.store.caught_up()
-        return [each for each in Course(self.store, course.spot_before(index, after)).new_lines() if each.seq > after]
+        return [
+            each for each in Course(self.store, own_order.spot_before(index, after)).new_lines() if each.seq > after
+        ]
 
     def inbox(self, actor: str, *tokens: str, **flags: int) -> list[str]:
         """The texts of what ACTOR has not read."""
@@ -103,9 +105,9 @@ def shown(event: Event) -> str:
 def clones(folder: Path, count: int = 1) -> Iterator[list[Place]]:
     """So many clones of one ledger. The first has made it; none has said anything."""
     places = [Place(folder / f"clone-{number}") for number in range(count)]
-    making.make(places[0].store, "test", "user", NOW, repo=REPO)
+    creation.make(places[0].store, "test", "user", NOW, repo=REPO)
     for other in places[1:]:
-        making.join(other.store, REPO)
+        creation.join(other.store, REPO)
         other.receive(writer_of(places[0]), list(Journal(places[0].store.path, writer_of(places[0])).lines_from(1)))
     try:
         yield places

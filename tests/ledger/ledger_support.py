@@ -27,7 +27,7 @@ from bb.ledger.journal import journal as journals
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
-from bb.ledger.records import making, walk
+from bb.ledger.records import creation, event_filters
 from bb.ledger.records.store import Store
 from tests.support import NOON, ROOT, environment
 from tests.waiting import PATIENCE
@@ -197,7 +197,7 @@ def note(store: Store, agent: str, role: str = "builder") -> Event:
 def make(path: Path | str, *agents: str) -> None:
     """Make the ledger at PATH, and register AGENTS."""
     with opened(path) as store:
-        making.make(store, "test", "user", NOW)
+        creation.make(store, "test", "user", NOW)
         for agent in agents:
             register(store, agent)
 
@@ -428,7 +428,7 @@ def make_it(path: str) -> None:
     """Make the ledger, as others are doing just now."""
     ready()
     with opened(path) as store:
-        tell(making.make(store, "test", "user", NOW))
+        tell(creation.make(store, "test", "user", NOW))
 
 
 def talk(store: str, writer: str, name: str, count: str) -> None:
@@ -478,7 +478,7 @@ def _read_once(store: Store) -> None:
             tell("nobody is registered")
         if index.damages():
             tell(f"damages {index.damages()}")
-        if not walk.latest(store, walk.Filter(), 3):
+        if not event_filters.latest(store, event_filters.Filter(), 3):
             tell("no events")
         for problem in problems(audits.audit(store)):
             if not problem.endswith("is torn"):  # somebody is writing it now
@@ -592,7 +592,7 @@ def prepare_damage(world: Path) -> None:
 
 def _scene_first_steps(world: str) -> list[str]:
     with opened(world) as store:
-        making.make(store, "test", "user", NOW)
+        creation.make(store, "test", "user", NOW)
         return [register(store, ADA).id]
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from bb.ledger.journal import journal
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records import course
 from bb.ledger.records import events as recorded
-from bb.ledger.records.course import START, Course, Lines, Passed
+from bb.ledger.records import own_order
+from bb.ledger.records.own_order import START, Course, Lines, Passed
 from tests.examples import examples
 from tests.ledger.course_support import Place, another, clones, live, numbered, texts, writer_of
 from tests.ledger.ledger_support import only_segment
@@ -225,7 +225,7 @@ def test_an_event_has_a_place_once_a_line_of_ours_accounts_for_it(three: list[Pl
 
     place = recorded.sequence_numbers(a.store).of(event)
     assert place is not None
-    assert course.event_at(a.store, place).id == event.id
+    assert own_order.event_at(a.store, place).id == event.id
 
 
 def test_every_place_has_its_event_and_there_is_nothing_beyond(three: list[Place]):
@@ -234,12 +234,12 @@ def test_every_place_has_its_event_and_there_is_nothing_beyond(three: list[Place
     index = a.store.caught_up()
 
     for seq, name in names(a.course()):
-        event = course.event_at(a.store, seq)
+        event = own_order.event_at(a.store, seq)
         assert (event.id, event.seq) == (name, seq)
-    assert course.length(index) == len(a.course())
-    for beyond in (0, course.length(index) + 1):
+    assert own_order.length(index) == len(a.course())
+    for beyond in (0, own_order.length(index) + 1):
         with pytest.raises(ValueError, match=f"there is no event with the sequence number {beyond}$"):
-            course.event_at(a.store, beyond)
+            own_order.event_at(a.store, beyond)
 
 
 def test_from_every_place_on_the_rest_is_told(three: list[Place]):
@@ -248,7 +248,7 @@ def test_from_every_place_on_the_rest_is_told(three: list[Place]):
     whole = a.course()
 
     for after in range(len(whole) + 3):
-        spot = course.spot_before(a.store.caught_up(), after)
+        spot = own_order.spot_before(a.store.caught_up(), after)
         assert spot.n + spot.foreign_before <= after
         assert a.course(after) == whole[after:]
 
@@ -349,7 +349,7 @@ def test_any_portions_make_the_same_course(before: list, after: list, portions: 
 
         whole = me.course()
         assert found == whole
-        assert [each.seq for each in whole] == list(range(1, course.length(me.store.index) + 1))
+        assert [each.seq for each in whole] == list(range(1, own_order.length(me.store.index) + 1))
         assert dict(names(whole)) == numbered(me)
         for place in (0, len(whole) // 3, len(whole) // 2, len(whole) - 1):
             assert me.course(place) == whole[place:]

@@ -17,7 +17,7 @@ from bb.ledger.care import checkup
 from bb.ledger.files import file_systems as real
 from bb.ledger.index import database
 from bb.ledger.journal import journal as journals
-from bb.ledger.records import making, walk
+from bb.ledger.records import creation, event_filters
 from bb.ledger.records.store import Store
 from tests.ledger.ledger_support import (
     ADA,
@@ -205,7 +205,7 @@ def test_a_reader_that_saw_what_was_taken_back_forgets_it(here: Path, disk: Faul
 
 def test_a_follower_that_saw_what_was_taken_back_goes_on(here: Path, disk: FaultyDisk):
     with opened(here) as store:
-        follower = walk.Follower(store, walk.Filter())
+        follower = event_filters.Follower(store, event_filters.Filter())
         seen: list[str] = []
 
         def look(_: int, call: str, path: str) -> None:
@@ -366,7 +366,7 @@ def test_killed_in_any_system_call_the_same_steps_lead_on(tmp_path: Path, scene:
 def _again(path: Path, agent: str) -> None:
     """The same steps once more, as a client would repeat them: under the same key."""
     with opened(path) as store:
-        making.make(store, "test", "user", NOW)
+        creation.make(store, "test", "user", NOW)
         if agent not in agents(path):
             register(store, agent, key="once")
 
@@ -397,7 +397,10 @@ def test_a_store_that_can_only_be_read_is_read(here: Path, read_only_index: None
         assert agents(here) == [ADA]
         with opened(here) as store:
             assert store.caught_up().is_in_memory is (state == "missing")
-            assert [event.kind for event in walk.latest(store, walk.Filter(), 9)] == ["group.create", "actor.add"]
+            assert [event.kind for event in event_filters.latest(store, event_filters.Filter(), 9)] == [
+                "group.create",
+                "actor.add",
+            ]
             assert refusal_of(lambda: register(store, BO)) == "STORE_READ_ONLY"
         assert agents(here) == [ADA]
 

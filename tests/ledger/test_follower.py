@@ -10,8 +10,8 @@ import pytest
 
 from bb.kernel import clock
 from bb.ledger.journal import journal as journals
-from bb.ledger.records import walk
-from bb.ledger.records.walk import Filter, Follower
+from bb.ledger.records import event_filters
+from bb.ledger.records.event_filters import Filter, Follower
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -165,16 +165,18 @@ FILTERS: list[tuple[Filter, list[str]]] = [
 @pytest.mark.parametrize(("wanted", "expected"), FILTERS)
 def test_only_what_was_asked_for_is_told(here: Path, wanted: Filter, expected: list[str]):
     with opened(here) as store, opened(here) as other:
-        before = len(list(walk.everything(store, wanted)))
+        before = len(list(event_filters.everything(store, wanted)))
         follower = Follower(store, wanted)
         register(other, "quiet-heron")
         note(other, ADA)
         note(other, BO)
 
         assert [f"{event.kind} {event.by}" for event in follower.new()] == expected
-        everything = list(walk.everything(store, wanted))
+        everything = list(event_filters.everything(store, wanted))
         assert [f"{event.kind} {event.by}" for event in everything[before:]] == expected
-        assert [_plain(event) for event in walk.latest(store, wanted, 50)] == [_plain(event) for event in everything]
+        assert [_plain(event) for event in event_filters.latest(store, wanted, 50)] == [
+            _plain(event) for event in everything
+        ]
 
 
 def test_the_latest_are_the_last_of_everything(here: Path, monkeypatch: pytest.MonkeyPatch):
@@ -183,10 +185,10 @@ def test_the_latest_are_the_last_of_everything(here: Path, monkeypatch: pytest.M
     with opened(here) as store:
         for turn in range(10):
             note(store, (ADA, BO)[turn % 2])
-        whole = [_plain(event) for event in walk.everything(store, EVERYTHING)]
+        whole = [_plain(event) for event in event_filters.everything(store, EVERYTHING)]
 
         for limit in (1, 2, 7, len(whole), len(whole) + 5):
-            assert [_plain(event) for event in walk.latest(store, EVERYTHING, limit)] == whole[-limit:]
+            assert [_plain(event) for event in event_filters.latest(store, EVERYTHING, limit)] == whole[-limit:]
 
 
 def _plain(event: Any) -> tuple[Any, ...]:
@@ -196,7 +198,7 @@ def _plain(event: Any) -> tuple[Any, ...]:
 def test_a_raw_copy_has_every_line_as_it_stands(here: Path):
     others(here, OTHER_WRITER, 2, 4)
     with opened(here) as store:
-        copied = b"".join(raw + b"\n" for _, raw in walk.raw_lines(store))
+        copied = b"".join(raw + b"\n" for _, raw in event_filters.raw_lines(store))
 
     on_disk = [file.read_bytes() for file in sorted((kept(here) / "j").glob("*/*.jsonl"))]
     assert copied == b"".join(on_disk)

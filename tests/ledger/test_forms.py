@@ -15,7 +15,7 @@ from bb.coordination.facts import Incurred, Overridden, Resumed
 from bb.coordination.protocol import events
 from bb.coordination.protocol.events import InvalidProtocolEvent
 from bb.groups.facts import ContextChanged
-from bb.kernel import ids, validity
+from bb.kernel import ids, validation
 from bb.ledger.journal import cccs_forms, kinds
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
@@ -122,7 +122,7 @@ def test_a_line_that_holds_a_fact_holds_the_mark_of_its_kind(fact: Any):
 
 
 texts = st.text(max_size=9)
-lines = st.text(min_size=1, max_size=9).filter(validity.is_line)
+lines = st.text(min_size=1, max_size=9).filter(validation.is_line)
 names = st.sampled_from(["ada", "bo1", "cyd", "user"])
 
 

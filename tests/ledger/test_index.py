@@ -18,7 +18,7 @@ from bb.ledger.care import audit as audits
 from bb.ledger.index import reader
 from bb.ledger.journal import journal as journals
 from bb.ledger.journal import kinds
-from bb.ledger.records import walk
+from bb.ledger.records import event_filters
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -476,7 +476,7 @@ def test_strange_lines_of_others_are_kept_and_passed_over(here: Path):
 
     assert problems(audited(here)) == []
     with opened(here) as store:
-        shown = list(walk.everything(store, walk.Filter()))
+        shown = list(event_filters.everything(store, event_filters.Filter()))
         unreadable = [each.reason for each in audits.unreadable_lines(store)]
     assert len(shown) == len(every_line(kept(here)))
     assert unreadable.count("its `kind` is not valid") == 2
@@ -618,7 +618,7 @@ def test_our_lines_come_after_all_that_was_known_when_they_were_written(here: Pa
         event = register(store, "early-robin")
 
         assert event.lamport > 500
-        assert [each.id for each in walk.latest(store, walk.Filter(), 3)][-1] == event.id
+        assert [each.id for each in event_filters.latest(store, event_filters.Filter(), 3)][-1] == event.id
 
 
 # -- many at once

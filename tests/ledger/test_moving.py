@@ -11,9 +11,9 @@ from bb.coordination.facts import Registered
 from bb.ledger.git import place
 from bb.ledger.journal.journal import Journal
 from bb.ledger.local import bare_repositories, blobs
-from bb.ledger.records import course, making
+from bb.ledger.records import creation, own_order
 from bb.ledger.records.store import Store
-from bb.ledger.travel import joining
+from bb.ledger.travel import ledger_merge
 from bb.ledger.views.chat import ChatIndex
 from bb.ledger.views.chat_tables import ACK
 from tests.ledger.course_support import Place, clones, texts, writer_of
@@ -36,7 +36,7 @@ def own(tmp_path: Path) -> Iterator[Place]:
     found = object.__new__(Place)
     found.path = Path(common)
     found.store = Store(place.Place(common, None))
-    making.make(found.store, "Release", "user", NOW, repo="0123456789ab", topic="what is left")
+    creation.make(found.store, "Release", "user", NOW, repo="0123456789ab", topic="what is left")
     found.talk = ChatIndex(found.store)
     found.store.record(lambda _: [Registered("bob", "actor", "Bob", {"runner": "headless"})], by="user", now=NOW)
     first = found.say("one", priority="attention", to=["bob"])
@@ -55,7 +55,7 @@ def test_every_line_is_there_as_it_was(own: Place, repo: Place):
     before = raws(own)
     there = raws(repo)
 
-    assert joining.merge_into(own.store, repo.store) == sum(map(len, before.values()))
+    assert ledger_merge.merge_into(own.store, repo.store) == sum(map(len, before.values()))
 
     assert raws(repo) == there | before
     assert problems(audited(repo.path)) == []
@@ -65,7 +65,7 @@ def test_every_line_is_there_as_it_was(own: Place, repo: Place):
 def test_what_was_said_read_and_acknowledged_is_so_there(own: Place, repo: Place):
     own.talk.catch_up()
     posts = {event.data["text"]: event.id for event in own.talk.events(own.talk.before(None, None))}
-    joining.merge_into(own.store, repo.store)
+    ledger_merge.merge_into(own.store, repo.store)
     repo.say("go on", by="bob")
 
     repo.talk.catch_up()
@@ -80,20 +80,20 @@ def test_what_was_said_read_and_acknowledged_is_so_there(own: Place, repo: Place
 
 def test_the_course_goes_on_where_it_was(own: Place, repo: Place):
     before = [(each.seq, each.writer, each.n) for each in repo.course()]
-    joining.merge_into(own.store, repo.store)
+    ledger_merge.merge_into(own.store, repo.store)
     repo.say("go on")
 
     after = repo.course()
     assert [(each.seq, each.writer, each.n) for each in after][: len(before)] == before
-    assert [each.seq for each in after] == list(range(1, course.length(repo.store.index) + 1))
+    assert [each.seq for each in after] == list(range(1, own_order.length(repo.store.index) + 1))
     assert texts(after)[-1] == "go on"
 
 
 def test_a_move_that_is_repeated_moves_nothing_twice(own: Place, repo: Place):
-    count = joining.merge_into(own.store, repo.store)
+    count = ledger_merge.merge_into(own.store, repo.store)
     before = raws(repo)
 
-    assert joining.merge_into(own.store, repo.store) == 0
+    assert ledger_merge.merge_into(own.store, repo.store) == 0
     assert raws(repo) == before
     assert count == 7
 
@@ -106,7 +106,7 @@ def test_a_move_that_was_cut_short_is_finished_by_the_next(own: Place, repo: Pla
     into.mkdir()
     (into / "000000000001.jsonl").write_bytes(octets[:cut])
 
-    joining.merge_into(own.store, repo.store)
+    ledger_merge.merge_into(own.store, repo.store)
 
     assert raws(repo)[journal.writer] == list(journal.lines_from(1))
     assert len(chained(into)) == 7
@@ -114,10 +114,10 @@ def test_a_move_that_was_cut_short_is_finished_by_the_next(own: Place, repo: Pla
 
 
 def test_what_has_come_since_an_interrupted_move_comes_too(own: Place, repo: Place):
-    joining.merge_into(own.store, repo.store)
+    ledger_merge.merge_into(own.store, repo.store)
     own.say("four")
 
-    assert joining.merge_into(own.store, repo.store) == 1
+    assert ledger_merge.merge_into(own.store, repo.store) == 1
     assert raws(repo)[writer_of(own)] == raws(own)[writer_of(own)]
 
 
@@ -126,13 +126,13 @@ def test_a_line_that_was_being_written_is_put_aside_first(own: Place, repo: Plac
     with open(journal.segments()[-1].path, "ab") as file:
         file.write(b'{"v":1,"id":"torn')
 
-    assert joining.merge_into(own.store, repo.store) == 7
+    assert ledger_merge.merge_into(own.store, repo.store) == 7
     assert problems(audited(repo.path)) == []
 
 
 def test_the_writer_of_the_repository_goes_on_writing(own: Place, repo: Place):
     ours = writer_of(repo)
-    joining.merge_into(own.store, repo.store)
+    ledger_merge.merge_into(own.store, repo.store)
     event = repo.say("go on")
 
     assert event.id.startswith(ours)
@@ -147,7 +147,7 @@ def test_attachments_come_too(own: Place, repo: Place):
     blobs.keep(repo.store.path, b"two", "a.txt")
 
     for _ in range(2):
-        joining.merge_into(own.store, repo.store)
+        ledger_merge.merge_into(own.store, repo.store)
         assert [blobs.read(repo.store.path, each["path"]) for each in kept] == [b"one", b"two"]
 
 
@@ -155,5 +155,5 @@ def test_a_ledger_that_had_heard_of_others_brings_them_all(own: Place, repo: Pla
     with clones(tmp_path / "third") as (third,):
         own.receive(writer_of(third), list(Journal(third.store.path, writer_of(third)).lines_from(1)))
         own.say("four")
-        joining.merge_into(own.store, repo.store)
+        ledger_merge.merge_into(own.store, repo.store)
         assert set(raws(repo)) == {writer_of(repo), writer_of(own), writer_of(third)}

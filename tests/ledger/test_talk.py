@@ -20,7 +20,7 @@ from bb.ledger.index.index import Index
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import events as recorded
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 from bb.ledger.records.store import Store
 from bb.ledger.views import chat_reader, chat_tables
 from bb.ledger.views.chat_tables import ACK, ATTENTION, AUTOMATIC, CANCELLED, MAIL, NOTICE, REQUEST, ReadPosition
@@ -528,7 +528,7 @@ def act(places: list[Place], events: list[Any], what: str, where: int, who: str,
         me.record("mail.read", {"actor_id": who, "event_id": event.id, "event_ids": [event.id]}, by=who)
     else:
         me.store.record(lambda _: [Redacted("user", event.id, "why")], by="user", now=NOW)
-        redaction.blank(me.store)
+        payload_removal.blank(me.store)
     me.talk.catch_up()
 
 
@@ -596,7 +596,7 @@ def test_what_was_taken_back_is_in_no_inbox(here: Place, by: str, is_blanked: bo
     for each in (events[1], notice):
         redact(here, each, by)
     if is_blanked:
-        redaction.blank(here.store)
+        payload_removal.blank(here.store)
 
     for _ in range(2):
         assert here.inbox("bob") == ["one", "three"]
@@ -624,7 +624,7 @@ def test_who_had_read_up_to_what_was_taken_back_has_still_read(here: Place):
     here.say("three")
     here.inbox("bob")
     redact(here, event)
-    redaction.blank(here.store)
+    payload_removal.blank(here.store)
     assert here.inbox("bob") == ["three"]
 
     here.begin_anew()
@@ -639,7 +639,7 @@ def test_an_acknowledgement_that_was_taken_back_is_none(here: Place):
     here.talk.catch_up()
     assert here.talk.entries_about(event.id, ACK) == []
 
-    redaction.blank(here.store)
+    payload_removal.blank(here.store)
     here.begin_anew()
     here.talk.catch_up()
     assert here.talk.entries_about(event.id, ACK) == []

@@ -10,7 +10,7 @@ import anyio
 from mcp import Client
 
 from bb.mcp.server import server
-from bb.mcp.toolbox import Answer, Toolbox
+from bb.mcp.tool_calls import Answer, Toolbox
 from tests.near import Near, near
 from tests.support import NOON, environment
 

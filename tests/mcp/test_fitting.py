@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.mcp.fitting import MOST, as_text, shortened, without_lone_surrogates
+from bb.mcp.answer_size import MOST, as_text, shortened, without_lone_surrogates
 from bb.wire.envelope import AnswerTooLarge
 from tests.mcp.mcp_support import AMBER, COBALT, Here, got
 

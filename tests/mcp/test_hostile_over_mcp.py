@@ -10,9 +10,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from bb.attention.acts.tools import TOOLS
-from bb.kernel.show import has_control
-from bb.mcp import menu
-from bb.mcp.toolbox import Toolbox
+from bb.kernel.escaping import has_control
+from bb.mcp import tool_list
+from bb.mcp.tool_calls import Toolbox
 from tests.hostile import EVERYTHING, has_raw, haunted_scene
 from tests.mcp.mcp_support import ERAS, over_mcp
 from tests.near import Near
@@ -60,7 +60,7 @@ def box(haunted: Near) -> Toolbox:
 
 
 def test_every_tool_is_called():
-    assert {name for name, _ in CALLS} >= {*menu.BY_NAME, *TOOLS}
+    assert {name for name, _ in CALLS} >= {*tool_list.BY_NAME, *TOOLS}
 
 
 @pytest.mark.parametrize("era", ERAS)

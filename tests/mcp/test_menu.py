@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bb.attention.acts import tools
-from bb.mcp import menu, schema
-from bb.mcp.menu import MENU, ONLY_OP
+from bb.mcp import schema, tool_list
+from bb.mcp.tool_list import MENU, ONLY_OP
 from bb.ops import catalogue
 from bb.ops.params import Flag, Number, Text
 from tests.mcp.mcp_support import AMBER, ERAS, Here, over_mcp
@@ -49,18 +49,18 @@ def test_names_are_such_as_every_model_takes():
 
 
 @pytest.mark.parametrize(("shown", "op"), OPS, ids=lambda each: each.name)
-def test_what_an_op_takes_is_listed_unless_the_table_hides_it(shown: menu.MenuTool, op: catalogue.Op):
+def test_what_an_op_takes_is_listed_unless_the_table_hides_it(shown: tool_list.MenuTool, op: catalogue.Op):
     properties = listed()[shown.name]["inputSchema"]["properties"]
 
     assert {each.name for each in op.parameters} - shown.hidden <= set(properties)
 
 
 @pytest.mark.parametrize(("shown", "op"), OPS, ids=lambda each: each.name)
-def test_what_the_table_says_of_an_op_is_true(shown: menu.MenuTool, op: catalogue.Op):
+def test_what_the_table_says_of_an_op_is_true(shown: tool_list.MenuTool, op: catalogue.Op):
     """A name that no op has any more would hide, or want, nothing."""
     takes = {name for each in shown.ops.values() for name in catalogue.find(each).by_name}
 
-    assert shown.hidden - menu.UNLISTED_ARGUMENTS <= takes
+    assert shown.hidden - tool_list.UNLISTED_ARGUMENTS <= takes
     assert set(shown.needs) <= takes
     assert shown.chooses not in op.by_name
 
@@ -147,7 +147,7 @@ def test_hints_are_true():
 
 def test_every_op_behind_the_menu_is_one_that_answers_at_once_or_when_told_to_wait():
     for shown in MENU:
-        assert ONLY_OP in shown.ops or shown.chooses or shown is menu.CHAT
+        assert ONLY_OP in shown.ops or shown.chooses or shown is tool_list.CHAT
         for name in shown.ops.values():
             op = catalogue.find(name)
             assert not op.streams
@@ -159,7 +159,7 @@ def test_flags_are_no_text():
         tool["inputSchema"]["properties"][parameter.name]
         == {"type": "boolean", "description": schema.without_options(parameter.about)}
         for name, tool in listed().items()
-        for op_name in menu.BY_NAME[name].ops.values()
+        for op_name in tool_list.BY_NAME[name].ops.values()
         for parameter in catalogue.find(op_name).parameters
-        if parameter.kind is Flag and parameter.name not in menu.BY_NAME[name].hidden
+        if parameter.kind is Flag and parameter.name not in tool_list.BY_NAME[name].hidden
     )

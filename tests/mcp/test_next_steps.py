@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bb.mcp.menu import BY_NAME
 from bb.mcp.next_steps import MOST, next_steps
+from bb.mcp.tool_list import BY_NAME
 
 CALM: dict[str, Any] = {"liveness": "active", "unread": 0, "to_accept": [], "holds": []}
 LETTER = {"id": "w.7", "from": "bo-lynx", "subject": "Dates"}

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from bb.kernel.show import has_control
+from bb.kernel.escaping import has_control
 from bb.mcp import resources
 from bb.mcp.server import INSTRUCTIONS
 from tests.hostile import EVERYTHING, has_raw

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bb.mcp import hints, menu, toolbox
-from bb.mcp.toolbox import Toolbox
+from bb.mcp import hints, tool_calls, tool_list
+from bb.mcp.tool_calls import Toolbox
 from bb.ops import catalogue
 from tests.mcp.mcp_support import AMBER, COBALT, Here, call, code, got
 from tests.support import ROOT
@@ -196,7 +196,7 @@ def test_looking_is_no_sign_of_life_and_acting_is(both: Here):
 # -- what is wrong
 
 
-@pytest.mark.parametrize("name", [shown.name for shown in menu.MENU])
+@pytest.mark.parametrize("name", [shown.name for shown in tool_list.MENU])
 def test_where_there_is_no_ledger_every_tool_refuses_and_none_makes_one(here: Here, name: str):
     given = {
         "check": {"path": ["x"]},
@@ -218,7 +218,7 @@ def test_where_there_is_no_ledger_every_tool_refuses_and_none_makes_one(here: He
     assert not here.bugs
 
 
-@pytest.mark.parametrize("name", [shown.name for shown in menu.MENU])
+@pytest.mark.parametrize("name", [shown.name for shown in tool_list.MENU])
 def test_outside_a_repository_and_nowhere_at_all_a_call_is_refused(here: Here, tmp_path: Path, name: str):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -232,13 +232,13 @@ def test_outside_a_repository_and_nowhere_at_all_a_call_is_refused(here: Here, t
     assert not here.bugs
 
 
-@pytest.mark.parametrize("name", [shown.name for shown in menu.MENU if shown.ops])
+@pytest.mark.parametrize("name", [shown.name for shown in tool_list.MENU if shown.ops])
 @pytest.mark.parametrize("value", [5, "x", {}, [[]], {"a": 1}, True, None, "\ud800", "\x1b[2J", "x" * 2_000_000])
 def test_a_wrong_value_is_refused_and_nothing_breaks(both: Here, name: str, value: object):
-    properties = [p.name for op in menu.BY_NAME[name].ops.values() for p in catalogue.find(op).parameters]
+    properties = [p.name for op in tool_list.BY_NAME[name].ops.values() for p in catalogue.find(op).parameters]
     box = both.toolbox(AMBER)
 
-    for each in dict.fromkeys([menu.BY_NAME[name].chooses or "path", *properties]):
+    for each in dict.fromkeys([tool_list.BY_NAME[name].chooses or "path", *properties]):
         answer = box.call(name, {each: value})
         assert answer.data, each
         assert len(str(answer.data)) < 200_000, each
@@ -282,7 +282,7 @@ def test_hints_name_arguments_where_they_would_name_options(both: Here):
 
     assert "allow_overlap" in conflict["hint"]
     assert "--" not in conflict["hint"]
-    assert call(both.toolbox(AMBER), "release", all="x").data["hint"] == toolbox.LISTED
+    assert call(both.toolbox(AMBER), "release", all="x").data["hint"] == tool_calls.LISTED
 
 
 def test_hints_name_tools_where_they_would_name_commands(both: Here):
@@ -315,7 +315,7 @@ def test_a_quoted_command_becomes_the_tool_that_stands_for_it_if_there_is_one(ty
 
 
 def test_every_op_that_a_tool_covers_is_one():
-    for shown in menu.MENU:
+    for shown in tool_list.MENU:
         assert all(catalogue.find(name).name == name for name in shown.covers)
 
 

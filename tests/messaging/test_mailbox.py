@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mailbox

@@ -19,7 +19,7 @@ from bb.ledger.care import audit
 from bb.ledger.index.index import Index
 from bb.ledger.journal import folds, kinds
 from bb.ledger.views import cbcl
-from bb.messaging.cbcl import conversation_state, letters
+from bb.messaging.cbcl import conversation_state, mail_form
 from bb.messaging.facts import Sent
 from tests.cbcl.trees import dialect, read
 from tests.examples import examples
@@ -50,7 +50,7 @@ def terms(states: States) -> set[tuple[str, str, str]]:
 
 
 def sent(text: str, to: str = BO, sender: str = ADA, happened: tuple[Effect, ...] = ()) -> Sent:
-    return letters.letter(sender, read(text), [to], happened)
+    return mail_form.letter(sender, read(text), [to], happened)
 
 
 def heard(event: str = EVENT, by: str = BO, *happened: Effect, **about: Any) -> Heard:

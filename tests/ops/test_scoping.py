@@ -14,7 +14,7 @@ from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import RegisteredGroup
 from bb.ledger.records import events as recorded
 from bb.ledger.records.store import Store
-from bb.ledger.travel import joining
+from bb.ledger.travel import ledger_merge
 from bb.ops.chat import chat, reactions, reading
 from bb.ops.desk import directories, group_desk
 from bb.ops.desk.desk import Desk
@@ -349,16 +349,17 @@ def test_a_move_that_was_broken_off_is_finished_by_attaching_again(
     broken: str,
 ):
     before, names = told
-    plain = joining.merge_into
+    plain = ledger_merge.merge_into
 
     def into(source: Any, target: Any) -> int:
         count = plain(source, target)
         monkeypatch.setattr(
-            *{"into": (joining, "merge_into"), "write": (knowns, "write"), "record": (Store, "record")}[broken], gone
+            *{"into": (ledger_merge, "merge_into"), "write": (knowns, "write"), "record": (Store, "record")}[broken],
+            gone,
         )
         return count if broken != "into" else gone()
 
-    monkeypatch.setattr(joining, "merge_into", into)
+    monkeypatch.setattr(ledger_merge, "merge_into", into)
     with pytest.raises(Gone):
         directories.attach(desk, str(repo.path), before.id, None)
     monkeypatch.undo()

@@ -13,9 +13,9 @@ import pytest
 from bb.kernel.errors import BbError, Usage
 from bb.ops.attention import payloads, replay
 from bb.ops.chat import blobs
-from bb.ops.desk import sources
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.desk.sources import FileNotRead, FileOrText, NoStdin
+from bb.ops.desk.input_text import FileNotRead, FileOrText, NoStdin
 
 
 class TooLarge(Usage):
@@ -33,15 +33,15 @@ def desk(cwd: Path, stdin: Any = None) -> Desk:
 @pytest.mark.parametrize("octets", [b"", b"a\r\nb\x00\xff", b"x" * 10])
 def test_octets_come_unchanged(tmp_path: Path, octets: bytes):
     (tmp_path / "text").write_bytes(octets)
-    found = sources.file_or_text(desk(tmp_path), "text", None, 10, refused)
-    assert found == sources.Source("text", octets)
+    found = input_text.file_or_text(desk(tmp_path), "text", None, 10, refused)
+    assert found == input_text.Source("text", octets)
 
 
 def test_what_is_too_large_is_refused_by_its_size_alone(tmp_path: Path):
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(TooLarge) as refusal:
-        sources.read(desk(tmp_path), "huge", 10, refused)
+        input_text.read(desk(tmp_path), "huge", 10, refused)
     assert refusal.value.details == {"size": 1 << 40}
 
 
@@ -55,47 +55,47 @@ def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Pa
 
     endless = Endless()
     with pytest.raises(TooLarge):
-        sources.read(desk(tmp_path, endless), "-", 3 << 20, refused)
+        input_text.read(desk(tmp_path, endless), "-", 3 << 20, refused)
     assert endless.taken == (3 << 20) + 1
 
 
 @pytest.mark.parametrize(("file", "text"), [(None, None), ("a", "b"), ("-", "")])
 def test_a_text_comes_from_one_place(tmp_path: Path, file: str | None, text: str | None):
     with pytest.raises(FileOrText):
-        sources.file_or_text(desk(tmp_path), file, text, 10, refused)
+        input_text.file_or_text(desk(tmp_path), file, text, 10, refused)
 
 
 @pytest.mark.parametrize("name", ["nowhere", ".", "text/below", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_refused_in_few_words(tmp_path: Path, name: str):
     (tmp_path / "text").write_text("x")
     with pytest.raises(FileNotRead) as refusal:
-        sources.read(desk(tmp_path), name, 10, refused)
+        input_text.read(desk(tmp_path), name, 10, refused)
     assert len(refusal.value.message) < 300
     assert "\0" not in refusal.value.message
 
 
 def test_a_daemon_reads_no_stdin(tmp_path: Path):
     with pytest.raises(NoStdin):
-        sources.read(desk(tmp_path), "-", 10, refused)
+        input_text.read(desk(tmp_path), "-", 10, refused)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 def test_a_daemon_waits_at_no_pipe(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileNotRead):
-        sources.read(desk(tmp_path), "pipe", 10, refused)
+        input_text.read(desk(tmp_path), "pipe", 10, refused)
 
 
 def test_the_text_itself_is_measured_in_octets(tmp_path: Path):
-    assert sources.file_or_text(desk(tmp_path), None, "éé", 4, refused).octets == "éé".encode()
+    assert input_text.file_or_text(desk(tmp_path), None, "éé", 4, refused).octets == "éé".encode()
     with pytest.raises(TooLarge):
-        sources.file_or_text(desk(tmp_path), None, "éé", 3, refused)
+        input_text.file_or_text(desk(tmp_path), None, "éé", 3, refused)
 
 
 @pytest.mark.parametrize(("name", "is_there"), [("text", True), ("nowhere", False), (".", False), ("a\0b", False)])
 def test_whether_a_file_lies_beside_is_only_asked(tmp_path: Path, name: str, is_there: bool):
     (tmp_path / "text").write_text("x")
-    assert sources.file_exists(desk(tmp_path), name) is is_there
+    assert input_text.file_exists(desk(tmp_path), name) is is_there
 
 
 PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")

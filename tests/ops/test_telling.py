@@ -20,7 +20,7 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.ledger.records.walk import Filter
+from bb.ledger.records.event_filters import Filter
 from bb.ops.overview import sentences
 from tests.ledger.ledger_support import NOW, make, opened, repository
 

@@ -11,7 +11,7 @@ from bb.kernel import clock
 from bb.ledger.local import last_sync
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import Alarms, Watched
-from bb.ops.overview.happening import News
+from bb.ops.overview.news import News
 from bb.ops.overview.screen_view import ScreenData
 from tests.near import Near, near
 

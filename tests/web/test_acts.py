@@ -13,7 +13,7 @@ from bb.coordination.holdings import incursions, reservations
 from bb.kernel.errors import BbError
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
-from bb.web import acts, pages, rendering
+from bb.web import forms, pages, rendering
 from tests.near import Near
 from tests.scene import AMBER, COBALT
 from tests.web.conftest import desk_at
@@ -34,15 +34,15 @@ def blocked(desk: Desk) -> dict[str, Any]:
 def test_6_3_a_message_to_the_person_can_be_seen_and_accepted(desk: Desk):
     message = blocked(desk)
 
-    assert acts.do(desk, "seen", {"message": message["message_id"]})["said"] == "Marked as seen."
+    assert forms.do(desk, "seen", {"message": message["message_id"]})["said"] == "Marked as seen."
     assert blocked(desk)["state"] == "read"
-    acts.do(desk, "accepted", {"message": message["message_id"]})
+    forms.do(desk, "accepted", {"message": message["message_id"]})
     assert blocked(desk)["state"] == "acked"
 
 
-@pytest.mark.parametrize("name", acts.ACTS)
+@pytest.mark.parametrize("name", forms.ACTS)
 def test_every_act_is_done_by_the_person_and_takes_no_name(name: str):
-    act = acts.ACTS[name]
+    act = forms.ACTS[name]
     op = catalogue.find(act.op)
 
     assert act.who in op.by_name
@@ -53,7 +53,7 @@ def test_every_act_is_done_by_the_person_and_takes_no_name(name: str):
 
 def test_a_comment_is_said_by_the_person_even_if_the_form_names_an_agent(desk: Desk, day: Near):
     form = {"to": AMBER, "bead": "bb-1.1", "body": "Four.\nAlways.", "from": COBALT, "agent": COBALT, "by": COBALT}
-    done = acts.do(desk, "comment", form)
+    done = forms.do(desk, "comment", form)
 
     assert done["answer"]["from_agent"] == "user"
     assert [line["by"] for line in last_lines(day)] == ["user"]
@@ -63,7 +63,7 @@ def test_a_comment_is_said_by_the_person_even_if_the_form_names_an_agent(desk: D
 def test_whoever_answers_a_question_has_seen_it(desk: Desk):
     question = next(message for message in mine(desk) if message["category"] == "DECISION")
     form = {"to": COBALT, "bead": "bb-2.2", "body": "Yes.", "answers": question["message_id"]}
-    acts.do(desk, "comment", form)
+    forms.do(desk, "comment", form)
 
     assert next(message for message in mine(desk) if message["category"] == "DECISION")["state"] == "read"
 
@@ -73,11 +73,11 @@ def test_what_can_be_held_can_be_released_from_a_page(desk: Desk, day: Near):
     shown = rendering.page("agents", pages.page(desk, "agents", {}))
     (sent,) = {value for value in re.findall(r'name="scope" value="([^"]*)"', shown) if "rlm" in value}
 
-    acts.do(desk, "release", {"scope": html.unescape(sent)})
+    forms.do(desk, "release", {"scope": html.unescape(sent)})
 
 
 def test_a_long_first_line_is_cut_for_the_subject_and_kept_in_the_body(desk: Desk):
-    done = acts.do(desk, "comment", {"to": AMBER, "bead": "bb-1.1", "body": "x" * 300})["answer"]
+    done = forms.do(desk, "comment", {"to": AMBER, "bead": "bb-1.1", "body": "x" * 300})["answer"]
 
     assert done["subject"] == "x" * 79 + "…"
     assert done["body"] == "x" * 300
@@ -86,22 +86,22 @@ def test_a_long_first_line_is_cut_for_the_subject_and_kept_in_the_body(desk: Des
 def test_the_same_form_sent_twice_says_it_once(desk: Desk):
     form = {"to": "user", "bead": "bb-1.1", "body": "Once.", "key": "7f9c2ba4"}
     before = len(mine(desk))
-    acts.do(desk, "comment", form | {"to": AMBER})
-    first = acts.do(desk, "comment", form | {"to": AMBER})["answer"]["message_id"]
+    forms.do(desk, "comment", form | {"to": AMBER})
+    first = forms.do(desk, "comment", form | {"to": AMBER})["answer"]["message_id"]
 
-    assert acts.do(desk, "comment", form | {"to": AMBER})["answer"]["message_id"] == first
+    assert forms.do(desk, "comment", form | {"to": AMBER})["answer"]["message_id"] == first
     assert len(mine(desk)) == before
 
 
 def test_the_person_releases_what_an_agent_holds(desk: Desk, day: Near):
-    acts.do(desk, "release", {"scope": "src/parser"})
+    forms.do(desk, "release", {"scope": "src/parser"})
 
     assert "src/parser" not in {each["scope"] for each in day.json("agent", "status").data["reservations"]}
     assert last_lines(day)[0]["by"] == "user"
 
 
 def test_the_person_hands_over_what_an_agent_holds(desk: Desk, day: Near):
-    acts.do(desk, "transfer", {"scope": "src/parser", "from": AMBER, "to": COBALT, "why": "amber-otter is ill"})
+    forms.do(desk, "transfer", {"scope": "src/parser", "from": AMBER, "to": COBALT, "why": "amber-otter is ill"})
 
     held = {each["scope"]: each["agent_id"] for each in day.json("agent", "status").data["reservations"]}
     assert held["src/parser"] == COBALT
@@ -109,26 +109,26 @@ def test_the_person_hands_over_what_an_agent_holds(desk: Desk, day: Near):
 
 
 def test_the_person_freezes_paths_and_thaws_them(desk: Desk, day: Near):
-    acts.do(desk, "freeze", {"scope": "src/parser", "why": "the release", "minutes": "30"})
+    forms.do(desk, "freeze", {"scope": "src/parser", "why": "the release", "minutes": "30"})
 
     assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 7
-    acts.do(desk, "thaw", {"scope": "src/parser"})
+    forms.do(desk, "thaw", {"scope": "src/parser"})
     assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 0
 
 
 @pytest.mark.parametrize("form", [{"name": AMBER}, {"all": "yes"}])
 def test_the_person_pauses_one_agent_or_all_and_lets_them_go_on(desk: Desk, day: Near, form: dict[str, str]):
-    acts.do(desk, "pause", form | {"why": "wait for the review"})
+    forms.do(desk, "pause", form | {"why": "wait for the review"})
 
     assert day.json("check", "src/parser/dates.py", "--agent", AMBER).code == "AGENT_PAUSED"
-    acts.do(desk, "unpause", form)
+    forms.do(desk, "unpause", form)
     assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 0
 
 
 def test_an_agent_s_environment_makes_no_difference_to_who_acts(day: Near):
     day.settings["BB_AGENT"] = AMBER
     found = desk_at(day)
-    acts.do(found, "freeze", {"scope": "docs"})
+    forms.do(found, "freeze", {"scope": "docs"})
     found.close()
 
     assert last_lines(day)[0]["by"] == "user"
@@ -138,8 +138,8 @@ def test_an_incursion_that_cannot_be_settled_is_refused_as_everywhere(desk: Desk
     (event,) = day.json("protocol", "incursions", "--state", "open").data
 
     with pytest.raises((incursions.IncursionClosed, incursions.NotAnIncursion)):
-        acts.do(desk, "resolve", {"event": "aaaaaaaaaaaa.1", "as": "accepted"})
-    acts.do(desk, "resolve", {"event": event["id"], "as": "accepted", "note": "They agreed."})
+        forms.do(desk, "resolve", {"event": "aaaaaaaaaaaa.1", "as": "accepted"})
+    forms.do(desk, "resolve", {"event": event["id"], "as": "accepted", "note": "They agreed."})
     assert day.json("protocol", "incursions", "--state", "open").data == []
 
 
@@ -164,7 +164,7 @@ def test_what_makes_no_sense_is_refused_and_records_nothing(
     before = last_lines(day)
 
     with pytest.raises(BbError) as refusal:
-        acts.do(desk, name, form)
+        forms.do(desk, name, form)
 
     assert code in (None, refusal.value.code)
     assert refusal.value.exit_status != 1
@@ -172,22 +172,22 @@ def test_what_makes_no_sense_is_refused_and_records_nothing(
 
 
 def test_a_text_of_one_hyphen_is_a_hyphen_and_nothing_is_read_for_it(desk: Desk):
-    assert acts.do(desk, "comment", {"to": AMBER, "bead": "bb-1", "body": "-"})["answer"]["body"] == "-"
+    assert forms.do(desk, "comment", {"to": AMBER, "bead": "bb-1", "body": "-"})["answer"]["body"] == "-"
 
 
 def test_a_form_is_read_as_a_browser_sends_it():
     sent = urlencode({"body": "a\r\nb & c=ü", "note": "", "to": "x"}).encode()
 
-    assert acts.form(sent) == {"body": "a\nb & c=ü", "to": "x"}
-    assert acts.form(b"") == {}
+    assert forms.form(sent) == {"body": "a\nb & c=ü", "to": "x"}
+    assert forms.form(b"") == {}
 
 
 @pytest.mark.parametrize(
     "octets", [b"a=1&a=2", b"\xff", b"a", b"a=%ff", b"&".join(b"f%d=1" % n for n in range(99)), b"{}"]
 )
 def test_what_is_no_form_is_refused(octets: bytes):
-    with pytest.raises(acts.InvalidForm):
-        acts.form(octets)
+    with pytest.raises(forms.InvalidForm):
+        forms.form(octets)
 
 
 def test_the_person_needs_no_flag_to_let_go_what_others_hold_and_agents_may_not(day: Near):

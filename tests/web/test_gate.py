@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from bb.web.gate import POLICY, Gate
+from bb.web.access_control import POLICY, Gate
 
 HERE = "127.0.0.1:4780"
 

@@ -11,14 +11,14 @@ from bb.attention.incoming import reactions
 from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
 from bb.attention.judging.cases import Case, case_for_agent, may_see, require_registered
-from bb.attention.judging.standing import due_at
+from bb.attention.judging.current_decision import due_at
 from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
 from bb.attention.messages.outbox_states import PENDING
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, Superseded
 from bb.attention.state import claims, deliveries, transitions, tuning
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import delivery_of_state
 from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
@@ -35,7 +35,7 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.kernel.errors import PermissionDenied
-from bb.kernel.show import harmless, stripped
+from bb.kernel.escaping import harmless, stripped
 
 LONGEST_NOTE = 140
 LONGEST_PUT_OFF = 365 * clock.DAY

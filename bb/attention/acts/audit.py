@@ -18,7 +18,7 @@ from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import no_event
 from bb.attention.state import activity, claims, deliveries
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
 from bb.kernel.errors import PermissionDenied, Usage

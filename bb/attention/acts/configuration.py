@@ -8,11 +8,11 @@ from bb.attention.facts import Answer, Arranged, Bound, Tuned
 from bb.attention.judging import default_matrix
 from bb.attention.judging.cases import require_registered
 from bb.attention.state import tuning
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.conversations import NAME, values
 from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
 from bb.kernel.errors import Conflict, Usage
-from bb.kernel.show import has_control
+from bb.kernel.escaping import has_control
 
 
 class InvalidName(Usage):

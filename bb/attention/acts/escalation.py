@@ -8,7 +8,7 @@ from bb.attention.decision import Decision
 from bb.attention.facts import AttentionFact, Moved
 from bb.attention.messages.message import Message
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
 from bb.kernel.ids import PERSON

@@ -10,7 +10,7 @@ from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
 from bb.attention.state import deliveries, threads
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
 from bb.kernel import clock

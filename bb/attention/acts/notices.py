@@ -10,7 +10,7 @@ from bb.attention.facts import Posted
 from bb.attention.messages import message
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import ACK_ONLY, BUFFERED, NOTIFY, SILENT, SYSTEM, TO_ME
 from bb.messaging.chat.recipients import NOBODY
 

@@ -16,7 +16,7 @@ from bb.attention.messages.outbox_states import FAILED, PENDING, SENT, UNKNOWN
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import NoSuchEvent
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
 

@@ -12,8 +12,8 @@ from bb.attention.acts.drafts import Draft
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
+from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
 from bb.attention.judging.decide import decide
-from bb.attention.judging.standing import CLAIMED_BY_OTHER
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
@@ -36,7 +36,7 @@ from bb.attention.refusals import (
     UnknownAgent,
 )
 from bb.attention.state import claims, transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
     ACK_ONLY,

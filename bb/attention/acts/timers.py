@@ -18,10 +18,10 @@ from bb.attention.acts.escalation import escalate
 from bb.attention.facts import AttentionFact, Moved
 from bb.attention.judging import claiming
 from bb.attention.judging.cases import current_message
-from bb.attention.judging.standing import due_at, standing
+from bb.attention.judging.current_decision import due_at, standing
 from bb.attention.messages.messages import MessageHead, in_window
 from bb.attention.state import claims, transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.claims import Claim
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import MOST_TRIES, MOST_TURNS

@@ -14,7 +14,7 @@ from bb.attention.acts.drafts import missing_member, parse_draft
 from bb.attention.facts import Answer
 from bb.attention.judging import claiming
 from bb.attention.messages.envelopes import EnvelopeMembers, invalid
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import queries, reading
 from bb.attention.turns.queries import Filter
 from bb.attention.turns.reading import Window

@@ -11,11 +11,11 @@ from bb.attention.judging.cases import case_for_agent, current_message
 from bb.attention.messages import unknown_members
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks, rendering, turn_text
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, OpenDelivery
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
-from bb.kernel import clock, json_text, show
+from bb.kernel import clock, escaping, json_text
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
@@ -83,7 +83,9 @@ def envelope(book: AttentionState, agent: str, given: Parcel, seed: str) -> dict
     before = turn_text.context(book, agent, said[0], offer) if given.decision.reason in turn_text.WITH_CONTEXT else []
     if before:
         found["injection"]["context"] = "thread_window"
-    text = rendering.event(said, given.decision, boundary=show.boundary(seed), context=before, is_stale=given.is_stale)
+    text = rendering.event(
+        said, given.decision, boundary=escaping.boundary(seed), context=before, is_stale=given.is_stale
+    )
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
     whole = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}

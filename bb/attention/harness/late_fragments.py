@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from bb.attention.harness.session import Handed
 from bb.attention.messages.messages import in_window
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import CONTENT, Offer
 from bb.attention.words import BUFFERED, POLICIES

@@ -17,9 +17,9 @@ from bb.attention.acts.escalation import escalate
 from bb.attention.facts import AttentionFact, Moved
 from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Capabilities
 from bb.attention.judging.cases import current_message, open_cases
-from bb.attention.judging.standing import due_at
+from bb.attention.judging.current_decision import due_at
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import Session as Side
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM

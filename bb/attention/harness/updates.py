@@ -29,7 +29,7 @@ from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
 from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_facts, offers_for, retry_at

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.attention.judging.directedness import Aimed
 from bb.attention.messages.message import Message
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns.offers import AT_ONCE
 from bb.attention.words import BUFFERED, DM, HUMAN, TO_ME
 

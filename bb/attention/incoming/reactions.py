@@ -10,7 +10,7 @@ from bb.attention.decision import Decision
 from bb.attention.judging.decide import Decisions
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import MessageHead
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import (
     APPROVAL,
     ASSIGNMENT,

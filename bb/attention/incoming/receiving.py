@@ -34,7 +34,7 @@ from bb.attention.messages.outbox_states import SENT
 from bb.attention.state import claims, transitions, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.threads import Thread
 from bb.attention.words import (
     AGENT,

@@ -6,7 +6,7 @@ An event that an agent may not see does not exist for that agent.
 from __future__ import annotations
 
 from bb.attention.decision import Decision
-from bb.attention.judging.standing import standing
+from bb.attention.judging.current_decision import standing
 from bb.attention.messages import message
 from bb.attention.messages.messages import in_window, is_the_persons
 from bb.attention.refusals import UnknownAgent, no_event
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bb.attention.judging.standing import Standing
+    from bb.attention.judging.current_decision import Standing
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
+    from bb.attention.state.attention_state import AttentionState
 
 
 class Case(Record):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bb.attention.facts import Answer, AttentionFact
     from bb.attention.judging.cases import Case
     from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
+    from bb.attention.state.attention_state import AttentionState
     from bb.attention.state.claims import Claim
 
 

@@ -29,9 +29,9 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.members import Form, Members, json_pointer
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 LONGEST_ID, LONGEST_NAME = 200, 120
 MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024

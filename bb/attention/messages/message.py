@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
 from bb.kernel.record import Record
-from bb.kernel.validity import is_line_or_nothing
+from bb.kernel.validation import is_line_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
 from bb.kernel.ids import PERSON
-from bb.kernel.order import earliest, latest, sortable
-from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
+from bb.kernel.total_order import earliest, latest, sortable
+from bb.kernel.total_order import event as event_at
 from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from bb.attention.messages.message import Message
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 MessageFact: TypeAlias = "Posted | Edited | Deleted | Posting | Sent | Incurred"
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bb.attention.facts import Arranged, AttentionFact, Bound, Edited, Posted, Tuned
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.memory import Memory
 from bb.attention.state.ports import People, States
 from bb.kernel import clock
-from bb.kernel.order import Place
+from bb.kernel.total_order import Place
 
 AHEAD = 1 << 50  # greater than the clock of any real line
 

@@ -11,7 +11,7 @@ from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
 from bb.attention.harness.session import Harness, begin_facts
-from bb.attention.incoming import handed_over, receiving
+from bb.attention.incoming import from_hosts, receiving
 from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
@@ -93,7 +93,7 @@ def _receive(replay: Replay, given: Any) -> dict[str, Any]:
     """Another host delivers a message to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
-    return replay.do(lambda: handed_over.receive_delivery(book, agent, about.get("envelope"), "svc:replay", now))
+    return replay.do(lambda: from_hosts.receive_delivery(book, agent, about.get("envelope"), "svc:replay", now))
 
 
 def _as(kind: str) -> Callable[[Replay, Any], Any]:

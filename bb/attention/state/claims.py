@@ -15,15 +15,15 @@ from __future__ import annotations
 from bb.attention.facts import Claiming
 from bb.attention.words import SYSTEM
 from bb.kernel import clock
-from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
+from bb.kernel.total_order import event as event_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "c2a.claim"
 FACTS = (Claiming,)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bb.attention.facts import Arranged, Bound, Tuned
 from bb.attention.words import CHANNEL, CONVERSATIONS, DM
 from bb.kernel.ids import PERSON
-from bb.kernel.order import latest
 from bb.kernel.record import Record
+from bb.kernel.total_order import latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "c2a.setting"
 FACTS = (Arranged, Bound, Tuned)

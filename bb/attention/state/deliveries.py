@@ -19,9 +19,9 @@ from bb.attention.words import (
 )
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
-from bb.kernel.order import event as event_at
-from bb.kernel.order import sortable
 from bb.kernel.record import Record
+from bb.kernel.total_order import event as event_at
+from bb.kernel.total_order import sortable
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 DeliveryFact: TypeAlias = "Posted | Edited | Deleted | Moved | Sent | Incurred | Read | Acked | Agreed"
 

@@ -13,7 +13,7 @@ from typing import Any
 from bb.attention.messages import messages
 from bb.attention.state import activity, claims, conversations, deliveries, threads
 from bb.attention.state.ports import States
-from bb.kernel.order import Place
+from bb.kernel.total_order import Place
 
 FOLDED = (messages, deliveries, claims, threads, conversations, activity)
 

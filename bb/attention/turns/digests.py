@@ -13,12 +13,12 @@ from bb.attention.facts import Answer, AttentionFact, Digested
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, require_registered
 from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.state import activity
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.rendering import UNVERIFIED, header_value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
-from bb.kernel.show import stripped
+from bb.kernel.escaping import stripped
 
 MOST = 2000  # messages in one digest
 MOST_REPORTS, REPORT_LENGTH = 5, 160

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bb.attention.decision import Decision
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
+    from bb.attention.state.attention_state import AttentionState
 
 LABELS = {
     PLAIN: "message",

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.judging.standing import Standing
+    from bb.attention.judging.current_decision import Standing
     from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
+    from bb.attention.state.attention_state import AttentionState
     from bb.attention.state.deliveries import Delivery
 
 CONTENT, KNOCK = transitions.SHOWN, "knock"

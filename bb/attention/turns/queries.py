@@ -12,12 +12,12 @@ from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
-from bb.attention.judging.standing import Standing, standing
+from bb.attention.judging.current_decision import Standing, standing
 from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock

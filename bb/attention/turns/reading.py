@@ -15,7 +15,7 @@ from bb.attention.messages.messages import MessageHead, conversation_sort_key, i
 from bb.attention.messages.messages import message_of_state as message_kept
 from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.words import signal_in
 from bb.kernel import clock

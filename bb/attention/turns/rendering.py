@@ -8,7 +8,7 @@ an instruction of the host.
 from __future__ import annotations
 
 from bb.attention.words import MUST_NOT, SIGNALS, signal_in
-from bb.kernel.show import MARKS, SET_OFF, is_shown, stripped
+from bb.kernel.escaping import MARKS, SET_OFF, is_shown, stripped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offer_facts, offers_for, open_deliveries
 from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
-from bb.kernel import show
+from bb.kernel import escaping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bb.attention.facts import Answer
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import MessageHead
-    from bb.attention.state.book import AttentionState
+    from bb.attention.state.attention_state import AttentionState
 
 
 WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
@@ -116,7 +116,7 @@ def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set
     text = rendering.event(
         said,
         decision,
-        boundary=show.boundary(seed) if seed else "",
+        boundary=escaping.boundary(seed) if seed else "",
         context=before,
         is_stale=offer.last.standing.is_stale,
     )

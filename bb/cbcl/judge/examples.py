@@ -23,8 +23,8 @@ from bb.cbcl.read.reader import BOUNDS, Bounds, Text
 from bb.cbcl.read.tree import STRING, SYMBOL, Node, equal, head, text_of
 from bb.cbcl.read.words import LANG
 from bb.kernel.errors import BbError
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 EXAMPLE, REFUSED = "example", "refused"
 RULE = "example"

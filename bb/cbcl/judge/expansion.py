@@ -19,8 +19,8 @@ from bb.cbcl.read.templates import ExpansionFailed, evaluate, is_sequence
 from bb.cbcl.read.tree import LIST, NIL, Extent, Node, extent, head, text_of
 from bb.cbcl.read.words import CORE
 from bb.kernel.errors import NotFound, Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint shows
 LISTED = "list"  # the only constructor, valid only in the arguments of a call

@@ -13,7 +13,7 @@ from bb.cbcl.read import canonical
 from bb.cbcl.read.message import Message, Simple, core_of
 from bb.cbcl.read.tree import Node, agent, keyword, list_of, string, symbol, text_of, whole_number
 from bb.cbcl.read.words import ASK
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "code", "rule", "dialects"
 PREFIX, DIGITS = "m-", 16

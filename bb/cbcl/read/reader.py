@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from bb.cbcl.read.fuel import Fuel, for_text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, OPERATOR, QUOTED, STRING, SYMBOL, UNSETTLED, Node
 from bb.kernel.errors import Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 # Why a text is refused.
 ENCODING, LEX, PAREN, STRUCTURE, HEAD = "encoding", "lex", "paren", "structure", "head"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.kernel.errors import Usage
 from bb.ledger.local import blobs
 from bb.ops.chat import blobs as chat_blobs
@@ -26,13 +26,13 @@ def write_attachment(desk: Desk, arguments: Mapping[str, Any]) -> None:
     """Write the bytes of an attachment unchanged to standard output."""
     _refuse_terminal(NeedsOutput())
     octets = chat_blobs.content(desk, arguments["path"], arguments.get("group_id"))
-    say.octets(octets[arguments.get("offset", 0) :])
+    output.octets(octets[arguments.get("offset", 0) :])
 
 
 def write_octets(octets: bytes) -> None:
     """Write binary OCTETS unchanged to standard output."""
     _refuse_terminal(NeedsOutput(hint="redirect the output into a pipe or a file"))
-    say.octets(octets)
+    output.octets(octets)
 
 
 def _refuse_terminal(refusal: NeedsOutput) -> None:

@@ -9,10 +9,10 @@ import sys
 import traceback
 
 import bb
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 JSON = "--json"
 
@@ -32,10 +32,10 @@ def report(error: Exception, words: list[str]) -> int:
     plain = [word for word in words if word != JSON]
     command = " ".join(itertools.takewhile(lambda word: not word.startswith("-"), plain[:2]))
     try:
-        say.refusal(command, bug, as_json=JSON in words)
+        output.refusal(command, bug, as_json=JSON in words)
         if JSON not in words:
-            say.lines(["", *text.splitlines()], sys.stderr)
-    except (say.OutputFailed, BrokenPipeError):
+            output.lines(["", *text.splitlines()], sys.stderr)
+    except (output.OutputFailed, BrokenPipeError):
         pass  # no output is possible
     return bug.exit_status
 

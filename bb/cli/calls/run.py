@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import sys
 
-from bb.cli.calls import progress, say
+from bb.cli.calls import output, progress
 from bb.kernel.errors import BbError
-from bb.kernel.show import sentence
+from bb.kernel.escaping import sentence
 from bb.ops import catalogue
 from bb.ops.desk import desk
 
@@ -57,16 +57,16 @@ def perform(
 def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) -> int:
     """Print ANSWER as OP declares it; the exit status."""
     if as_json and not op.streams:
-        say.success(op.words, answer, as_json=True)
+        output.success(op.words, answer, as_json=True)
     elif op.output == catalogue.EDITOR:
-        return say.to_editor(answer)
+        return output.to_editor(answer)
     elif op.output == catalogue.OCTETS and arguments.get("raw"):
         _blobs().write_octets(bytes.fromhex(answer["canonical_hex"]))
     elif op.streams and not isinstance(answer, dict):
-        say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
+        output.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
     else:
-        say.success(op.words, answer, as_json=as_json, screen=op.screen)
-        say.limited(op, answer)
+        output.success(op.words, answer, as_json=as_json, screen=op.screen)
+        output.limited(op, answer)
     return 0
 
 
@@ -80,16 +80,16 @@ def _as_typed(hint: str | None, op: Op) -> str | None:
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     """The answer of OP, run here or by the daemon."""
     if op.is_live or op.asks_daemon:
-        from bb.cli.calls import carry  # noqa: PLC0415  (only these ops need sockets)
+        from bb.cli.calls import to_daemon  # noqa: PLC0415  (only these ops need sockets)
 
         if op.is_live:
-            return carry.answer(op, at, arguments)
-        if (answer := carry.answer_if_any(op, at, arguments)) is not None:
+            return to_daemon.answer(op, at, arguments)
+        if (answer := to_daemon.answer_if_any(op, at, arguments)) is not None:
             return answer
     if op.output == catalogue.REPORT and "output" in arguments:
-        from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb needs it)
+        from bb.cli.screens import ci_reports  # noqa: PLC0415  (no hot verb needs it)
 
-        return reports.write_report(op, at, arguments)
+        return ci_reports.write_report(op, at, arguments)
     return op.run(at, arguments)
 
 
@@ -104,12 +104,12 @@ def _is_somebody_there() -> bool:
 
 
 def _tell(news: str) -> None:
-    say.lines([sentence(news)], sys.stderr)
+    output.lines([sentence(news)], sys.stderr)
 
 
 def _ask(question: str) -> bool:
     """Ask the person at the terminal; anything but yes means no."""
-    say.lines([f"{sentence(question)} [y/N]"], sys.stderr)
+    output.lines([f"{sentence(question)} [y/N]"], sys.stderr)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -124,7 +124,7 @@ def guarded(command: str, call: Callable[[], int], *, as_json: bool, answers_edi
     try:
         return call()
     except BbError as error:
-        status = say.refusal(command, error, as_json=as_json)
-        return say.NO_VERDICT if answers_editor else status
+        status = output.refusal(command, error, as_json=as_json)
+        return output.NO_VERDICT if answers_editor else status
     finally:
         progress.done()

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bb.cli.calls import carry, say
-from bb.cli.calls.rounds import exit_on_signals
+from bb.cli.calls import output, to_daemon
+from bb.cli.calls.polling import exit_on_signals
 from bb.cli.programs.terminal_modes import Switches
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.foreign import Foreign
@@ -78,13 +78,13 @@ def attach(given: Mapping[str, Any]) -> int:
             return 0
         is_writer = not read_only and found.get("writer") is not False
         name = str(Foreign(wanted["actor_id"]))
-        say.lines([_greeting(name, is_writer=is_writer, read_only=read_only)], sys.stderr)
+        output.lines([_greeting(name, is_writer=is_writer, read_only=read_only)], sys.stderr)
         sys.stderr.flush()
         resize = _resizer(home, wanted) if is_writer else None
         is_client_gone = _at_terminal(connection, rest, resize, read_only=read_only)
     if not is_client_gone:
         _refuse_if_lost(home)
-    say.lines(
+    output.lines(
         [f"Detached from {name}, which keeps running" if is_client_gone else f"The terminal of {name} has closed"],
         sys.stderr,
     )
@@ -109,7 +109,7 @@ def _request(given: Mapping[str, Any]) -> dict[str, Any]:
     op = catalogue.find("term_attach")
     desk = desks.desk_here()
     try:
-        return carry.request(op, desk, catalogue.bind(op, given))
+        return to_daemon.request(op, desk, catalogue.bind(op, given))
     finally:
         desk.close()
 
@@ -128,8 +128,8 @@ def _greeting(name: str, *, is_writer: bool, read_only: bool) -> str:
 def _copy(connection: socket.socket, octets: bytes) -> None:
     """Copy the terminal's output to standard output until it ends."""
     while octets or (octets := _received(connection)):
-        say.octets(octets)
-        say.flush()
+        output.octets(octets)
+        output.flush()
         octets = b""
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.ops.cbcl.batch import BatchClient, InvalidRequest
@@ -24,8 +24,8 @@ def run() -> int:
     """Answer requests until the end of stdin."""
     desk = BatchClient()
     for line in _lines(sys.stdin.buffer):
-        say.octets(json_text.dumps_ascii(answer(desk, line)).encode("ascii") + b"\n")
-        say.flush()
+        output.octets(json_text.dumps_ascii(answer(desk, line)).encode("ascii") + b"\n")
+        output.flush()
     return 0
 
 

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any
 
-from bb.cli.calls import say
-from bb.cli.calls.by_hand import Asked, command
+from bb.cli.calls import output as calls_output
+from bb.cli.calls.own_command import Asked, command
 from bb.cli.programs import extras
 from bb.kernel.errors import Usage
 from bb.ops.params import AgentId, Name, Number, Seconds, UncheckedText, invalid
@@ -93,15 +93,15 @@ def logs(asked: Asked, *, follow: bool = False, lines: Lines = Lines(50)) -> int
         return _print(asked, {"log": daemon_log.path(home), "lines": daemon_log.last(home, lines)})
     for line in daemon_log.follow(home, lines):
         if asked.as_json:
-            say.document({"line": line})
+            calls_output.document({"line": line})
         else:
-            say.lines([line])
-        say.flush()
+            calls_output.lines([line])
+        calls_output.flush()
     return 0
 
 
 def _print(asked: Asked, answer: dict[str, Any]) -> int:
-    say.success(asked.op.words, answer, as_json=asked.as_json, screen="chat")
+    calls_output.success(asked.op.words, answer, as_json=asked.as_json, screen="chat")
     return 0
 
 
@@ -245,7 +245,7 @@ def mcp(
         raise invalid("--port goes with --http", "port")
     if not http and sys.stdin is not None and sys.stdin.isatty():
         hosts = "An MCP host should start this command: `bb mcp install --host HOST` configures that. ^C ends it."
-        say.lines([hosts], sys.stderr)
+        calls_output.lines([hosts], sys.stderr)
     given = {"--port": port, "--agent": agent, "--directory": directory}
     words = [f"{option}={value}" for option, value in given.items() if value is not None]
     extras.exec_face("mcp", [*(["--http"] if http else []), *_json(asked), *words])

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.cli.programs import daemon_log, extras
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError, Busy, Refused
@@ -123,8 +123,8 @@ def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: b
         raise descriptor.AlreadyRunning(home=home)
     begins = {"pid": os.getpid(), "home": home}
     if as_json:
-        say.success("daemon run", begins, as_json=True)
-        say.flush()
+        output.success("daemon run", begins, as_json=True)
+        output.flush()
     os.execve(sys.executable, _COMMAND, _environment(env, home, idle, anonymous=anonymous))  # noqa: S606  (ourselves)
 
 

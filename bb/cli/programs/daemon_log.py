@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from bb.kernel.show import clipped
+from bb.kernel.escaping import clipped
 from bb.ledger.files import disk
 from bb.ledger.local import descriptor
 

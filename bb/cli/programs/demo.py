@@ -10,12 +10,12 @@ import sys
 import tempfile
 from typing import Any
 
-from bb.cli.calls import say
+from bb.cli.calls import output as calls_output
 from bb.cli.programs import extras
 from bb.cli.programs.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STEPS, WORKTREE, Step
 from bb.kernel import json_text
 from bb.kernel.errors import Refused
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.files import output_files
 from bb.ledger.git import git
 from bb.start import ALONE
@@ -39,13 +39,13 @@ def play(*, keep: bool, as_json: bool) -> int:
             shutil.rmtree(scratch, ignore_errors=True)
     kept = scratch if keep else None
     if not as_json and kept:
-        say.lines(["", f"The scratch repository is in {harmless(kept)}"])
+        calls_output.lines(["", f"The scratch repository is in {harmless(kept)}"])
     if not all(step["is_right"] for step in played):
         raise DemoWentWrong(steps=played, kept=kept)
     if as_json:
-        say.success("demo", {"steps": played, "is_right": True, "kept": kept}, as_json=True)
+        calls_output.success("demo", {"steps": played, "is_right": True, "kept": kept}, as_json=True)
     else:
-        say.lines(["", "That was the demo."])
+        calls_output.lines(["", "That was the demo."])
     return 0
 
 
@@ -101,8 +101,8 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     output = (done.stdout + done.stderr).replace(scratch, "…")
     if not as_json:
         shown = " ".join([*(f"{name}={value}" for name, value in settings.items()), command])
-        say.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {harmless(shown)}"])
-        say.lines(f"   {harmless(line)}" for line in output.splitlines())
+        calls_output.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {harmless(shown)}"])
+        calls_output.lines(f"   {harmless(line)}" for line in output.splitlines())
     is_right = done.returncode == step.status
     answer = {"command": command, "about": step.about, "status": done.returncode, "is_right": is_right}
     return answer | {"output": _answered(output)}

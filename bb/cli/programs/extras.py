@@ -8,7 +8,7 @@ import sys
 
 import bb
 from bb.kernel.errors import Refused
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 from bb.start import ALONE
 
 TYPE_CHECKING = False

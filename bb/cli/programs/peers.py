@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 from bb.ops.desk.desk import Desk
 from bb.wire import jsonrpc
-from bb.wire.seat import HarnessSession
+from bb.wire.harness_session import HarnessSession
 
 BLOCK = 1 << 16
 MOST_UNSENT = 8 << 20  # bytes; a harness with more unsent output is disconnected

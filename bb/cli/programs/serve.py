@@ -14,11 +14,11 @@ import socket
 import sys
 import time
 
-from bb.cli.calls import bug, say
+from bb.cli.calls import bug, output
 from bb.cli.programs.peers import MOST_UNSENT, Line, Peer, Socket, pipes
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError
-from bb.kernel.show import sentence
+from bb.kernel.escaping import sentence
 from bb.ops.attention import serving
 from bb.ops.desk import desk
 from bb.ops.desk.desk import Desk
@@ -54,8 +54,8 @@ def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
     server = Server(at, agent)
     with Listener(path) as listener:
         if as_json:
-            say.success("chat serve", {"socket": listener.path, "pid": os.getpid()}, as_json=True)
-            say.flush()
+            output.success("chat serve", {"socket": listener.path, "pid": os.getpid()}, as_json=True)
+            output.flush()
         note(f"harnesses are served at {listener.path}")
         return server.run(listener)
 
@@ -236,8 +236,8 @@ def note(text: str) -> None:
     except (OSError, ValueError):
         is_free = [2]
     if is_free:
-        with contextlib.suppress(OSError, say.OutputFailed):  # stderr is closed
-            say.lines([f"bb: {sentence(text)}"], sys.stderr)
+        with contextlib.suppress(OSError, output.OutputFailed):  # stderr is closed
+            output.lines([f"bb: {sentence(text)}"], sys.stderr)
             sys.stderr.flush()
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bb.attention.words import ACK_ONLY, CLAIMED, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
-from bb.cli.screens import paint
-from bb.cli.screens.paint import block, coloured, column, flowing, hanging, heading, whole
+from bb.cli.screens import styling
+from bb.cli.screens.styling import block, coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
 
@@ -39,8 +39,8 @@ def listed(found: Foreign) -> list[str]:
 
 def _rows(rows: Sequence[Foreign], when: Callable[[Foreign], str] | None = None) -> list[str]:
     """One line for each event: required action, age, author, conversation, reason and id."""
-    authors = min(paint.widest(map(_author, rows)), AUTHOR)
-    places = min(paint.widest(_where(each["conversation"]) for each in rows), PLACE)
+    authors = min(styling.widest(map(_author, rows)), AUTHOR)
+    places = min(styling.widest(_where(each["conversation"]) for each in rows), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
 
 
@@ -71,7 +71,7 @@ def _mark(each: Foreign) -> str:
 
 
 def _age(each: Foreign) -> str:
-    return f"{paint.span(int(each['ageMs']) // 1000):>6}"
+    return f"{styling.span(int(each['ageMs']) // 1000):>6}"
 
 
 def _where(conversation: Foreign) -> str:
@@ -101,7 +101,7 @@ def _notes(each: Foreign) -> list[str]:
 
 def _left(until: Foreign, each: Foreign) -> str:
     """The time from this answer until UNTIL."""
-    return paint.span((int(until) - _now(each)) // 1000) if until.is_number else "some time"
+    return styling.span((int(until) - _now(each)) // 1000) if until.is_number else "some time"
 
 
 def _now(each: Foreign) -> int:
@@ -146,7 +146,7 @@ def _due(each: Foreign) -> str:
     if each["dueAt"].is_none:
         return f"{'':<10}"
     left = (clock.parse_or(str(each["dueAt"]), 0) - _now(each)) // 1000
-    return f"due {paint.span(left):<6}" if left > 0 else coloured(f"{paint.span(-left) + ' late':<10}", "red")
+    return f"due {styling.span(left):<6}" if left > 0 else coloured(f"{styling.span(-left) + ' late':<10}", "red")
 
 
 def knocks(found: Foreign) -> list[str]:
@@ -189,7 +189,7 @@ def show(found: Foreign) -> list[str]:
     """One event and its history, step by step."""
     is_edited = int(found["version"]) > 1
     deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if is_edited else ""
-    author, ago = coloured(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
+    author, ago = coloured(_author(found), "cyan"), styling.span(int(found["ageMs"]) // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
     posting = f", {found['state']}" if found["state"] else ""
     lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_cancelled(found)]
@@ -356,7 +356,7 @@ def injected(found: Foreign) -> Iterator[str]:
     if found["text"]:
         yield from page(found["text"])
     if held := found["held"]:
-        yield from paint.wrap_lines([coloured(f"Held back: {_held(held)}", "dim")])
+        yield from styling.wrap_lines([coloured(f"Held back: {_held(held)}", "dim")])
 
 
 def _held(held: Foreign) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from bb.cli.screens.attention import AUTHOR, minutes_text
-from bb.cli.screens.paint import coloured, column, flowing, whole
+from bb.cli.screens.styling import coloured, column, flowing, whole
 from bb.kernel.foreign import Foreign, sentence
 
 

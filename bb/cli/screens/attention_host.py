@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bb.attention.state.tuning import Tuning
 from bb.attention.words import MUST
-from bb.cli.screens import paint
+from bb.cli.screens import styling
 from bb.cli.screens.attention import MARKS, WORD, minutes_text, spoken, step_details
 from bb.cli.screens.attention_acts import STATES, effects, thread
-from bb.cli.screens.paint import coloured, column, flowing, hanging, heading, whole
+from bb.cli.screens.styling import coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
@@ -181,7 +181,7 @@ def _settings(settings: Sequence[tuple[Foreign, Foreign]]) -> list[str]:
             lines += [f"  {column('rule', WORD)}  {hanging(_rule(each))}" for each in value]
             continue
         is_time = str(name).endswith("_ms") and int(value) % clock.SECOND == 0
-        about = f"  ({paint.span(int(value) // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
+        about = f"  ({styling.span(int(value) // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
         shown = str(value) if value or value.is_truth or value.is_number else "none"
         lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(shown))}{about}")
     return lines

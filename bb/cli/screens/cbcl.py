@@ -12,10 +12,10 @@ from typing import Any
 from bb.cbcl.judge import verification
 from bb.cbcl.read.definition import LIMITS
 from bb.cbcl.read.tree import Node, lexeme
-from bb.cli.screens import paint
-from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
+from bb.cli.screens import styling
+from bb.cli.screens.styling import coloured, column, counted, expression, flowing, hanging, heading, whole
+from bb.kernel.escaping import Exact
 from bb.kernel.foreign import Foreign, page, sentence, shell_word
-from bb.kernel.show import Exact
 
 LONGEST_COVERED = 72  # characters of the signed text that are shown; --json has all of it
 NAME = 11  # columns for a label
@@ -23,7 +23,7 @@ NAME = 11  # columns for a label
 
 def verbatim(text: Foreign) -> Iterator[str]:
     """TEXT unchanged for a file or a pipe; escaped for a terminal."""
-    yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
+    yield from map(Exact, str(text.raw()).split("\n")) if styling.width() is None else page(text)
 
 
 # -- parsing

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from bb.cli.screens import paint, proofs
+from bb.cli.screens import proofs, styling
 from bb.cli.screens.cbcl import verbatim
-from bb.cli.screens.paint import coloured, column, counted, expression, flowing, hanging, heading, whole
+from bb.cli.screens.styling import coloured, column, counted, expression, flowing, hanging, heading, whole
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
 LABEL = 14  # columns for a label
@@ -20,7 +20,7 @@ def listed(found: Foreign) -> Iterator[str]:
     rows = found["dialects"]
     if not rows:
         yield f"No dialects are installed besides the core. {whole('`bb cbcl dialect install FILE`')} installs one."
-    wide = paint.widest(row["dialect"] for row in rows)
+    wide = styling.widest(row["dialect"] for row in rows)
     for row in rows:
         odd = "" if row["usable"] else f"  {coloured('not usable here', 'red')}"
         about = f"{row['author'] or 'no author'}, {row['signature']}, by {row['installed_by']}"

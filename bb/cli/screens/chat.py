@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bb.cli.screens import paint
-from bb.cli.screens.paint import block, brief, column, flowing, heading, whole
+from bb.cli.screens import styling
+from bb.cli.screens.styling import block, brief, column, flowing, heading, whole
 from bb.kernel.foreign import Foreign, names, page, sentence, shell_word
 from bb.ops.desk import live_daemon
 
@@ -24,12 +24,12 @@ def groups(found: Foreign) -> list[str]:
     rows = found["groups"]
     if not rows:
         return [f"No groups to show. {whole('`bb group attach .`')} creates one for the current directory."]
-    wide = paint.widest(whole(row["group_id"]) for row in rows)
+    wide = styling.widest(whole(row["group_id"]) for row in rows)
     return [f"{column(whole(row['group_id']), wide)}  {_state(row)}  {_title(row)}" for row in rows]
 
 
 def _state(row: Foreign) -> str:
-    return paint.state(row["state"]) + (", running" if row["running"] else "")
+    return styling.state(row["state"]) + (", running" if row["running"] else "")
 
 
 def _title(row: Foreign) -> str:
@@ -58,7 +58,7 @@ def _directory(active: Foreign) -> Callable[[Foreign], str]:
 
 
 def _named(values: Foreign) -> list[str]:
-    wide = paint.widest(name for name, _ in values.items())
+    wide = styling.widest(name for name, _ in values.items())
     return [f"  {column(str(name), wide)}  {value}" for name, value in values.items()]
 
 
@@ -120,7 +120,7 @@ def actor_rows(rows: Foreign) -> list[str]:
     """The actors of a group, one line each."""
     if not rows:
         return [f"No actors to show. {whole('`bb actor add ID --runtime claude`')} adds one."]
-    wide = paint.widest(row["id"] for row in rows)
+    wide = styling.widest(row["id"] for row in rows)
     return [f"{column(str(row['id']), wide)}  {_actor(row)}" for row in rows]
 
 
@@ -138,7 +138,7 @@ def _rest(row: Foreign) -> str:
         return "stopped" if row["enabled"] else "disabled"
     exact: Any = how.raw()
     end = sentence(live_daemon.how_it_ended(exact))
-    return f"{paint.coloured('ended by itself', 'red')} with {end} at {paint.minute(how.get('ts', '-'))}"
+    return f"{styling.coloured('ended by itself', 'red')} with {end} at {styling.minute(how.get('ts', '-'))}"
 
 
 def actor(found: Foreign) -> list[str]:
@@ -176,7 +176,7 @@ def message(event: Foreign) -> list[str]:
     body = data.get("text") or data.get("message") or Foreign("")
     title = f": {flowing(data['title'])}" if data.get("title") else ""
     answers = f", answers {whole(data['reply_to'])}" if data.get("reply_to") else ""
-    by = f"{paint.coloured(str(event['by']), 'cyan')}{paint.doubt(event)}"
+    by = f"{styling.coloured(str(event['by']), 'cyan')}{styling.doubt(event)}"
     head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += block(body, "    ")
@@ -187,7 +187,7 @@ def message(event: Foreign) -> list[str]:
 
 
 def _when(event: Foreign) -> str:
-    return paint.minute(Foreign(str(event["ts"])))
+    return styling.minute(Foreign(str(event["ts"])))
 
 
 def _to(data: Foreign) -> str:
@@ -197,7 +197,7 @@ def _to(data: Foreign) -> str:
 
 def _urgency(data: Foreign) -> str:
     priority = data.get("priority")
-    notes = [paint.coloured(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
+    notes = [styling.coloured(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
     notes += ["to be acknowledged"] if data.get("requires_ack").is_true else []
     notes += ["asks for a reply"] if data.get("message_mode") == "request_reply" or data.get("reply_required") else []
     return "".join(f", {note}" for note in notes)
@@ -249,7 +249,7 @@ def event(found: Foreign) -> list[str]:
     """One event on one line."""
     said = found["data"].get("text") or found["data"].get("title") or found["data"]
     when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
-    what = f"{found['kind']}  {found['by']}{paint.doubt(found)}  {brief(said)}"
+    what = f"{found['kind']}  {found['by']}{styling.doubt(found)}  {brief(said)}"
     return [f"{when}  {what}  [{whole(found['id'])}]"]
 
 
@@ -330,7 +330,7 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "group delete": lambda found: [f"Deleted the group {whole(found['group_id'])}"],
     "group use": lambda found: [f"The group now works in {whole(found['active_scope_key'])}"],
     "group detach-scope": lambda found: [f"Removed the directory from {whole(found['group_id'])}"],
-    "group set-state": lambda found: [f"{whole(found['group_id'])} is {paint.state(found['state'])}"],
+    "group set-state": lambda found: [f"{whole(found['group_id'])} is {styling.state(found['state'])}"],
     "group settings": settings,
     "group template-export": lambda found: page(found["template"]),
     "group template-preview": previewed,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bb.kernel import json_text
+from bb.kernel.escaping import harmless
 from bb.kernel.foreign import Foreign, names, quotation, sentence
-from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bb.cli.screens import endings, paint
+from bb.cli.screens import endings, styling
 from bb.cli.screens import person_orders as orders
-from bb.cli.screens.paint import block, brief, column, doubt, flowing, hanging, section, whole
+from bb.cli.screens.styling import block, brief, column, doubt, flowing, hanging, section, whole
 from bb.kernel import clock
+from bb.kernel.escaping import LONGEST_QUOTATION
 from bb.kernel.foreign import Foreign, names, sentence
-from bb.kernel.show import LONGEST_QUOTATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 def status(shown: Foreign) -> list[str]:
     """One screen: agents by liveness, reservations, messages to accept, incursions and queues."""
     now = clock.parse_or(str(shown["at"]), 0)
-    head = [paint.heading(f"{shown['repository']}, {shown['at']}")]
+    head = [styling.heading(f"{shown['repository']}, {shown['at']}")]
     if shown["is_damaged"]:
-        head.append(paint.coloured(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
+        head.append(styling.coloured(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
-        head.append(paint.coloured(f"All agents are {orders.since(pause)}.", "yellow"))
+        head.append(styling.coloured(f"All agents are {orders.since(pause)}.", "yellow"))
     if pinned := shown.get("stale_minutes", {}).get("pinned"):
-        head.append(paint.coloured(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
+        head.append(styling.coloured(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
     held, unacked = list(shown["reservations"]), list(shown["unacked"])
-    if paint.height():  # rows that do not fit on the screen are the least urgent ones
+    if styling.height():  # rows that do not fit on the screen are the least urgent ones
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
@@ -42,15 +42,15 @@ def status(shown: Foreign) -> list[str]:
         sections.append(section("In line", rows, "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
-    return paint.on_one_screen(head, sections)
+    return styling.on_one_screen(head, sections)
 
 
 def _synced(sync: Foreign, now: int) -> str:
     """The time of the last sync, the number of unpublished events, and the last error."""
-    when = f"{paint.age(sync['ok_at'], now)} ago" if sync["ok_at"] else "never"
+    when = f"{styling.age(sync['ok_at'], now)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
     wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
-    return paint.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
+    return styling.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
 
 
 def problems(found: Foreign) -> list[str]:
@@ -59,9 +59,9 @@ def problems(found: Foreign) -> list[str]:
         return ["Nothing needs you."]
     lines = []
     for each in found:
-        when = f"{paint.minute(each['since'])}  "
-        lines.append(f"{when}{hanging(paint.coloured(problem(each), 'bold'))}")
-        indent = " " * paint.inset(len(when))
+        when = f"{styling.minute(each['since'])}  "
+        lines.append(f"{when}{hanging(styling.coloured(problem(each), 'bold'))}")
+        indent = " " * styling.inset(len(when))
         lines += block(each.get("body", ""), indent)
         if "answer" in each:
             lines.append(f"{indent}{hanging('-> ' + flowing(sentence(each['answer'])))}")
@@ -73,12 +73,12 @@ def timeline(told: Foreign) -> list[str]:
     """One line for each event, oldest first, day by day."""
     if not told:
         return ["No events."]
-    lines, day, wide = [], "", paint.widest(each["by"] for each in told)
+    lines, day, wide = [], "", styling.widest(each["by"] for each in told)
     for each in told:
         if each["at"][:10] != day:
             day = str(each["at"][:10])
-            lines.append(paint.heading(day))
-        who = column(paint.coloured(str(each["by"]), "cyan"), wide)
+            lines.append(styling.heading(day))
+        who = column(styling.coloured(str(each["by"]), "cyan"), wide)
         bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
         lines.append(f"  {each['at'][11:19]}  {who}  {_told(each)}{bead}")
     return lines
@@ -90,15 +90,15 @@ def sessions(shown: Foreign) -> list[str]:
     for group in shown["feed"]:
         epic = group["epic"]
         name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else sentence(epic["title"])
-        lines.append(paint.heading(f"{name}  ({len(group['tasks'])})"))
+        lines.append(styling.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
     for each in shown["incursions"]:
-        lines.append(paint.coloured(f"Conflict: {_incursion(each)}", "red"))
+        lines.append(styling.coloured(f"Conflict: {_incursion(each)}", "red"))
     beads = shown["beads"]
     if beads["note"] or beads["skipped"]:
         skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
         note = sentence(beads["note"]) if beads["note"] else skipped
-        lines.append(paint.coloured(f"Beads: {flowing(note)}", "dim"))
+        lines.append(styling.coloured(f"Beads: {flowing(note)}", "dim"))
     return lines or ["No sessions to show."]
 
 
@@ -106,19 +106,19 @@ def session(shown: Foreign) -> list[str]:
     """One bead, and its conversation."""
     title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
     owner = f", {shown['owner']}" if shown["owner"] else ", unassigned"
-    lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
+    lines = [f"{styling.heading(title)}  {styling.state(shown['session_state'])}{owner}"]
     if shown["contested"]:
         scopes = ", ".join(map(whole, shown["contested"]))
-        lines.append(f"  {paint.state('contested')}: {scopes}; a reservation in another clone takes precedence")
+        lines.append(f"  {styling.state('contested')}: {scopes}; a reservation in another clone takes precedence")
     if not shown["conversation"]:
         return [*lines, "  No activity or messages yet for this task."]
     for row in shown["conversation"]:
-        at = paint.minute(row["at"])
+        at = styling.minute(row["at"])
         if row["type"] == "activity":
-            lines.append("  " + paint.coloured(f"{at}  {row['from'] or ''} {_activity(row)}", "dim"))
+            lines.append("  " + styling.coloured(f"{at}  {row['from'] or ''} {_activity(row)}", "dim"))
             continue
         to = f" -> {row['to']}" if row["to"] else ""
-        label = paint.coloured(whole(sentence(row["label"])), "cyan")
+        label = styling.coloured(whole(sentence(row["label"])), "cyan")
         lines.append(f"  {at}  {row['from']}{doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
@@ -158,9 +158,9 @@ def agents(listed: Foreign) -> list[str]:
     """The registered agents."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
-    wide = paint.widest(agent["agent_id"] for agent in listed)
+    wide = styling.widest(agent["agent_id"] for agent in listed)
     return [
-        f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
+        f"{column(str(agent['agent_id']), wide)}  {styling.state(agent['liveness'], 7)}"
         f"  {whole('seen ' + str(agent['last_seen_at']))}  {brief(role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
@@ -174,8 +174,8 @@ def holdings(found: Foreign) -> list[str]:
         f"{summary['taken_over']} taken over, {summary['unacked_required_messages']} messages to be accepted"
     )
     held = [
-        f"{whole(each['scope'])}  {each['agent_id']} ({paint.state(each['owner_liveness'])})"
-        f"  {_until(each) if each['state'] == 'active' else paint.state(each['state'])}"
+        f"{whole(each['scope'])}  {each['agent_id']} ({styling.state(each['owner_liveness'])})"
+        f"  {_until(each) if each['state'] == 'active' else styling.state(each['state'])}"
         f"  [{whole(each['bead_id'])}]"
         for each in found["reservations"]
         if "frozen" not in each
@@ -261,7 +261,7 @@ def _resolution(event: Foreign) -> list[str]:
     if not said:
         return []
     note = f": {flowing(said['note'])}" if said["note"] else ""
-    return [f"  {paint.state(said['state'])} by {said['by']}, {said['at']}{note}"]
+    return [f"  {styling.state(said['state'])} by {said['by']}, {said['at']}{note}"]
 
 
 def incursions(events: Foreign) -> list[str]:
@@ -269,7 +269,7 @@ def incursions(events: Foreign) -> list[str]:
     lines = []
     for event in events:
         by = f" by {event['resolution']['by']}" if event["resolution"] else ""
-        state = paint.state(event["state"])
+        state = styling.state(event["state"])
         lines.append(
             f"{event['created_at']}  {_incursion(event)}  {event['outcome']}, {state}{by}  [{whole(event['id'])}]"
         )
@@ -291,9 +291,10 @@ def protocol_events(events: Foreign) -> list[str]:
 
 
 def _agent(agent: Foreign, now: int) -> str:
-    name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
-    return f"{name} {state} seen {paint.age(agent['last_seen_at'], now)} ago, {brief(role(agent))}" + orders.if_paused(
-        agent
+    name, state = column(str(agent["agent_id"]), 24), styling.state(agent["liveness"], 8)
+    return (
+        f"{name} {state} seen {styling.age(agent['last_seen_at'], now)} ago, {brief(role(agent))}"
+        + orders.if_paused(agent)
     )
 
 
@@ -305,12 +306,12 @@ def role(agent: Foreign) -> str:
 
 def _held(each: Foreign) -> str:
     if "frozen" in each:
-        left = "" if each["seconds_left"].is_none else f"{paint.span(int(each['seconds_left']))} left"
+        left = "" if each["seconds_left"].is_none else f"{styling.span(int(each['seconds_left']))} left"
         return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
     is_live = each["state"] == "active"
-    left = f"{paint.span(int(each['seconds_left']))} left" if is_live else paint.state(each["state"])
+    left = f"{styling.span(int(each['seconds_left']))} left" if is_live else styling.state(each["state"])
     shared = ", shared" if each["shared"] else ""
-    who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
+    who = f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
     return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
 
 
@@ -322,7 +323,7 @@ def _is_well(each: Foreign) -> bool:
 def _unacked(each: Foreign, now: int) -> str:
     said = f"{sentence(each['label'])}: {brief(each['subject'])}"
     who = f"{each['from_agent']}{doubt(each)} -> {each['to_agent']}"
-    return f"{who}  {said}  {whole(paint.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
+    return f"{who}  {said}  {whole(styling.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: Foreign) -> str:
@@ -368,12 +369,12 @@ def _task(task: Foreign) -> str:
     mark = "unverified: " if talk.get("signature") and not task["title"] else ""
     title = f"{mark}{brief(task['title'] or talk['latest_snippet'] or '')}"
     more = f"  ({', '.join(notes)})" if notes else ""
-    name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
+    name, state = column(whole(task["id"]), 16), styling.state(task["session_state"], 12)
     return f"  {name} {state} {owner}  {title}{more}".rstrip()
 
 
 def _done(row: Foreign) -> str:
-    return paint.state(row["state"]) if row["event_type"] == "INCURSION" else sentence(row["state_label"])
+    return styling.state(row["state"]) if row["event_type"] == "INCURSION" else sentence(row["state_label"])
 
 
 FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {

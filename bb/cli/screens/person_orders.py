@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bb.cli.screens import paint
-from bb.cli.screens.paint import brief, whole
+from bb.cli.screens import styling
+from bb.cli.screens.styling import brief, whole
 from bb.kernel.foreign import Foreign, names, quotation
 
 TYPE_CHECKING = False
@@ -51,14 +51,14 @@ def if_paused(agent: Foreign) -> str:
 def since(pause: Foreign) -> str:
     """The start of a pause and its reason."""
     why = f": {brief(pause['why'])}" if pause["why"] else ""
-    return f"{paint.state('paused')} since {whole(paint.minute(pause['since']))}{why}"
+    return f"{styling.state('paused')} since {whole(styling.minute(pause['since']))}{why}"
 
 
 def frozen_by(each: Foreign, until: str) -> str:
     """The author of a freeze, its end and its reason."""
     ends = f", {until}" if until else ""
     why = f": {brief(each['why'])}" if each["why"] else ""
-    return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
+    return f"{styling.state('frozen')} by {each['agent_id']}{ends}{why}"
 
 
 def _until(each: Foreign) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.cli.screens.paint import coloured
+from bb.cli.screens.styling import coloured
 from bb.kernel.foreign import Foreign
 
 WORDS = {

@@ -6,7 +6,7 @@ names, agents' texts in quotation marks or on marked lines, and sentences of an 
 
 from __future__ import annotations
 
-from bb.cli.screens import paint
+from bb.cli.screens import styling
 from bb.kernel.foreign import Foreign, names, quotation, sentence, shell_word
 
 TYPE_CHECKING = False
@@ -24,9 +24,9 @@ def format_answer(command: str, data: object, screen: str = "") -> Iterable[str]
     The lines of other modules are broken to fit the terminal, except for the commands that they list as UNWRAPPED.
     """
     module = __import__(f"bb.cli.screens.{screen or 'text'}", fromlist=["FORMS"])
-    lines: Iterable[str] = module.FORMS.get(command, paint.plain)(Foreign(data))
+    lines: Iterable[str] = module.FORMS.get(command, styling.plain)(Foreign(data))
     is_unwrapped = not screen or command in getattr(module, "UNWRAPPED", ())
-    return lines if is_unwrapped else paint.wrap_lines(lines)
+    return lines if is_unwrapped else styling.wrap_lines(lines)
 
 
 def format_refusal(error: BbError) -> list[str]:
@@ -121,9 +121,9 @@ def _message(message: Foreign) -> list[str]:
 
 
 def _judged(answer: Foreign) -> Iterable[str]:
-    from bb.cli.screens import reports  # noqa: PLC0415  (only CI needs it)
+    from bb.cli.screens import ci_reports  # noqa: PLC0415  (only CI needs it)
 
-    return reports.of(answer)
+    return ci_reports.of(answer)
 
 
 def _compared(found: Foreign) -> list[str]:

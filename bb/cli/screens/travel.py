@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.cli.screens.paint import counted
+from bb.cli.screens.styling import counted
 from bb.kernel.foreign import Foreign, names, page, quotation, sentence
 
 TYPE_CHECKING = False

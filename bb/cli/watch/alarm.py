@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
-from bb.cli.calls import say
-from bb.cli.calls.rounds import sleep_or_stop
-from bb.cli.screens import overview, paint
+from bb.cli.calls import output
+from bb.cli.calls.polling import sleep_or_stop
+from bb.cli.screens import overview, styling
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.kernel.foreign import Foreign
@@ -34,14 +34,14 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
         alarms = Alarms(at)
         _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
         if not alarms.open and not as_json:
-            say.lines(overview.problems(Foreign([])))
+            output.lines(overview.problems(Foreign([])))
         while True:
             come, settled = alarms.changes()
             _say(NEW, come, at.now(), as_json=as_json)
             _say(SETTLED, settled, at.now(), as_json=as_json)
             if come and not is_quiet:
                 _ring()
-            say.flush()
+            output.flush()
             sleep_or_stop()
     finally:
         at.close()
@@ -50,13 +50,13 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
 def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> None:
     for problem in problems:
         if as_json:
-            say.document({"what": what, "at": clock.text(now), "problem": problem})
+            output.document({"what": what, "at": clock.text(now), "problem": problem})
         elif what == SETTLED:
             moment = clock.text(now)[:16].replace("T", " ")
             told = f"settled: {overview.problem(Foreign(problem))}"
-            say.lines(paint.wrap_lines([f"{moment}  {paint.hanging(paint.coloured(told, 'dim'))}"]))
+            output.lines(styling.wrap_lines([f"{moment}  {styling.hanging(styling.coloured(told, 'dim'))}"]))
         else:
-            say.lines(paint.wrap_lines(overview.problems(Foreign([problem]))))
+            output.lines(styling.wrap_lines(overview.problems(Foreign([problem]))))
 
 
 def _ring() -> None:

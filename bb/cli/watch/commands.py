@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.cli.calls.by_hand import Asked, command
+from bb.cli.calls.own_command import Asked, command
 from bb.cli.watch.model import LONGEST_FILTER, View
 from bb.ops.params import AgentOrPerson, Number, Since, Text, UncheckedText
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from bb.cli.screens import paint
+from bb.cli.screens import styling
 from bb.cli.watch import rows
 from bb.cli.watch.filters import Shown
 from bb.cli.watch.model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE, Chosen
 from bb.kernel import clock
+from bb.kernel.escaping import harmless
 from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 Part = tuple[str, list[Foreign], Callable[[Foreign], str]]  # title, items, and the function that formats an item
 
@@ -74,7 +74,7 @@ class Layout:
             start = min(chosen.offset, furthest)
             place = f"  {start + 1}-{min(start + page, len(full))} of {len(full)}" if furthest else ""
             title = "help" if chosen.is_help else chosen.view
-            body = [paint.heading(title.capitalize()) + paint.coloured(place, "dim"), *full[start : start + page]]
+            body = [styling.heading(title.capitalize()) + styling.coloured(place, "dim"), *full[start : start + page]]
         body += [""] * (room - len(body))
         head = [_head(frame, chosen, now, columns), _counts(shown)]
         lines = [*head, *body[:room], _foot(frame, chosen, columns)][:height]
@@ -87,7 +87,7 @@ class Layout:
         if len(self._known) != len(known) or any(
             a is not b and a != b for a, b in zip(self._known, known, strict=True)
         ):
-            self._full = VIEWS[view](shown, now, columns) or [rows.MARGIN + paint.coloured(NOTHING[view], "dim")]
+            self._full = VIEWS[view](shown, now, columns) or [rows.MARGIN + styling.coloured(NOTHING[view], "dim")]
             self._known = known
         return self._full
 
@@ -98,23 +98,23 @@ class Layout:
 def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
     """The first line: repository, time, active modes, and the last sync."""
     title = rows.clipped(str(frame.title), max(columns // 3, 12))
-    parts = [paint.heading(title), clock.text(now)[11:19] + "Z"]
+    parts = [styling.heading(title), clock.text(now)[11:19] + "Z"]
     if chosen.paused_at is not None:
-        parts.append(paint.coloured(f"PAUSED since {clock.text(chosen.paused_at)[11:19]}Z", "yellow"))
+        parts.append(styling.coloured(f"PAUSED since {clock.text(chosen.paused_at)[11:19]}Z", "yellow"))
     if frame.is_damaged:
-        parts.append(paint.coloured("the ledger is damaged: bb doctor", "red"))
+        parts.append(styling.coloured("the ledger is damaged: bb doctor", "red"))
     if chosen.filter:
-        parts.append(paint.coloured(f"only: {harmless(chosen.filter)}", "cyan"))
+        parts.append(styling.coloured(f"only: {harmless(chosen.filter)}", "cyan"))
     if frame.is_narrowed:
-        parts.append(paint.coloured("filtered", "cyan"))
+        parts.append(styling.coloured("filtered", "cyan"))
     if frame.sync:
-        parts.append(paint.coloured(_synced(frame.sync, now), "dim"))
+        parts.append(styling.coloured(_synced(frame.sync, now), "dim"))
     return "  ".join(parts)
 
 
 def _synced(sync: Foreign, now: int) -> str:
     at = sync["ok_at"]
-    when = f"{paint.age(at, now)} ago" if at else "never"
+    when = f"{styling.age(at, now)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
     wrong = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
     return f"synced {when}{lacks}{wrong}"
@@ -124,15 +124,15 @@ def _counts(shown: Shown) -> str:
     """The second line: the number of items of each kind."""
     alive = [str(each["liveness"]) for each in shown.agents]
     states = [
-        f"{alive.count(state)} {paint.state(state)}" for state in ("active", "stale", "evicted") if state in alive
+        f"{alive.count(state)} {styling.state(state)}" for state in ("active", "stale", "evicted") if state in alive
     ]
-    problems = paint.counted(len(shown.problems), "problem")
+    problems = styling.counted(len(shown.problems), "problem")
     parts = [
-        paint.coloured(problems, "red") if shown.problems else problems,
+        styling.coloured(problems, "red") if shown.problems else problems,
         *(states or ["no agents"]),
         f"{len(shown.held)} held",
         *([f"{len(shown.unacked)} to be accepted"] if shown.unacked else []),
-        *([paint.coloured(f"{len(shown.incursions)} in each other's way", "red")] if shown.incursions else []),
+        *([styling.coloured(f"{len(shown.incursions)} in each other's way", "red")] if shown.incursions else []),
         *([f"{len(shown.waiting)} in line"] if shown.waiting else []),
     ]
     return ", ".join(parts)
@@ -143,13 +143,13 @@ def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
     if chosen.draft is not None:
         typed = harmless(chosen.draft)
         room = max(columns - len("/_"), 1)
-        while paint.display_width(typed) > room:
+        while styling.display_width(typed) > room:
             typed = typed[1:]
         hint = "  Enter applies, Esc clears"
-        fits = paint.display_width(typed) + len("/_") + len(hint) <= columns
-        return f"/{typed}_" + (paint.coloured(hint, "dim") if fits else "")
+        fits = styling.display_width(typed) + len("/_") + len(hint) <= columns
+        return f"/{typed}_" + (styling.coloured(hint, "dim") if fits else "")
     if frame.trouble:
-        return paint.coloured(harmless(frame.trouble), "red")
+        return styling.coloured(harmless(frame.trouble), "red")
     pause = "continue" if chosen.paused_at is not None else "pause"
     keys = ["q quit", f"space {pause}", "/ filter", f"f view: {chosen.view}", "? help"]
     if chosen.view != ALL or chosen.is_help:
@@ -158,7 +158,7 @@ def _foot(frame: Framed, chosen: Chosen, columns: int) -> str:
     for key in keys:
         joined = f"{line}   {key}" if line else key
         line = joined if len(joined) <= columns else line
-    return paint.coloured(line, "dim")
+    return styling.coloured(line, "dim")
 
 
 def _help(columns: int) -> list[str]:
@@ -221,7 +221,7 @@ def _oldest_first(messages: list[Foreign]) -> list[Foreign]:
 
 def _names(things: list[Foreign], name: str, columns: int) -> int:
     """The width of a column of names."""
-    longest = paint.widest(each[name] for each in things)
+    longest = styling.widest(each[name] for each in things)
     return min(longest, LONGEST_NAME, columns // 4)
 
 
@@ -232,9 +232,9 @@ def _on_one_screen(parts: list[Part], room: int, empty: Mapping[str, str]) -> li
     counts = _shared_out([len(things) or 1 for _, things, _ in parts], room - len(parts) - len(gap) * (len(parts) - 1))
     lines: list[str] = []
     for (title, things, row), count in zip(parts, counts, strict=True):
-        left_out = paint.coloured(f"  {count} of {len(things)}", "dim") if count < len(things) else ""
-        found = [row(each) for each in things[:count]] or [rows.MARGIN + paint.coloured(empty[title], "dim")]
-        lines += [*(gap if lines else []), paint.heading(title) + left_out, *found[:count]]
+        left_out = styling.coloured(f"  {count} of {len(things)}", "dim") if count < len(things) else ""
+        found = [row(each) for each in things[:count]] or [rows.MARGIN + styling.coloured(empty[title], "dim")]
+        lines += [*(gap if lines else []), styling.heading(title) + left_out, *found[:count]]
     return lines
 
 
@@ -266,7 +266,7 @@ def _held(shown: Shown, now: int, columns: int) -> list[str]:
     held = sorted(shown.held, key=lambda each: ("frozen" not in each, str(each["expires_at"])))
     lines = [rows.held(each, now, columns) for each in held]
     for title, things, row in _others(shown, now):
-        lines += ["", paint.heading(title), *map(row, things)] if things else []
+        lines += ["", styling.heading(title), *map(row, things)] if things else []
     return lines
 
 

@@ -11,8 +11,8 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from bb.cli.calls import say
-from bb.cli.calls.rounds import exit_on_signals, sleep_or_stop
+from bb.cli.calls import output
+from bb.cli.calls.polling import exit_on_signals, sleep_or_stop
 from bb.cli.screens import endings
 from bb.cli.watch.notify_run import run
 from bb.kernel import clock, json_text
@@ -129,9 +129,9 @@ def _try(what: NotifyOptions, now: int, *, as_json: bool) -> int:
         raise NotifyFailed(f"the command {failure.why}", hint=failure.hint)
     took = round(time.monotonic() - started, 3)
     if as_json:
-        say.success("notify", {"words": list(what.words), "seconds": took}, as_json=True)
+        output.success("notify", {"words": list(what.words), "seconds": took}, as_json=True)
     else:
-        say.lines([f"The command succeeded after {took} s."])
+        output.lines([f"The command succeeded after {took} s."])
     return 0
 
 
@@ -161,7 +161,7 @@ def _once(at: Desk, what: NotifyOptions, *, as_json: bool) -> int:
             f"the command failed for {len(failed)} of {len(failed) + len(told)}", told=told, failed=failed
         )
     if as_json:
-        say.success("notify", {"told": told, "open": len(found)}, as_json=True)
+        output.success("notify", {"told": told, "open": len(found)}, as_json=True)
     return 0
 
 
@@ -186,10 +186,10 @@ def _tell(at: Desk, what: NotifyOptions, due: Due, *, as_json: bool) -> Due | No
     failure = run(what.words, due.problem, at.place.title, at.now(), what.timeout)
     if as_json:
         why = failure.why if failure else None
-        say.document({"at": clock.text(at.now()), "told": failure is None, "why": why, "problem": due.problem})
+        output.document({"at": clock.text(at.now()), "told": failure is None, "why": why, "problem": due.problem})
     elif failure is None:
         _say(due.problem)
-    say.flush()
+    output.flush()
     if failure is None:
         return None
     is_last = due.failures >= len(AGAIN)
@@ -199,7 +199,7 @@ def _tell(at: Desk, what: NotifyOptions, due: Due, *, as_json: bool) -> Due | No
 
 
 def _say(problem: dict[str, Any]) -> None:
-    say.lines([f"Reported: {_text(problem)}"])
+    output.lines([f"Reported: {_text(problem)}"])
 
 
 def _text(problem: dict[str, Any]) -> str:
@@ -208,5 +208,5 @@ def _text(problem: dict[str, Any]) -> str:
 
 
 def _complain(problem: dict[str, Any], why: str) -> None:
-    say.lines([f"Error: [{NotifyFailed.code}] {_text(problem)}: the command {sentence(why)}"], sys.stderr)
+    output.lines([f"Error: [{NotifyFailed.code}] {_text(problem)}: the command {sentence(why)}"], sys.stderr)
     sys.stderr.flush()

@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from bb.cli.calls import say
+from bb.cli.calls import output
 from bb.kernel import clock, json_text
+from bb.kernel.escaping import clipped
 from bb.kernel.record import Record
-from bb.kernel.show import clipped
 
 GRACE = 2.0  # seconds until a command that was told to end is killed
 LONGEST = 500  # characters of a variable; stdin has the full text
@@ -37,7 +37,7 @@ FAILED = "see the command's own output above, if any"
 def run(words: Sequence[str], problem: dict[str, Any], repository: str, now: int, timeout: int) -> Failure | None:
     """Run WORDS for PROBLEM; return the failure, or None."""
     document = {"what": "new", "at": clock.text(now), "repository": repository, "problem": problem}
-    say.flush()
+    output.flush()
     try:
         child = subprocess.Popen(  # noqa: S603  (the person's own words, and nothing else)
             words,

@@ -6,10 +6,10 @@ wide letter counts as two.
 
 from __future__ import annotations
 
-from bb.cli.screens import endings, overview, paint
+from bb.cli.screens import endings, overview, styling
 from bb.kernel import clock
+from bb.kernel.escaping import SET_OFF
 from bb.kernel.foreign import Foreign, block, names, quotation, sentence
-from bb.kernel.show import SET_OFF
 
 ROOMY = 110  # columns from which on an agent's role is always shown
 MARGIN = "  "
@@ -19,16 +19,16 @@ NO_AGENTS = "no registered agents"
 
 def clipped(text: str, wide: int) -> str:
     """TEXT cut to WIDE columns. Space is short here, so a word may be cut in half; an ellipsis marks the cut."""
-    if paint.display_width(text) <= wide:
+    if styling.display_width(text) <= wide:
         return text
-    start, rest = paint.split_at_width(text, wide - 1)
-    return f"{start}…" + (paint.PLAIN if paint.ESCAPE in rest else "")
+    start, rest = styling.split_at_width(text, wide - 1)
+    return f"{start}…" + (styling.PLAIN if styling.ESCAPE in rest else "")
 
 
 def cell(text: str, wide: int) -> str:
     """TEXT in exactly WIDE columns."""
     cut = clipped(text, wide)
-    return cut + " " * (wide - paint.display_width(cut))
+    return cut + " " * (wide - styling.display_width(cut))
 
 
 def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> list[str]:
@@ -42,12 +42,12 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
         is_quoted ^= word.count('"') % 2 == 1
         goes_on = mark if is_quoted else begins
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if paint.display_width(joined) <= room:
+        if styling.display_width(joined) <= room:
             lines[-1] = joined
             continue
         lines += [begins] if lines[-1] else []
-        while paint.display_width(lines[-1] + word) > room:
-            start, word = paint.split_at_width(word, room - paint.display_width(lines[-1]))
+        while styling.display_width(lines[-1] + word) > room:
+            start, word = styling.split_at_width(word, room - styling.display_width(lines[-1]))
             if not start:  # a wide letter in a column of one
                 break
             lines[-1:] = [lines[-1] + start, goes_on]
@@ -57,7 +57,7 @@ def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> li
 
 def problem(each: Foreign, now: int) -> str:
     """A problem and its age."""
-    return f"{MARGIN}{cell(paint.age(each['since'], now), 7)} {paint.coloured(_problem(each), 'bold')}"
+    return f"{MARGIN}{cell(styling.age(each['since'], now), 7)} {styling.coloured(_problem(each), 'bold')}"
 
 
 def _problem(each: Foreign) -> str:
@@ -69,8 +69,8 @@ def whole_problem(each: Foreign, now: int, wide: int) -> list[str]:
     """A problem in full, with its text and next step."""
     inset = len(MARGIN) + 8
     lines = folded(_problem(each), wide, inset)
-    first = f"{MARGIN}{cell(paint.age(each['since'], now), 7)} {paint.coloured(lines[0].lstrip(' '), 'bold')}"
-    rest = [paint.coloured(line, "bold") for line in lines[1:]]
+    first = f"{MARGIN}{cell(styling.age(each['since'], now), 7)} {styling.coloured(lines[0].lstrip(' '), 'bold')}"
+    rest = [styling.coloured(line, "bold") for line in lines[1:]]
     said = marked(each.get("body", ""), wide, inset)
     steps = [
         line
@@ -90,19 +90,19 @@ def marked(text: Foreign, wide: int, indent: int) -> list[str]:
 def agent(each: Foreign, now: int, name_wide: int, wide: int) -> str:
     """An agent: name, liveness and reservations; its role if there is room or no reservation."""
     name = cell(str(each["agent_id"]), name_wide)
-    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(paint.age(each['last_seen_at'], now), 7)} "
+    head = f"{MARGIN}{name} {styling.state(each['liveness'], 7)} {cell(styling.age(each['last_seen_at'], now), 7)} "
     holds = ", ".join(f"{held['scope']}{_left(held, now)}" for held in each["holds"])
     role = overview.role(each)
     if wide >= ROOMY:
         return f"{head}{_paused(each)}{cell(role, 20)} {holds}"
-    return head + _paused(each) + (holds or paint.coloured(role, "dim"))
+    return head + _paused(each) + (holds or styling.coloured(role, "dim"))
 
 
 def whole_agent(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]:
     """An agent in full, with each reservation on a line of its own."""
     name = cell(str(each["agent_id"]), name_wide)
-    seen = paint.age(each["last_seen_at"], now)
-    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {overview.role(each)}"
+    seen = styling.age(each["last_seen_at"], now)
+    head = f"{MARGIN}{name} {styling.state(each['liveness'], 7)} seen {seen} ago, {overview.role(each)}"
     why = quotation(each["paused"]["why"]) if "paused" in each and each["paused"]["why"] else ""
     pause = [MARGIN * 2 + _paused(each) + why] if "paused" in each else []
     return [head, *pause, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
@@ -110,16 +110,16 @@ def whole_agent(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]
 
 def _paused(each: Foreign) -> str:
     """A mark on an agent that the person has paused."""
-    return paint.coloured("PAUSED ", "yellow") if "paused" in each else ""
+    return styling.coloured("PAUSED ", "yellow") if "paused" in each else ""
 
 
 def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
     """A reservation: remaining time, bead, and holder unless IS_OWNED."""
     if "frozen" in each:
-        order = paint.coloured(f"frozen by {each['agent_id']}", "yellow")
+        order = styling.coloured(f"frozen by {each['agent_id']}", "yellow")
         more = [order, _left(each, now).strip(), quotation(each["why"]) if each["why"] else ""]
         return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
-    who = "" if is_owned else f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
+    who = "" if is_owned else f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
     shared = "shared" if each["shared"] else ""
     more = [part for part in (who, _left(each, now).strip(), shared, f"[{each['bead_id']}]") if part]
     return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(more)}"
@@ -127,9 +127,9 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
-    who = f"{each['from_agent']}{paint.doubt(each)} -> {each['to_agent']}"
+    who = f"{each['from_agent']}{styling.doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
-    return f"{MARGIN}{cell(paint.age(each['created_at'], now), 7)} {who}  {said}"
+    return f"{MARGIN}{cell(styling.age(each['created_at'], now), 7)} {who}  {said}"
 
 
 def incursion(each: Foreign, now: int) -> str:
@@ -137,9 +137,9 @@ def incursion(each: Foreign, now: int) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
-    what = f"{each['from_agent']}{paint.doubt(each)} {verb} {each['scope']}{more}"
+    what = f"{each['from_agent']}{styling.doubt(each)} {verb} {each['scope']}{more}"
     whose = f"held by {each['to_agent']} ({each['held']})"
-    return f"{MARGIN}{cell(paint.age(each['created_at'], now), 7)} {paint.coloured(what, 'red')}, {whose}"
+    return f"{MARGIN}{cell(styling.age(each['created_at'], now), 7)} {styling.coloured(what, 'red')}, {whose}"
 
 
 def waiting(each: Foreign) -> str:
@@ -155,12 +155,12 @@ def timeline_row(each: Foreign, now: int, name_wide: int) -> str:
 def timeline_rows(each: Foreign, now: int, name_wide: int, wide: int) -> list[str]:
     """An event of the timeline in full."""
     head = f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} "
-    lines = folded(_sentence(each), wide, min(paint.display_width(head), wide // 2))
+    lines = folded(_sentence(each), wide, min(styling.display_width(head), wide // 2))
     return [head + lines[0].lstrip(" "), *lines[1:]]
 
 
 def _by(each: Foreign) -> str:
-    return paint.coloured(str(each["by"]), "cyan")
+    return styling.coloured(str(each["by"]), "cyan")
 
 
 def _sentence(each: Foreign) -> str:
@@ -178,7 +178,7 @@ def _moment(at: Foreign, now: int) -> str:
 def _left(each: Foreign, now: int) -> str:
     """The remaining time of a reservation, or its state if it is not active."""
     if each["state"] != "active":
-        return f" {paint.state(each['state'])}"
+        return f" {styling.state(each['state'])}"
     if each["expires_at"].is_none:
         return ""
-    return f" {paint.span((clock.parse_or(str(each['expires_at']), now) - now) // clock.SECOND)}"
+    return f" {styling.span((clock.parse_or(str(each['expires_at']), now) - now) // clock.SECOND)}"

@@ -16,7 +16,7 @@ import tty
 from collections.abc import Iterator, Sequence
 from typing import NoReturn, Self
 
-from bb.cli.screens import paint
+from bb.cli.screens import styling
 
 INPUT, OUTPUT = 0, 1
 BLOCK = 1 << 12
@@ -62,7 +62,7 @@ class Screen:
     @staticmethod
     def size() -> tuple[int, int]:
         """Columns and lines."""
-        columns, lines = paint.size()
+        columns, lines = styling.size()
         return columns or USUAL[0], lines or USUAL[1]
 
     def forget(self) -> None:

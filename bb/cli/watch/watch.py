@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from bb.cli.calls import progress, say
-from bb.cli.calls.rounds import sleep_or_stop
-from bb.cli.screens import endings, paint
+from bb.cli.calls import output, progress
+from bb.cli.calls.polling import sleep_or_stop
+from bb.cli.screens import endings, styling
 from bb.cli.watch import filters
 from bb.cli.watch.filters import Filter
 from bb.cli.watch.model import ALL, Chosen
@@ -20,7 +20,7 @@ from bb.ops.desk import desk as desks
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import Watched
-from bb.ops.overview.happening import News
+from bb.ops.overview.news import News
 
 
 class NoScreen(Usage):
@@ -38,7 +38,9 @@ def watch(
     if view is not None and not has_screen:
         raise NoScreen
     if not as_json and _is_at_terminal() and not has_screen:
-        say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr)
+        output.lines(
+            [f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr
+        )
         sys.stderr.flush()
     _read_once()
     at = desks.desk_here(only_reads=True)
@@ -106,16 +108,16 @@ def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> No
         if not wanted.admits(each):
             continue
         if as_json:
-            say.document(each)
+            output.document(each)
         else:
-            say.lines([line(Foreign(each))])
-        say.flush()
+            output.lines([line(Foreign(each))])
+        output.flush()
 
 
 def line(told: Foreign) -> str:
     """An event as one line: time, author, text."""
     moment = clock.text(clock.parse_or(str(told["at"]), 0))
     bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
-    who = paint.coloured(str(told["by"]), "cyan")
+    who = styling.coloured(str(told["by"]), "cyan")
     ours, theirs = endings.happening(told)
     return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(theirs) if theirs else ''}{bead}"

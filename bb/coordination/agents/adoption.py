@@ -9,7 +9,7 @@ The recommendation is deterministic: the same situation always gets the same rec
 
 from __future__ import annotations
 
-from bb.kernel import show
+from bb.kernel import escaping
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
 
@@ -117,4 +117,4 @@ def recommend(action: str, reason: str, agent: str | None, why: str) -> dict[str
 
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(show.name, names[:SHOWN])) + more
+    return ", ".join(map(escaping.name, names[:SHOWN])) + more

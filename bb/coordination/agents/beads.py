@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel.record import Record
-from bb.kernel.validity import is_bead
+from bb.kernel.validation import is_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from bb.coordination.agents import liveness
 from bb.coordination.agents.identity import AdoptionNeeded
 from bb.kernel import clock, ids
 from bb.kernel.errors import Forbidden, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bb.coordination.agents.liveness import ACTIVE
 from bb.kernel.errors import Conflict, NotFound, Refused, Usage
-from bb.kernel.show import has_control
-from bb.kernel.validity import is_role, is_title
+from bb.kernel.escaping import has_control
+from bb.kernel.validation import is_role, is_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ A paused agent may still read, reply, hand over and release, so that others can 
 from __future__ import annotations
 
 from bb.coordination.facts import Paused, Unpaused
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.errors import Refused
-from bb.kernel.order import latest
 from bb.kernel.record import Record
+from bb.kernel.total_order import latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import PauseFact
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "pause"
 FACTS = (Paused, Unpaused)
@@ -47,7 +47,7 @@ class Pause(Record):
     def sentence(self, whom: str = "you") -> str:
         """For example: `user paused you at 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
         whom = "all agents" if self.is_everybodys else whom
-        return f"{ids.PERSON} paused {whom} at {self.since}{f': {show.quotation(self.why)}' if self.why else ''}"
+        return f"{ids.PERSON} paused {whom} at {self.since}{f': {escaping.quotation(self.why)}' if self.why else ''}"
 
     def as_json(self) -> dict[str, Any]:
         """A pause as every face shows it."""

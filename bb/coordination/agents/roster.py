@@ -9,8 +9,8 @@ from __future__ import annotations
 from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
 from bb.kernel import clock
 from bb.kernel.ids import NAMED_BY_BB, is_session
-from bb.kernel.order import earliest, latest, sortable
 from bb.kernel.record import Record
+from bb.kernel.total_order import earliest, latest, sortable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import AgentFact
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "agent"
 FACTS = (Registered, Updated, Retired, Started, Stopped, Seen)

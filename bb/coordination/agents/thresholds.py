@@ -10,14 +10,14 @@ from bb.coordination.agents import liveness
 from bb.coordination.facts import Pinned
 from bb.kernel import ids
 from bb.kernel.errors import Usage
-from bb.kernel.order import latest
+from bb.kernel.total_order import latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bb.coordination.facts import ThresholdFact
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "threshold"
 FACTS = (Pinned,)

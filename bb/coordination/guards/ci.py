@@ -31,12 +31,12 @@ from bb.coordination.holdings import scopes
 from bb.coordination.holdings.leases import Lease, LeaseIndex
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import is_known, notice, resolution
-from bb.coordination.records.vouching import Verification
+from bb.coordination.records.signed_lines import Verification
 from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict
-from bb.kernel.order import State
+from bb.kernel.escaping import name, quotation
 from bb.kernel.record import Record
-from bb.kernel.show import name, quotation
+from bb.kernel.total_order import State
 
 Agreement = tuple[str, str, str]  # incoming agent, owner, and the commit or path that the owner accepted
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from bb.coordination.guards import shell
 from bb.coordination.guards.arguments import Arguments
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -237,7 +237,7 @@ LONGEST_COMMAND = 300
 def refusal_reason(hazard: Hazard, around: Circumstances) -> str | None:
     """The refusal of the command, with an alternative; None if the command is allowed."""
     if harm := RULES[hazard.kind](hazard, around):
-        return f"`{show.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
+        return f"`{escaping.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
     return None
 
 
@@ -264,7 +264,7 @@ def _harm(how: str, changes: Sequence[Change]) -> str | None:
         return None
     holders = list(dict.fromkeys(change.holder for change in changes if change.holder))
     whose = f"held by {_few(holders)}" if holders else "which you do not hold and another active agent may have changed"
-    return f"{how} {_few([show.name(change.path) for change in changes])}, {whose}"
+    return f"{how} {_few([escaping.name(change.path) for change in changes])}, {whose}"
 
 
 def _cleaning(hazard: Hazard, around: Circumstances) -> str | None:
@@ -285,7 +285,7 @@ def _removing(hazard: Hazard, around: Circumstances) -> str | None:
 
 def _branching(_: Hazard, around: Circumstances) -> str | None:
     if around.checked_out and around.others:
-        return f"would delete or move a branch that is checked out in {show.name(around.checked_out)}"
+        return f"would delete or move a branch that is checked out in {escaping.name(around.checked_out)}"
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.holdings import FOREVER
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.errors import NotFound
 
 TYPE_CHECKING = False
@@ -47,8 +47,8 @@ def thaw(wanted: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
     if here := [overlap.held for overlap in met if _is_on(overlap)]:
         return [Released(ids.PERSON, held.reservation.id) for held in here]
     near = [overlap.held.reservation.scope for overlap in met if overlap.held.reservation.is_freeze]
-    hint = f"name the frozen scope exactly: {', '.join(map(show.name, near))}" if near else None
-    raise NotFrozen(f"{show.name(wanted.text)} is not frozen", hint=hint, scope=wanted.text)
+    hint = f"name the frozen scope exactly: {', '.join(map(escaping.name, near))}" if near else None
+    raise NotFrozen(f"{escaping.name(wanted.text)} is not frozen", hint=hint, scope=wanted.text)
 
 
 def thaw_all(frozen: Iterable[Held]) -> list[HoldingFact]:

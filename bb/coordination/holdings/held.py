@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bb.coordination.agents import liveness
 from bb.coordination.holdings import holdings
-from bb.kernel import clock, ids, show
+from bb.kernel import clock, escaping, ids
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -81,8 +81,8 @@ class Overlap(Record):
 def freeze_text(frozen: Held) -> str:
     """For example: `user has frozen src/core until 2026-11-03T10:00:00.000Z: "the release is being cut"`."""
     until = f" until {clock.text(frozen.expires_at)}" if frozen.ends_at else ""
-    why = f": {show.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
-    return f"{ids.PERSON} has frozen {show.name(frozen.reservation.scope)}{until}{why}"
+    why = f": {escaping.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
+    return f"{ids.PERSON} has frozen {escaping.name(frozen.reservation.scope)}{until}{why}"
 
 
 def freeze_members(reservation: Reservation) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver, Transferred
 from bb.coordination.holdings import scopes
 from bb.kernel import clock, ids
-from bb.kernel.order import earliest, event, latest, sortable
 from bb.kernel.record import Record
+from bb.kernel.total_order import earliest, event, latest, sortable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import HoldingFact
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "reservation"
 FACTS = (Reserved, Renewed, Released, Transferred, Expired, TakenOver)

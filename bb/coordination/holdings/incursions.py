@@ -14,7 +14,7 @@ from bb.coordination.protocol import notices
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Refused, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from bb.coordination.facts import (
 )
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.held import FROZEN_HINT, Held, Overlap, freeze_text
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
-from bb.kernel.validity import BEAD_LENGTH, is_bead
+from bb.kernel.validation import BEAD_LENGTH, is_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,18 +210,22 @@ def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbid
     if live := [one for one in own if not one.is_over]:
         return live
     if own or all(one.is_over for one in held):
-        text = show.name(scope.text)
+        text = escaping.name(scope.text)
         message = f"the reservation of {text} has expired" if held else f"there is no reservation for exactly {text}"
         near = [meeting.held for meeting in met if meeting.held.reservation.agent == agent]
         hint = "to continue there, reserve it again: `bb agent reserve`" if own else _what_is_near(near)
         expired = [Expired(agent, one.reservation.id) for one in own]
         raise ReservationNotFound(message, hint=hint, leaving=expired, scope=scope.text)
-    raise forbidden(f"{held[0].reservation.agent} holds {show.name(scope.text)}", **held[0].as_json())
+    raise forbidden(f"{held[0].reservation.agent} holds {escaping.name(scope.text)}", **held[0].as_json())
 
 
 def _what_is_near(held: Sequence[Held]) -> str | None:
     """A hint that lists the agent's own overlapping scopes."""
-    return f"name the scope that you reserved: {', '.join(show.name(one.scope.text) for one in held)}" if held else None
+    return (
+        f"name the scope that you reserved: {', '.join(escaping.name(one.scope.text) for one in held)}"
+        if held
+        else None
+    )
 
 
 def _each_once(met: Iterable[Overlap]) -> list[Held]:
@@ -279,7 +283,9 @@ def _conflict(
     the active holders is not refused again because of the others."""
     first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
     held = first.held.reservation
-    message = f"{held.agent} holds {show.name(held.scope)} ({first.kind} overlap), active, until {first.held.ends_at}"
+    message = (
+        f"{held.agent} holds {escaping.name(held.scope)} ({first.kind} overlap), active, until {first.held.ends_at}"
+    )
     hint = None
     if held.is_freeze:
         message, hint = freeze_text(first.held), FROZEN_HINT
@@ -296,17 +302,17 @@ def _conflict(
 def _held_everywhere(met: Sequence[Overlap]) -> ReservationStaleFound:
     """The refusal to take over a global reservation in one clone only."""
     held = met[0].held.reservation
-    message = f"{held.agent} holds {show.name(held.scope)} in every clone, and is no longer active"
+    message = f"{held.agent} holds {escaping.name(held.scope)} in every clone, and is no longer active"
     hint = "take it over in every clone: --global --takeover-stale"
     return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
 def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
     first = met[0].held
-    message = f"{first.reservation.agent} holds {show.name(first.scope.text)} ({met[0].kind} overlap) and is "
+    message = f"{first.reservation.agent} holds {escaping.name(first.scope.text)} ({met[0].kind} overlap) and is "
     message += _silence(first)
     if first.is_over:
-        message = f"the reservation of {show.name(first.scope.text)} by {first.reservation.agent} has expired"
+        message = f"the reservation of {escaping.name(first.scope.text)} by {first.reservation.agent} has expired"
     return ReservationStaleFound(message + _also(met), **_listed(met))
 
 
@@ -314,7 +320,7 @@ def _also(met: Sequence[Overlap]) -> str:
     """The other conflicting reservations, after the first one, as the end of a sentence."""
     others = _each_once(met)[1:]
     named = [
-        f"{held.reservation.agent} holds {show.name(held.scope.text)} ({_silence(held)})"
+        f"{held.reservation.agent} holds {escaping.name(held.scope.text)} ({_silence(held)})"
         for held in others[:MOST_NAMED]
     ]
     more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []

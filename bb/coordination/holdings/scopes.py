@@ -10,8 +10,8 @@ from __future__ import annotations
 from bb.coordination.holdings import globs
 from bb.coordination.holdings.globs import DEPTH, STAR, InvalidScope
 from bb.kernel.errors import Refused, Usage
+from bb.kernel.escaping import quoted
 from bb.kernel.record import Record
-from bb.kernel.show import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

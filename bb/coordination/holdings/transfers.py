@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.coordination.facts import Released, Transferred
 from bb.coordination.holdings import reservations, scopes
-from bb.kernel import show
+from bb.kernel import escaping
 from bb.kernel.errors import Conflict, Forbidden, Refused
 
 TYPE_CHECKING = False
@@ -47,13 +47,13 @@ def transferable(who: str, scope: Scope, met: Sequence[Overlap], whose: str | No
     chosen = [held for held in permitted if whose in (None, held.reservation.agent)]
     if not chosen:
         raise reservations.ReservationNotFound(
-            f"{whose} has no reservation for exactly {show.name(scope.text)}", scope=scope.text
+            f"{whose} has no reservation for exactly {escaping.name(scope.text)}", scope=scope.text
         )
     if len(chosen) > 1:
         holders = [held.reservation.agent for held in chosen]
-        raise ManyHolders(f"{', '.join(holders)} share {show.name(scope.text)}", holders=holders)
+        raise ManyHolders(f"{', '.join(holders)} share {escaping.name(scope.text)}", holders=holders)
     if chosen[0].reservation.base is not None:
-        raise GlobalTransfer(f"{chosen[0].reservation.agent} holds {show.name(scope.text)} in every clone")
+        raise GlobalTransfer(f"{chosen[0].reservation.agent} holds {escaping.name(scope.text)} in every clone")
     return chosen[0]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bb.coordination.agents.liveness import ACTIVE, EVICTED, STALE
 from bb.coordination.facts import CONTESTED, REFUSED, TAKEN_OVER, TOUCHED, Incurred
-from bb.kernel import ids, validity
+from bb.kernel import ids, validation
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
@@ -66,7 +66,7 @@ class Field(Record):
             return self.may_be_written(value)
         if self.kind == AGENT:
             return ids.is_principal(value)
-        return validity.is_unfolded(value, LONGEST_SENTENCE) if self.kind == SENTENCE else type(value) is str
+        return validation.is_unfolded(value, LONGEST_SENTENCE) if self.kind == SENTENCE else type(value) is str
 
 
 PAYLOADS: dict[str, tuple[Field, ...]] = {

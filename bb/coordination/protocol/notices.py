@@ -13,15 +13,15 @@ from __future__ import annotations
 from bb.coordination.facts import CONTESTED, OVERLAPPING, REVERTED, TOUCHED, Incurred, Resolved, Resumed
 from bb.coordination.protocol.events import INCURSION, RESUME
 from bb.kernel import ids
-from bb.kernel.order import earliest, event, sortable
 from bb.kernel.record import Record
+from bb.kernel.total_order import earliest, event, sortable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bb.coordination.facts import NoticeFact
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 NAME = "notice"
 FACTS = (Incurred, Resumed, Resolved)

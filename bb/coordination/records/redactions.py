@@ -12,14 +12,14 @@ from __future__ import annotations
 from bb.coordination.facts import Redacted
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, Refused
-from bb.kernel.order import earliest
+from bb.kernel.total_order import earliest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
 
 Hidden: TypeAlias = "Mapping[str, frozenset[str]]"  # by event: the agents that redacted it
 
@@ -98,6 +98,6 @@ def is_hidden(event: str, by: str, kind: str, known: Hidden) -> bool:
 def _is_order(kind: str, by: str) -> bool:
     if by != ids.PERSON:
         return False
-    from bb.coordination.records import vouching  # noqa: PLC0415  (rarely needed)
+    from bb.coordination.records import signed_lines  # noqa: PLC0415  (rarely needed)
 
-    return vouching.is_order(kind, by)
+    return signed_lines.is_order(kind, by)

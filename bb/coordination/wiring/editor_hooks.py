@@ -10,10 +10,10 @@ from typing import Any
 
 from bb.coordination.wiring.editors import CLAUDE, CODEX, GEMINI, MOMENTS, POST_TOOL, PRE_TOOL, SESSION_START
 from bb.kernel import json_text
+from bb.kernel.escaping import quoted
 from bb.kernel.json_edit import Member, member, members, put, root, without, without_member
 from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
-from bb.kernel.show import quoted
 
 FILES = {CLAUDE: ".claude/settings.json", CODEX: ".codex/hooks.json", GEMINI: ".gemini/settings.json"}
 LOCAL_FILES = {CLAUDE: ".claude/settings.local.json"}  # settings that are not shared with other users

@@ -9,7 +9,7 @@ Payloads are untrusted. A payload that is not understood is reported as such; bb
 
 from __future__ import annotations
 
-from bb.kernel import show
+from bb.kernel import escaping
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -170,7 +170,7 @@ def refused(heard: HookPayload, reason: str) -> dict[str, Any] | None:
     """The answer that refuses the tool for REASON. None if the host only understands an exit status."""
     if heard.host == OTHER:
         return None
-    reason = show.sentence(reason)
+    reason = escaping.sentence(reason)
     if heard.host == GEMINI:
         return {"decision": "deny", "reason": reason}
     verdict = {"permissionDecision": "deny", "permissionDecisionReason": reason}
@@ -184,7 +184,7 @@ def context_answer(heard: HookPayload, text: str) -> dict[str, Any]:
 
 def person_answer(text: str) -> dict[str, Any]:
     """The answer that shows TEXT to the person at the editor."""
-    return {"systemMessage": show.sentence(text)}
+    return {"systemMessage": escaping.sentence(text)}
 
 
 def continue_answer(heard: HookPayload, reason: str) -> dict[str, Any]:
@@ -193,4 +193,4 @@ def continue_answer(heard: HookPayload, reason: str) -> dict[str, Any]:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(map(show.harmless, text.split("\n")))
+    return "\n".join(map(escaping.harmless, text.split("\n")))

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bb.kernel.clock import SECOND
+from bb.kernel.escaping import LINE_ENDS, harmless, is_shown, name, quotation, quoted
 from bb.kernel.foreign import Foreign, letters
 from bb.kernel.record import Record
-from bb.kernel.show import LINE_ENDS, harmless, is_shown, name, quotation, quoted
 
 MARK, LETTERS = "[bb]", "bb"
 ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"

@@ -14,8 +14,8 @@ from bb.daemon.clients.streams import StreamEvent
 from bb.groups.actors import notices
 from bb.kernel import clock
 from bb.kernel.event import Event
-from bb.ledger.records import course
-from bb.ledger.records.course import Course
+from bb.ledger.records import own_order
+from bb.ledger.records.own_order import Course
 from bb.ledger.views.chat_tables import ACK, ATTENTION, NOTICE
 from bb.messaging.chat import acks, message, notifications
 from bb.messaging.chat.principals import SYSTEM, USER
@@ -44,7 +44,7 @@ class Recent:
         """The recent history of a group, read from its ledger."""
         recent, roles, waiting = cls(), group.roles(), []
         index = group.index()
-        begin = course.spot_before(index, max(course.length(index) - PAST, 0))
+        begin = own_order.spot_before(index, max(own_order.length(index) - PAST, 0))
         for passed in Course(group.store, begin).new_lines():
             waiting.append(StreamEvent(group, passed, roles))
             if passed.writer == group.store.writer:

@@ -19,8 +19,8 @@ from bb.kernel.errors import BbError
 from bb.kernel.event import Event
 from bb.ledger.index import counting
 from bb.ledger.journal import line as lines
-from bb.ledger.records import course
-from bb.ledger.records.course import Course, Passed
+from bb.ledger.records import own_order
+from bb.ledger.records.own_order import Course, Passed
 from bb.messaging.chat import acks
 from bb.ops.desk import group_desk
 from bb.ops.desk.group_desk import GroupDesk
@@ -113,7 +113,7 @@ class Channel:
         self.group = group
         self._loop = loop
         self._gone = gone
-        self._course = Course(group.store, course.spot_before(group.index(), course.length(group.index())))
+        self._course = Course(group.store, own_order.spot_before(group.index(), own_order.length(group.index())))
         self._live: list[Listener] = []
         self._behind: list[Listener] = []
         self._inside: list[EventCallback] = []
@@ -130,7 +130,7 @@ class Channel:
         if listener.seq >= self._course.seq:
             self._live.append(listener)
         else:
-            listener.past = Course(self.group.store, course.spot_before(self.group.index(), listener.seq))
+            listener.past = Course(self.group.store, own_order.spot_before(self.group.index(), listener.seq))
             self._behind.append(listener)
             self._loop.call_soon(lambda: self._catch_up(listener))
         self._look_again()
@@ -195,7 +195,7 @@ class Channel:
             if sizes != self._sizes:
                 self._sizes = sizes
                 self.group.index()
-                if any(map(course.is_news, course.unmerged_lines(self.group.store))):
+                if any(map(own_order.is_news, own_order.unmerged_lines(self.group.store))):
                     self.group.store.record_marker(self.group.desk.now())
                     self._sizes = self.group.store.last_files()
                 self.send_new_events()

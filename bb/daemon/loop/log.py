@@ -9,7 +9,7 @@ from typing import Any
 
 from bb.kernel import clock, json_text, secret_patterns
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import SET_OFF, harmless
+from bb.kernel.escaping import SET_OFF, harmless
 from bb.ledger.files import disk
 
 LARGEST = 5 << 20

@@ -11,8 +11,8 @@ from typing import Any
 
 from bb.kernel import ids
 from bb.kernel.errors import Usage
+from bb.kernel.escaping import has_control
 from bb.kernel.record import Record
-from bb.kernel.show import has_control
 
 PTY, HEADLESS = RUNNERS = ("pty", "headless")
 ENTER, NEWLINE, NONE = SUBMITS = ("enter", "newline", "none")  # the key typed after a message to submit it

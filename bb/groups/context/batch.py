@@ -11,8 +11,8 @@ from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, BEGINNING, KINDS, PLAIN, Op
 from bb.groups.permissions import FOREMAN, PEER, SYSTEM, USER
 from bb.kernel import json_text
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 
 MOST_OPS = 500
 MOST_OF_A_KIND = 5_000  # entries of a kind that exist and are not archived

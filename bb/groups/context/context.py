@@ -25,7 +25,7 @@ from bb.groups.context_forms import (
     valid_op,
 )
 from bb.groups.facts import ContextChanged
-from bb.kernel.order import Place, State, earliest, event, latest, sortable
+from bb.kernel.total_order import Place, State, earliest, event, latest, sortable
 
 Part = dict[str, Any]  # {"by", "set"}, and "new" or "gone" for a creation or deletion
 

@@ -40,7 +40,7 @@ from bb.groups.context_forms import (
     VISION,
 )
 from bb.groups.permissions import PEER
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 TEXTS = {VISION: text(20_000), SKETCH: text(100_000)}
 BRIEF_FIELDS: Table = (

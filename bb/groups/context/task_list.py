@@ -18,7 +18,7 @@ from bb.groups.context.task_view import (
 from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, PLANNED, STATUSES, TASK
 from bb.kernel.errors import NotFound, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 
 Shown = dict[str, Any]
 Filters = dict[str, object]

@@ -10,7 +10,7 @@ from bb.groups.context.tasks import children
 from bb.groups.context.view import ContextView
 from bb.groups.context_forms import ARCHIVED, DONE, FREE, MILESTONE, PENDING, PLANNED, STANDARD, STATUSES, TASK
 from bb.kernel import json_text
-from bb.kernel.order import event
+from bb.kernel.total_order import event
 
 Shown = dict[str, Any]
 

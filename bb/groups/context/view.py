@@ -13,7 +13,7 @@ from bb.groups.context.context import VERSION, changes_of, exists, step
 from bb.groups.context_forms import HIGHEST, KINDS_WITH_BIRTH, Op, is_ref, number_of, short_id
 from bb.kernel import ids
 from bb.kernel.digest import digest
-from bb.kernel.order import Place, State, event
+from bb.kernel.total_order import Place, State, event
 
 SUFFIXES = (4, 8, 24)  # lengths of suffixes; the longer ones are for collisions
 NOWHERE: Place = [0, "", 0]

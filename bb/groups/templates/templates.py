@@ -19,7 +19,7 @@ from bb.groups.templates import plain_yaml
 from bb.kernel import clock
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
-from bb.kernel.validity import is_unicode
+from bb.kernel.validation import is_unicode
 
 KIND, VERSION = "cccc.group_template", 1
 PROMPTS = ("preamble", "help", "standup")

@@ -18,7 +18,7 @@ from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.events import events_with_unreadable
 from bb.ledger.records.store import Store
-from bb.ledger.travel import compacting, intake
+from bb.ledger.travel import compacting, importing
 from bb.ledger.travel.branch import History
 
 
@@ -108,7 +108,7 @@ def check_published(store: Store, progress: Progress | None = None) -> list[Chec
 def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, progress))
-    intake.check(store, commits, tip.last_lines)
+    importing.check(store, commits, tip.last_lines)
     judged = compacting.check_newest_snapshot(store, history.tip)
     return Checked(
         remote=name,

@@ -21,7 +21,7 @@ from bb.ledger.journal import clone, writers
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.local import descriptor, machine_registry, presence
 from bb.ledger.published.charter import NotOurLedger
-from bb.ledger.records import policy, set_aside, standing
+from bb.ledger.records import policy, set_aside, signature_status
 from bb.ledger.records.store import Store
 
 GOOD, ODD, BROKEN = "good", "odd", "broken"
@@ -300,7 +300,7 @@ def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
         what = "has been revoked" if known.is_revoked else "is not listed in .bb/allowed_signers"
         mend = "bb ledger key --rotate" if known.is_revoked else "bb ledger key"
         yield Finding("signing", state, f"the key of this clone {what}", mend)
-    found = standing.as_answer(store, known)
+    found = signature_status.as_answer(store, known)
     forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
     text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
     yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)

@@ -25,7 +25,7 @@ from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, Segment, read_at
 from bb.ledger.local import last_alerts, pinned_threshold, presence
-from bb.ledger.records import come_to_count, recording_again
+from bb.ledger.records import counted_lines, rerecording
 from bb.ledger.records.drafts import ORIGIN, Draft
 from bb.ledger.records.events import readable
 from bb.ledger.records.store import Store
@@ -48,7 +48,7 @@ OWN_FILES = frozenset(
         pinned_threshold.FILE,
         "pins.json",
         "signers.json",
-        come_to_count.NAME,
+        counted_lines.NAME,
         "sync.json",
         "sync.lock",
         *INDEX_FILES,
@@ -149,7 +149,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
         if not (name and offset.isdigit()):
             continue
         whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
-        done[writer] = recording_again.salvage(store, lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        done[writer] = rerecording.salvage(store, lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
         writers.retire(_journals(store), writer, owner.retired or "", None)
     return done
 

@@ -18,7 +18,7 @@ from bb.ledger.journal.line import BadLine, Link
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LARGEST, blob
 from bb.ledger.published.tip import Tip
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 from bb.ledger.records.store import Store
 from bb.ledger.travel import archive
 
@@ -43,7 +43,7 @@ def restore(store: Store, damage: Damage) -> bool:
         with journal.lock_if_any():
             rewriting.cut(journal, damage.n, aside)
             journal.extend(whole)
-        redaction.blank(store)  # archived lines still have payloads that were redacted later
+        payload_removal.blank(store)  # archived lines still have payloads that were redacted later
         return True
     return False
 

@@ -12,7 +12,7 @@ import os
 import time
 
 from bb.kernel.errors import Forbidden
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.coordination.records.vouching import Reach
+    from bb.coordination.records.signed_lines import Reach
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
     from bb.ledger.signing.verdicts import Signatures, SigningLaw
@@ -28,15 +28,15 @@ class Counting:
     """How far the lines of each writer count, as decided by the index."""
 
     def __init__(self, index: Index, law: SigningLaw) -> None:
-        from bb.coordination.records import signers, vouching  # noqa: PLC0415  (only where a line might not count)
+        from bb.coordination.records import signed_lines, signers  # noqa: PLC0415  (only where a line might not count)
 
-        self._is_order, self._no_orders = vouching.is_order, vouching.NO_ORDERS
+        self._is_order, self._no_orders = signed_lines.is_order, signed_lines.NO_ORDERS
         self._names_the_person = law.policy.names_the_person
         # Under `require`, lines that do not count are not shown; under `warn`, they are shown with a mark.
         self.leaves_out = law.mode == signers.REQUIRE
         rows = index.ask("select writer, upto, orders from counted")
-        self._reaches = {writer: vouching.Reach(upto, orders) for writer, upto, orders in rows}
-        self._nothing = vouching.Reach(0, 0)
+        self._reaches = {writer: signed_lines.Reach(upto, orders) for writer, upto, orders in rows}
+        self._nothing = signed_lines.Reach(0, 0)
 
     def of(self, writer: str) -> Reach:
         """How far the lines of WRITER count."""

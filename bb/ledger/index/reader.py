@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from bb.coordination.records.redactions import Hidden
-    from bb.coordination.records.vouching import Reach
-    from bb.kernel.order import Place
+    from bb.coordination.records.signed_lines import Reach
+    from bb.kernel.total_order import Place
     from bb.ledger.journal.journal import Journal
     from bb.ledger.journal.segments import Block, Segment
     from bb.ledger.signing.verdicts import Signatures, SigningLaw
@@ -355,7 +355,7 @@ def _known(raws: list[bytes], line_kinds: list[bytes]) -> list[int]:
 
 def _vouching() -> ModuleType:
     """The rules by which lines count. They are loaded only under a law."""
-    from bb.coordination.records import vouching as rule  # noqa: PLC0415
+    from bb.coordination.records import signed_lines as rule  # noqa: PLC0415
 
     return rule
 

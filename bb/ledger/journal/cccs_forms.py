@@ -4,7 +4,7 @@ Text and recipients are stored where any CCCS client expects them, with the mail
 envelope beside them. The envelope's `id`, `created_at` and `project_root` are not stored: the ledger line contains the
 first two, and the third is the path of the reader's own clone.
 
-Reading applies the rules of writing (`kernel/validity.py`): a line with a member that bb could not have written is not
+Reading applies the rules of writing (`kernel/validation.py`): a line with a member that bb could not have written is not
 a fact.
 """
 
@@ -16,7 +16,7 @@ from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
 from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, TOUCHED, Incurred, Overridden, Resumed
 from bb.coordination.protocol import events
 from bb.groups.facts import ContextChanged
-from bb.kernel import ids, validity
+from bb.kernel import ids, validation
 from bb.kernel.errors import BbError
 from bb.messaging.facts import CATEGORIES, CBCL, Acked, Agreed, Read, Sent
 
@@ -90,11 +90,11 @@ def is_ours(kind: str, data: dict[str, Any]) -> bool:
 def out_of_bounds(kind: str, data: dict[str, Any]) -> str | None:
     """The member whose value no CCCS client could have written through bb: an invalid id or name; else None."""
     for member in NAMED[kind]:
-        if data.get(member) not in (None, "") and not validity.is_line(data[member]):
+        if data.get(member) not in (None, "") and not validation.is_line(data[member]):
             return f"`{member}`"
     for member in LISTED.get(kind, ()):
         listed = data.get(member)
-        if listed is not None and not (type(listed) is list and all(map(validity.is_line, listed))):
+        if listed is not None and not (type(listed) is list and all(map(validation.is_line, listed))):
             return f"`{member}`"
     return None
 
@@ -138,7 +138,7 @@ def _is_spoken(about: object) -> bool:
     if type(about) is not dict:
         return False
     needed, others = (about.get("id"), about.get("performative")), (about.get("thread", ""), about.get("reply_to", ""))
-    return all(map(validity.is_line, needed)) and all(map(validity.is_line_or_nothing, others))
+    return all(map(validation.is_line, needed)) and all(map(validation.is_line_or_nothing, others))
 
 
 def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
@@ -150,14 +150,14 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     category, subject, body = mail["category"], mail["subject"], data["text"]
     bead, thread = mail["bead_id"], mail["thread_id"]
     _must(category in CATEGORIES, "category")
-    _must(validity.is_subject(subject), "subject")
-    _must(bead == "" or validity.is_bead(bead), "bead_id")
-    _must(validity.is_thread(thread), "thread_id")
+    _must(validation.is_subject(subject), "subject")
+    _must(bead == "" or validation.is_bead(bead), "bead_id")
+    _must(validation.is_thread(thread), "thread_id")
     _must(type(body) is str, "text")
     _must(type(mail["requires_ack"]) is bool, "requires_ack")
     _must(type(to) is list and bool(to) and all(map(ids.is_principal, to)) and len(set(to)) == len(to), "to")
     scope, payload = envelope.get("scope"), envelope.get("payload")
-    _must(scope is None or validity.is_unfolded(scope), "scope")
+    _must(scope is None or validation.is_unfolded(scope), "scope")
     _must(payload is None or type(payload) is dict, "payload")
     if not events.may_be_read(category, payload):
         payload = None  # a later version may have written it; the message itself is valid
@@ -176,8 +176,8 @@ def _read_posted(data: dict[str, Any], by: str) -> Posted | None:
     to, texts = data.get("to"), [data.get(member) for member in ("text", "reply_to")]
     listed = tuple(name for name in to if type(name) is str) if type(to) is list else ()
     text, reply_to = (value if type(value) is str else "" for value in texts)
-    _must(all(map(validity.is_line, listed)), "to")
-    _must(validity.is_line_or_nothing(reply_to), "reply_to")
+    _must(all(map(validation.is_line, listed)), "to")
+    _must(validation.is_line_or_nothing(reply_to), "reply_to")
     return Posted(by, data["c2a"], text, listed, reply_to)
 
 
@@ -267,9 +267,9 @@ def _read_incursion(context: dict[str, Any], incident: dict[str, Any], by: str) 
     ids.split_event_id(incident["reservation_id"])
     is_author = outcome not in (TOUCHED, CONTESTED)  # if paths were found changed, the author may be another agent
     payload = context["payload"] | ({"incoming_agent": by} if is_author else {})
-    _must(validity.is_unfolded(scope, events.LONGEST_SENTENCE), "scope")
-    _must(validity.is_unfolded(held), "held")
-    _must(validity.is_bead(bead), "bead_id")
+    _must(validation.is_unfolded(scope, events.LONGEST_SENTENCE), "scope")
+    _must(validation.is_unfolded(held), "held")
+    _must(validation.is_bead(bead), "bead_id")
     _must(outcome in OUTCOMES, "outcome")
     members = _members(events.INCURSION, payload) | {"reservation": incident["reservation_id"], "bead": bead}
     fact = Incurred(**members, scope=scope, held=held, outcome=outcome)
@@ -280,9 +280,9 @@ def _read_resume(data: dict[str, Any], context: dict[str, Any], by: str) -> Resu
     beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
     is_known = bool(beads) or context["bead_id"] != events.ONCE_NO_BEAD
     bead, scope = context["bead_id"] if is_known else events.NO_BEAD, context.get("scope")
-    _must(bead == events.NO_BEAD or validity.is_bead(bead), "bead_id")
-    _must(all(map(validity.is_bead, beads)), "beads")
-    _must(scope is None or validity.is_unfolded(scope), "scope")
+    _must(bead == events.NO_BEAD or validation.is_bead(bead), "bead_id")
+    _must(all(map(validation.is_bead, beads)), "beads")
+    _must(scope is None or validation.is_unfolded(scope), "scope")
     return Resumed(**_members(events.RESUME, context["payload"]), agent=by, bead=bead, beads=beads, scope=scope)
 
 
@@ -290,7 +290,7 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
     """FACT with the touched paths and how they were detected."""
     paths, count = incident["paths"], incident["count"]
     found_by, commit, mark = incident["found_by"], incident.get("commit", ""), incident.get("mark", "")
-    _must(type(paths) is list and all(validity.is_unfolded(path, events.LONGEST_SENTENCE) for path in paths), "paths")
+    _must(type(paths) is list and all(validation.is_unfolded(path, events.LONGEST_SENTENCE) for path in paths), "paths")
     _must(type(count) is int and count >= len(paths), "count")
     _must(found_by in (HOOK, COMMIT, CI), "found_by")
     for name, value in (("commit", commit), ("mark", mark)):
@@ -322,7 +322,7 @@ def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
     given = {"author": "", **given} if kind is Installed else given
     for name, value in given.items():
         is_free = name in ("text", "source")  # the dialect's text; its path or URL
-        _must(type(value) is str and (is_free or validity.is_line_or_nothing(value)), name)
+        _must(type(value) is str and (is_free or validation.is_line_or_nothing(value)), name)
     fact: Installed | Removed = kind(**given)
     return fact
 

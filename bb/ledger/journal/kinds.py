@@ -3,7 +3,7 @@
 A line of a kind that is not listed is not a fact for this version: it stays in the ledger, is shown unchanged, and
 every fold skips it. A line of a listed kind whose data no version of bb could have written is not a fact either: it
 stays, folds skip it, and it is shown as unreadable (`unreadable`). Reading and writing apply the same rules to members
-(`kernel/validity.py`).
+(`kernel/validation.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 from bb.coordination.agents import liveness
 from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED
-from bb.kernel import ids, validity
+from bb.kernel import ids, validation
 from bb.kernel.event import GENESIS
 from bb.ledger.journal import folds
 from bb.ledger.journal import line as lines
@@ -157,7 +157,7 @@ def _is_ttl(value: object) -> bool:
 
 def _is_name(value: object) -> bool:
     """Whether VALUE is valid as a name given by another platform or by a group: one line."""
-    return validity.is_line(value)
+    return validation.is_line(value)
 
 
 def _is_liveness(value: object) -> bool:
@@ -196,7 +196,7 @@ def _is_sound_about(value: object) -> bool:
     if not _messages().is_sound_about(value):
         return False
     about: dict[str, Any] = value  # type: ignore[assignment]
-    return all(validity.is_line_or_nothing(about[name]) for name in NAMED_IN_ABOUT if name in about)
+    return all(validation.is_line_or_nothing(about[name]) for name in NAMED_IN_ABOUT if name in about)
 
 
 def _is_sound_message(value: object) -> bool:
@@ -215,14 +215,14 @@ NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", 
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
     "actor": _is_object,
-    "role": validity.is_role,
-    "title": validity.is_title,
+    "role": validation.is_role,
+    "title": validation.is_title,
     "after": _is_liveness,
     "liveness": _is_liveness,
-    "why": validity.is_reason,
-    "note": validity.is_reason,
-    "scope": validity.is_unfolded,
-    "bead_id": validity.is_bead,
+    "why": validation.is_reason,
+    "note": validation.is_reason,
+    "scope": validation.is_unfolded,
+    "bead_id": validation.is_bead,
     "base": _is_commit,
     "takes": _are_events,
     "scope_key": _is_name,
@@ -235,7 +235,7 @@ FITS: dict[str, Fits] = {
     "window": _is_name,
     "author": _is_name,
     "token": _is_name,
-    "upto": validity.is_line_or_nothing,
+    "upto": validation.is_line_or_nothing,
     "code": _is_name,
     "outcome": _is_name,
     "target": _is_target,

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from bb.kernel import ids, json_text, validity
+from bb.kernel import ids, json_text, validation
 from bb.kernel.digest import HEX_LENGTH, NOTHING, digest
 from bb.kernel.errors import Refused
 from bb.kernel.event import SALT, Event
@@ -197,17 +197,17 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
 
 def _invalid_in_head(found: dict[str, Any]) -> str | None:
     """The member of a line's head that neither bb nor a client of bb could have written; None if there is none."""
-    if not validity.is_time(found["ts"]):
+    if not validation.is_time(found["ts"]):
         return "ts"
     who_and_what = found["by"], found["kind"], found["group_id"], found["scope_key"]
     if who_and_what in VALID_HEADS and "k" not in found:  # true for nearly every line
         return None
     if not ids.is_author(found["by"]):
         return "by"
-    if not validity.is_kind(found["kind"]):
+    if not validation.is_kind(found["kind"]):
         return "kind"
     for name in ("group_id", "scope_key", "k"):
-        if (value := found.get(name)) and not validity.is_line(value):
+        if (value := found.get(name)) and not validation.is_line(value):
             return name
     if len(VALID_HEADS) < MOST_SOUND:
         VALID_HEADS.add(who_and_what)

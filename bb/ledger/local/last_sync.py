@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from bb.kernel import json_text, validity
+from bb.kernel import json_text, validation
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 
@@ -33,10 +33,10 @@ def read(store: str) -> LastSync | None:
         last = LastSync(**{name: members[name] for name in LastSync.__match_args__})
     except (ValueError, TypeError, KeyError):
         return None
-    is_right = all(type(last.as_dict()[name]) is int for name in ("at", "came", "went")) and validity.is_unfolded(
+    is_right = all(type(last.as_dict()[name]) is int for name in ("at", "came", "went")) and validation.is_unfolded(
         last.remote
     )
-    is_right = is_right and (last.code is None or validity.is_kind(last.code))
+    is_right = is_right and (last.code is None or validation.is_kind(last.code))
     is_right = is_right and (last.message is None or type(last.message) is str)
     return last if is_right and (last.ok_at is None or type(last.ok_at) is int) else None
 

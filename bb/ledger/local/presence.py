@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination.agents import liveness
-from bb.kernel import clock, ids, json_text, validity
+from bb.kernel import clock, ids, json_text, validation
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
@@ -67,7 +67,7 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
-            contested = tuple(scope for scope in members.get("contested", ()) if validity.is_unfolded(scope))
+            contested = tuple(scope for scope in members.get("contested", ()) if validation.is_unfolded(scope))
             paused = members.get("paused")
             paused = paused if _is_pause(paused) else None
             session = members.get("session", "")
@@ -165,14 +165,14 @@ def _is_record(record: dict[str, Any]) -> bool:
     return (
         record.keys() == RECORD.keys()
         and all(type(record[name]) is kind for name, kind in RECORD.items())
-        and (record["role"] == "" or validity.is_role(record["role"]))
-        and (record["display_name"] == "" or validity.is_title(record["display_name"]))
-        and validity.is_line(record["status"])
-        and validity.is_time(record["created_at"])
+        and (record["role"] == "" or validation.is_role(record["role"]))
+        and (record["display_name"] == "" or validation.is_title(record["display_name"]))
+        and validation.is_line(record["status"])
+        and validation.is_time(record["created_at"])
     )
 
 
 def _is_pause(value: object) -> bool:
-    if type(value) is not dict or type(value.get("since")) is not str or not validity.is_time(value["since"]):
+    if type(value) is not dict or type(value.get("since")) is not str or not validation.is_time(value["since"]):
         return False
-    return value.get("why") is None or validity.is_reason(value["why"])
+    return value.get("why") is None or validation.is_reason(value["why"])

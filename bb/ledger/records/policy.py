@@ -276,7 +276,7 @@ def require_own_lines_to_count(store: Store, now: int) -> SigningLaw | None:
 def refuse_orders(law: SigningLaw, events: Iterable[tuple[str, str]]) -> None:
     """Refuse the person's orders among EVENTS, given as kind and author, if they would not count."""
     if law.needs_persons_key and not law.is_persons:
-        from bb.coordination.records import vouching  # noqa: PLC0415  (needed only if orders must be signed)
+        from bb.coordination.records import signed_lines  # noqa: PLC0415  (needed only if orders must be signed)
 
-        if any(vouching.is_order(kind, by) for kind, by in events):
+        if any(signed_lines.is_order(kind, by) for kind, by in events):
             raise OrderNotAllowed

@@ -22,10 +22,10 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
-from bb.ledger.records import recording_again
+from bb.ledger.records import rerecording
 from bb.ledger.records.events import readable
 from bb.ledger.records.journals import JOURNALS
-from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, SetAsideFile
+from bb.ledger.records.rerecording import FOLDER, HEAD, MARK, SetAsideFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
         if store.caught_up().heads().get(writer, 0) < int(upto):
             continue  # the published lines must be here first, to tell damaged copies of them from our own lines
         file = SetAsideFile(store.path, path)
-        count = recording_again.salvage(store, lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
+        count = rerecording.salvage(store, lambda first, file=file: rerecording.drafts(store, file, first), now)  # type: ignore[misc]
         for event in file.taken_back:
             _blank(path, event)
         writers.retire(os.path.join(store.path, JOURNALS), writer, _reason(store.path, writer), None)
@@ -136,7 +136,7 @@ def _fork(store: str, path: str, *, is_owed: bool) -> Fork:
     count = len(file.raws)
     if not is_owed:
         return Fork(file.writer, file.first, count, path, {}, None, count)
-    known = recording_again.recorded(store)
+    known = rerecording.recorded(store)
     kinds: dict[str, int] = {}
     under = None
     for event, head in file.events:
@@ -149,7 +149,7 @@ def _fork(store: str, path: str, *, is_owed: bool) -> Fork:
 def _blank(path: str, event: str, head: str | None = None) -> bytes | None:
     """Blank the line of EVENT in a file, if its head has the digest HEAD; return the line as it was before."""
     writer, n = ids.split_event_id(event)
-    octets = recording_again.read(path)
+    octets = rerecording.read(path)
     for raw in octets.split(b"\n"):
         after = lines.blanked(raw) if raw.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
         if after not in (None, raw) and head in (None, digest(raw.partition(lines.DATA)[0])):

@@ -16,7 +16,7 @@ from bb.cbcl.judge import trust as judge_trust
 from bb.cbcl.judge.trust import Trust
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy, Conflict, NotFound, Refused, Usage
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 from bb.ledger.files import disk
 from bb.ledger.files.lock import LedgerBusy, Lock
 from bb.ledger.git import place as places

@@ -7,8 +7,8 @@ checks a signature imports `cryptography`.
 
 from __future__ import annotations
 
-from bb.coordination.records import signers, vouching
-from bb.coordination.records.vouching import ENDLESS, Reach, Signed, Verification
+from bb.coordination.records import signed_lines, signers
+from bb.coordination.records.signed_lines import ENDLESS, Reach, Signed, Verification
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
@@ -108,10 +108,10 @@ class Signatures:
     def reach(self, policy: Policy, writer: str, last: int = ENDLESS) -> Reach:
         """How far the lines of WRITER up to the LAST are signed."""
         signed = (signature for signature in self.of_writer(writer) if signature.n <= last)
-        return vouching.reach(policy, writer, signed, self._flaw(writer))
+        return signed_lines.reach(policy, writer, signed, self._flaw(writer))
 
     def standing(self, policy: Policy, writer: str, lines: int) -> Verification:
-        return vouching.verify(policy, writer, lines, self.of_writer(writer), self._flaw(writer))
+        return signed_lines.verify(policy, writer, lines, self.of_writer(writer), self._flaw(writer))
 
     def _flaw(self, writer: str) -> Callable[[Signed], str | None]:
         def found(signature: Signed) -> str | None:
@@ -167,7 +167,7 @@ def _claimed(said: str) -> str | None:
 def totals(found: Sequence[Verification]) -> dict[str, int]:
     """The numbers of verified, unverified and forged lines, summed over several writers."""
     return {
-        vouching.VERIFIED: sum(standing.verified for standing in found),
-        vouching.UNVERIFIED: sum(standing.unverified for standing in found),
-        vouching.FORGED: sum(standing.forged for standing in found),
+        signed_lines.VERIFIED: sum(standing.verified for standing in found),
+        signed_lines.UNVERIFIED: sum(standing.unverified for standing in found),
+        signed_lines.FORGED: sum(standing.forged for standing in found),
     }

@@ -8,7 +8,7 @@ from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bb.coordination.records.signers import Policy
     from bb.ledger.published.tip import Commit
     from bb.ledger.records.store import Store
-    from bb.ledger.travel.intake import Incoming
+    from bb.ledger.travel.importing import Incoming
 
 SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
 RESERVED = kinds.BY_FACT["Reserved"][0]
@@ -53,7 +53,7 @@ class Arrivals:
                 numbered = enumerate(octets.split(b"\n")[:-1], first)
                 blank = (n for n, raw in numbered if lines.is_blank(raw))
                 raws += [raw for n in blank if (raw := Journal(self._store.path, writer).line(n))]
-        return redaction.unexplained_blanks(self._store.caught_up(), filter(lines.is_blank, raws)) if raws else []
+        return payload_removal.unexplained_blanks(self._store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
     def _hear(self, octets: bytes) -> None:
         """Note the authors of one writer's imported lines, and the age of each author's last line relative to the

@@ -12,7 +12,7 @@ from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
-from bb.ledger.published import bounds, differences, settled
+from bb.ledger.published import bounds, differences, past_epochs
 from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.published.tip import Commit, Compacted, Head, Tip
@@ -113,7 +113,7 @@ class History:
         previous = self._charter.previous if parent is None else None
         if previous:
             blanked += _blank_ones(added)
-            settled.check(self.settled, added, previous.generation)
+            past_epochs.check(self.settled, added, previous.generation)
         self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
         self._generation += 1
         self._blanked.update(blanked)
@@ -166,7 +166,7 @@ class History:
         elif change.path == CHARTER:
             self._read_charter(charter_of(blob(objects, change.new, SMALL)))
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
-            self.settled = settled.read(blob(objects, change.new, settled.LARGEST))
+            self.settled = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
         else:
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
 

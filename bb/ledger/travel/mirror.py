@@ -18,9 +18,9 @@ from bb.ledger.files import disk, work_tree_files
 from bb.ledger.published import bounds
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.tip import Commit
-from bb.ledger.records import events, redaction
+from bb.ledger.records import events, payload_removal
 from bb.ledger.records.store import Store
-from bb.ledger.travel import intake
+from bb.ledger.travel import importing
 
 NAME = ".bb/ledger"
 FOLDER = os.path.join(*NAME.split("/"))
@@ -68,8 +68,8 @@ def import_lines(store: Store, root: str) -> int:
             continue  # lines before these are missing and may come with another branch; or all lines are known
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
         # All local lines count as published, so none is replaced by a line from a work tree.
-        intake.write(store, intake.check(store, [added], {file.writer: head}))
-        redaction.blank(store)
+        importing.write(store, importing.check(store, [added], {file.writer: head}))
+        payload_removal.blank(store)
     return sum(store.caught_up().heads().values()) - before
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.ledger.published.charter import LedgerRewritten
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 from bb.ledger.travel import admitted, compacting, remote, rotation
 from bb.ledger.travel.branch import History
 from bb.ledger.travel.sync import Sync
@@ -19,7 +19,7 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     history = History(sync.store.place.common, None)
     commits = list(history.upto(before.commit, sync.store.progress))
     known = admitted.admit_commits(history.settled, commits).keeping(rotation.live(sync.store))
-    carried = known.without(frozenset(redaction.redacted(sync.store)))
+    carried = known.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
     tip, judged, sync.archived = compacting.commit(sync.store, root, sync.now, keeps=True, key=sync.signatures.key)
     rotation.check_before_publishing(sync.store, tip, before, carried)

@@ -20,7 +20,7 @@ from bb.ledger.journal.line import blanked
 from bb.ledger.published.charter import CHARTER, Charter
 from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
-from bb.ledger.records import events, redaction
+from bb.ledger.records import events, payload_removal
 from bb.ledger.signing import ssh_signatures
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """The valid local lines that TIP does not have."""
     out, index = tip.last_lines if tip else {}, store.caught_up()
     more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
-    blanks = tuple(redaction.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
+    blanks = tuple(payload_removal.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
     count = sum(n - out.get(writer, 0) for writer, n in more.items()) - counting.signatures_behind(index, more, out)
     return Unpublished(more, count, blanks)
 
@@ -125,7 +125,7 @@ def commit(
         name = importer.finish()
     if tip:
         return tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
-    return Tip(name, generation, charter, heads, frozenset(redaction.redacted(store) if begins else ()))
+    return Tip(name, generation, charter, heads, frozenset(payload_removal.redacted(store) if begins else ()))
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:

@@ -14,12 +14,12 @@ from bb.coordination.holdings import holdings
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.ledger.git import git
-from bb.ledger.published import layout, settled
+from bb.ledger.published import layout, past_epochs
 from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, Previous, charter_of
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
-from bb.ledger.travel import intake, publish
+from bb.ledger.travel import importing, publish
 from bb.ledger.travel.branch import History
 from bb.ledger.travel.publish import Epoch, Unpublished
 
@@ -31,7 +31,7 @@ def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: 
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.replace(epoch=tip.charter.epoch + 1, previous=previous)
     wanted = Unpublished(tip.last_lines, tip.events)
-    return publish.commit(store, None, wanted, now, key, Epoch(charter, settled.to_bytes(carried)))
+    return publish.commit(store, None, wanted, now, key, Epoch(charter, past_epochs.to_bytes(carried)))
 
 
 def check_before_publishing(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
@@ -39,7 +39,7 @@ def check_before_publishing(store: Store, tip: Tip, before: Tip, carried: Admitt
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, store.progress))
     check(history, commits, before, carried)
-    intake.refuse_wrong_blanks(store.path, commits, {})
+    importing.refuse_wrong_blanks(store.path, commits, {})
 
 
 def live(store: Store) -> list[str]:

@@ -22,10 +22,10 @@ from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
-from bb.ledger.records import making, redaction, set_aside
+from bb.ledger.records import creation, payload_removal, set_aside
 from bb.ledger.travel import admitted, publish, remote
 from bb.ledger.travel.own_signatures import OwnSignatures
-from bb.ledger.travel.turns import FIRST_PAUSE, random_pause
+from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
     from bb.ledger.travel.arrivals import Arrivals
     from bb.ledger.travel.branch import History
-    from bb.ledger.travel.intake import Incoming
+    from bb.ledger.travel.importing import Incoming
 
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
@@ -210,13 +210,13 @@ class Sync:
         return commits
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
-        from bb.ledger.travel import intake  # noqa: PLC0415
+        from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
-            incoming = intake.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
-        except intake.LedgerForked as changed:
+            incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
+        except importing.LedgerForked as changed:
             if not self.begun_anew:
                 raise
             raise LedgerRewritten(f"the new epoch of the ledger has other lines: {changed.message}") from None
@@ -227,12 +227,12 @@ class Sync:
                 remote=self.name,
             )
         if not self.store.exists or is_another:
-            making.join(self.store, after.charter.repo)
+            creation.join(self.store, after.charter.repo)
             self._joined = after.charter.repo
             self.signatures.read_again((self.signatures.known.text, self.signatures.known.where))
         self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
-        intake.write(self.store, incoming)
-        redaction.blank(self.store)
+        importing.write(self.store, incoming)
+        payload_removal.blank(self.store)
         self._arrivals = self._arrivals or Arrivals(self.store)
         self._arrivals.take(commits, incoming)
         if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:

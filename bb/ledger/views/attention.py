@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.state.agent_status import AgentStatus
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.coordination.agents import liveness, roster
 from bb.kernel.errors import BbError
 from bb.ledger.index import counting

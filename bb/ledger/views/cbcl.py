@@ -23,7 +23,7 @@ from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Expected, Obliged
 from bb.cbcl.speak.state import AgentState, Answers
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.index.index import Index
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keyring import Keyring

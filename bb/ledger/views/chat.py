@@ -1,6 +1,6 @@
 """Chat, as CCCS clients query it: messages by recipient, read positions, and acknowledgements.
 
-This part of the index follows the course of events (`ledger/records/course.py`). It is updated only on request, so
+This part of the index follows the course of events (`ledger/records/own_order.py`). It is updated only on request, so
 other commands do not pay for it.
 """
 
@@ -12,8 +12,8 @@ from bb.coordination.records import redactions
 from bb.kernel.event import Event
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
-from bb.ledger.records.course import Lines
 from bb.ledger.records.events import readable
+from bb.ledger.records.own_order import Lines
 from bb.ledger.views.chat_reader import ChatReader
 from bb.ledger.views.chat_tables import AGAIN, COLUMNS, FLOATING, OLD_ID, ChatTables, Post
 

@@ -16,7 +16,7 @@ from bb.kernel import clock, ids, json_text
 from bb.kernel.event import PUT_ASIDE
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import Marker
-from bb.ledger.records.course import START, Course, Passed, unmerged_lines
+from bb.ledger.records.own_order import START, Course, Passed, unmerged_lines
 from bb.ledger.records.store import Store
 from bb.ledger.views.chat_tables import (
     ACK,

@@ -1,7 +1,7 @@
 """The tables of chat in the index: messages by recipient, read positions, and entries about messages.
 
 A message has one row, and one more for each recipient token. Its row has the position of its line in its journal, so a
-message is read with one access. A read position is a place in the course (`ledger/records/course.py`), never a time, so
+message is read with one access. A read position is a place in the course (`ledger/records/own_order.py`), never a time, so
 a message that arrives later cannot fall behind it unseen.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from bb.kernel import clock, ids, json_text
 from bb.kernel.record import Record
 from bb.ledger.index.index import Index
-from bb.ledger.records.course import START, CoursePosition, Passed
+from bb.ledger.records.own_order import START, CoursePosition, Passed
 from bb.ledger.records.store import Store
 
 # flags of a message, in one number

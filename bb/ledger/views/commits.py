@@ -13,8 +13,8 @@ from functools import partial
 from bb.coordination.guards.ci import Commit
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused, Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git, program
 from bb.ledger.git.place import Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import dropwhile
 
 from bb.coordination.agents import roster
-from bb.kernel import ids, order
+from bb.kernel import ids, total_order
 from bb.messaging import messages
 from bb.messaging.facts import CBCL
 from bb.messaging.mail import mail as rules
@@ -87,7 +87,10 @@ def copies_of(
     ]
     states = index.states_of(mailbox.NAME, [mailbox.copy(event, agent) for event, _, _, agent in names])
     return [
-        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy) | mark(index, event, sent.sender))
+        (
+            total_order.sortable(letter["said"][:3]),
+            _shown(event, letter, sent, agent, copy) | mark(index, event, sent.sender),
+        )
         for event, letter, sent, agent in names
         if (copy := states.get(mailbox.copy(event, agent))) and "sent" in copy
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bb.coordination.facts import CONTESTED, OVERLAPPING, TOUCHED, Incurred
 from bb.coordination.protocol import events, notices
 from bb.coordination.protocol.notices import CLOSED, OPEN, Incident
-from bb.kernel.order import sortable
+from bb.kernel.total_order import sortable
 from bb.ledger.views import mail as mails
 from bb.messaging import messages
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bb.kernel.digest import digest
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 
 KEPT = ".before-bb"  # the suffix of an earlier hook
 MARK = "# bb hook 1 "

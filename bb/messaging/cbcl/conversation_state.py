@@ -8,7 +8,7 @@ arrive in any order.
 from __future__ import annotations
 
 from bb.cbcl.facts import Heard
-from bb.kernel.order import earliest, event, latest, sortable
+from bb.kernel.total_order import earliest, event, latest, sortable
 from bb.messaging.cbcl.registers import (
     BELIEF,
     CONVERSATION,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.speak.effects import Effect
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
     from bb.messaging.cbcl.registers import Part
 
 NAME = "cbcl"

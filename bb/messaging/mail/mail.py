@@ -17,10 +17,10 @@ from bb.coordination.facts import (
     Incurred,
 )
 from bb.coordination.protocol import events
-from bb.kernel import ids, validity
+from bb.kernel import ids, validation
 from bb.kernel.errors import Forbidden, NotFound, Usage
-from bb.kernel.show import has_control
-from bb.kernel.validity import is_bead, is_subject, is_thread
+from bb.kernel.escaping import has_control
+from bb.kernel.validation import is_bead, is_subject, is_thread
 from bb.messaging import facts
 from bb.messaging.facts import Sent
 
@@ -35,8 +35,8 @@ DECISION, INFO, CATEGORIES = facts.DECISION, facts.INFO, facts.CATEGORIES
 LABELS = {**events.LABELS, DECISION: "Deciding"}  # for other categories: "Update"
 BROADCAST, ROLE = "broadcast", "role:"
 
-SUBJECT_LENGTH, BODY_LENGTH = validity.SUBJECT_LENGTH, 262_144
-BEAD_LENGTH, THREAD_LENGTH = validity.BEAD_LENGTH, validity.THREAD_LENGTH
+SUBJECT_LENGTH, BODY_LENGTH = validation.SUBJECT_LENGTH, 262_144
+BEAD_LENGTH, THREAD_LENGTH = validation.BEAD_LENGTH, validation.THREAD_LENGTH
 
 
 class UnknownSender(NotFound):

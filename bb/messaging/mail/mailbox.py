@@ -9,12 +9,12 @@ Only the recipient's own facts count. Each step is a register that keeps its ear
 from __future__ import annotations
 
 from bb.coordination.protocol.events import HANDOFF
-from bb.kernel.order import earliest, event, sortable
+from bb.kernel.total_order import earliest, event, sortable
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.kernel.order import Place, State
+    from bb.kernel.total_order import Place, State
     from bb.messaging.facts import MailFact
 
 NAME = "copy"

@@ -7,7 +7,7 @@ from bb.coordination.facts import Updated
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
-from bb.ledger.records import making
+from bb.ledger.records import creation
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Key, NewAgentId, Role, Text
@@ -63,7 +63,7 @@ def register(
     now, _, session = desk.now(), desk.stale_after, _session(desk, name)
     if not desk.store.exists:
         _refuse_secrets(role, display, key, allow_secret)
-    making.make(desk.store, desk.place.title, desk.principal(), now)
+    creation.make(desk.store, desk.place.title, desk.principal(), now)
 
     is_decided = False
 

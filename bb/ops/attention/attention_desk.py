@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact
 from bb.attention.refusals import NUMBERS, refusal_fact
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Usage

@@ -12,7 +12,7 @@ from bb.attention.harness.session import Harness
 from bb.attention.judging.cases import require_registered
 from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.state import tuning
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import SIGNALS
 from bb.kernel import ids

@@ -12,7 +12,7 @@ from bb.attention.messages import envelopes, messages
 from bb.attention.messages.message import Message, in_sequence_order
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import threads
-from bb.attention.state.book import Gathered
+from bb.attention.state.attention_state import Gathered
 from bb.attention.surfaces import SURFACES
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
@@ -142,7 +142,7 @@ class _Taken:
 
     def take_envelopes(self, raw: Iterable[Any]) -> None:
         """Import deliveries of another host. The decisions of that host apply."""
-        from bb.attention.incoming import handed_over  # noqa: PLC0415  (only needed with another host)
+        from bb.attention.incoming import from_hosts  # noqa: PLC0415  (only needed with another host)
 
         now = self._at.desk.now()
         given = list(self._read(raw, _parameters))
@@ -152,7 +152,7 @@ class _Taken:
             for number, each in given:
                 try:
                     agent = self._addressee(over, envelopes.parse_delivery(each, now).message)
-                    facts, answer = handed_over.receive_delivery(over.book, agent, each, BRIDGE, now)
+                    facts, answer = from_hosts.receive_delivery(over.book, agent, each, BRIDGE, now)
                     _must_be_recordable(facts)
                 except BbError as refusal:
                     self._refuse(number, refusal)

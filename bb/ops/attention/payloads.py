@@ -8,8 +8,8 @@ from typing import Any
 from bb.attention.surfaces import SURFACES, signatures
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import harmless
-from bb.ops.desk import sources
+from bb.kernel.escaping import harmless
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 
 LARGEST = 25 << 20  # GitHub's limit for payloads
@@ -51,7 +51,7 @@ def _headers(desk: Desk, file: str | None) -> dict[str, str]:
     if file is None:
         return {}
     try:
-        with sources.opened(desk, file) as stream:
+        with input_text.opened(desk, file) as stream:
             headers = json_text.loads(stream.read(LARGEST).decode())
     except (OSError, ValueError) as error:  # invalid UTF-8, invalid JSON, or a NUL in the name
         raise InvalidPayload(f"{harmless(file[:200])} cannot be read as JSON", path="$.headers") from error

@@ -7,9 +7,9 @@ from typing import Any
 
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ops.catalogue import op
-from bb.ops.desk import sources
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 from bb.ops.params import Json, Name
 
@@ -76,7 +76,7 @@ def _text(desk: Desk, script: str) -> str:
     try:
         if script == "-" and desk.stdin:
             return desk.stdin.read(LARGEST).decode()
-        with sources.opened(desk, script) as stream:
+        with input_text.opened(desk, script) as stream:
             return stream.read(LARGEST).decode()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not valid UTF-8"

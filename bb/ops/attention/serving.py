@@ -16,7 +16,7 @@ from bb.attention.acts.tools import Tool
 from bb.attention.facts import Answer, AttentionFact, Moved, Progressed
 from bb.attention.harness import session, updates
 from bb.attention.harness.session import Harness, Plan, ResyncRequired
-from bb.attention.incoming import handed_over
+from bb.attention.incoming import from_hosts
 from bb.attention.incoming.receiving import receive
 from bb.attention.judging.cases import find_message
 from bb.attention.messages import envelopes
@@ -24,7 +24,7 @@ from bb.attention.messages.envelopes import LONGEST_TEXT, EnvelopeMembers, inval
 from bb.attention.messages.redaction import redact
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
 from bb.attention.state import transitions
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns.offers import retry_at
 from bb.kernel import clock
 from bb.kernel.errors import Busy
@@ -182,7 +182,7 @@ class Hosting:
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Accept a delivery for the agent from a harness that is a host itself."""
         answer = self._at.act(
-            lambda book, now: handed_over.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
+            lambda book, now: from_hosts.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
         )
         self.harness.own.add(EnvelopeMembers(params).id("eventId"))
         return answer

@@ -10,7 +10,7 @@ from bb.attention.acts.tools import Tool
 from bb.attention.facts import Answer
 from bb.attention.harness import delivery
 from bb.attention.judging.cases import find_message
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import queries
 from bb.kernel import json_text
 from bb.kernel.errors import Usage

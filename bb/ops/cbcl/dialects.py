@@ -22,8 +22,8 @@ from bb.cbcl.read.tree import OPERATOR, SPEAKS, Node, list_of, string, symbol, t
 from bb.cbcl.read.tree import agent as named_agent
 from bb.kernel import ids
 from bb.kernel.errors import Refused
+from bb.kernel.escaping import harmless
 from bb.kernel.event import Event
-from bb.kernel.show import harmless
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.signing.keyring import Keyring
@@ -31,7 +31,7 @@ from bb.ledger.views import cbcl as ledger
 from bb.ops.catalogue import op
 from bb.ops.cbcl import inputs, talk
 from bb.ops.cbcl.installable import examples_beside, must_verify
-from bb.ops.desk import signs_of_life, sources
+from bb.ops.desk import input_text, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Name, UncheckedText
 
@@ -83,7 +83,7 @@ def install(
     bounds = Bounds(policy.max_depth, policy.max_size)
     source = inputs.read_input(desk, file, text, bounds)
     desk.add_to_request_digest(source.octets)
-    is_file = file is not None and file != sources.STDIN
+    is_file = file is not None and file != input_text.STDIN
     beside = examples_beside(desk, file) if is_file else None
     _, signature, definition = must_verify(desk, source, bounds, beside)
     rules = rules.replace(trust=keyring.trust_for(definition.author)) if signature else rules

@@ -11,12 +11,12 @@ from bb.cbcl.judge.library import Overlay
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
 from bb.kernel.errors import BbError, Refused
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers
-from bb.ops.desk import sources
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.desk.sources import Source
+from bb.ops.desk.input_text import Source
 from bb.ops.params import Name, Number, Text
 
 
@@ -66,12 +66,12 @@ def bounds_of(depth: int | None, size: int | None) -> Bounds:
 
 def read_input(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
     """The text of a command, from a file, stdin or an argument."""
-    return sources.file_or_text(desk, file, text, bounds.size, _too_large(bounds.size))
+    return input_text.file_or_text(desk, file, text, bounds.size, _too_large(bounds.size))
 
 
 def read(desk: Desk, file: str, bounds: Bounds) -> Source:
     """Read FILE."""
-    return sources.read(desk, file, bounds.size, _too_large(bounds.size))
+    return input_text.read(desk, file, bounds.size, _too_large(bounds.size))
 
 
 def _too_large(most: int) -> Callable[[str, int], BbError]:
@@ -111,8 +111,8 @@ def naming_file(file: str) -> Iterator[None]:
     try:
         yield
     except BbError as refusal:
-        refusal.message = f"{harmless(file[: sources.LONGEST_NAME])}: {refusal.message}"
-        refusal.details["file"] = file[: sources.LONGEST_NAME]
+        refusal.message = f"{harmless(file[: input_text.LONGEST_NAME])}: {refusal.message}"
+        refusal.details["file"] = file[: input_text.LONGEST_NAME]
         raise
 
 

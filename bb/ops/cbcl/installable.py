@@ -12,13 +12,13 @@ from bb.cbcl.read import canonical
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import for_text
 from bb.cbcl.read.reader import Bounds, Places
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers, inputs
 from bb.ops.cbcl.inputs import DialectFile
-from bb.ops.desk import sources
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.desk.sources import Source
+from bb.ops.desk.input_text import Source
 
 ENDING = ".cbcl"
 
@@ -59,7 +59,7 @@ def examples_beside(desk: Desk, file: str | None) -> str | None:
     if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
         return None
     found = file.removesuffix(ENDING) + beside.SUFFIX
-    return found if sources.file_exists(desk, found) else None
+    return found if input_text.file_exists(desk, found) else None
 
 
 def _tried(

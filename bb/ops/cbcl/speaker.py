@@ -35,7 +35,7 @@ from bb.ledger.views import cbcl as ledger
 from bb.ledger.views import proofs
 from bb.messaging import messages
 from bb.messaging.cbcl import conversation_state, registers
-from bb.messaging.cbcl import letters as cbcl_letters
+from bb.messaging.cbcl import mail_form as cbcl_letters
 from bb.messaging.facts import Acked, Read, Sent
 from bb.messaging.mail import mail, mailbox
 from bb.ops.cbcl import views

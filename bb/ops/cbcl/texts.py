@@ -30,9 +30,9 @@ from bb.ops.cbcl.inputs import (
     read_input,
 )
 from bb.ops.cbcl.installable import examples_beside, must_verify
-from bb.ops.desk import sources
+from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.desk.sources import Source
+from bb.ops.desk.input_text import Source
 from bb.ops.params import Json, Name
 
 LARGEST_SCRIPT = 16 << 20
@@ -241,7 +241,7 @@ def diff(
         a (FILE): The file with the first dialect; - reads stdin.
         b (FILE): The file with the second dialect; - reads stdin.
     """
-    if str(a) == str(b) == sources.STDIN:
+    if str(a) == str(b) == input_text.STDIN:
         raise Usage("stdin can be read only once", hint="use a file for one of the two dialects")
     bounds = bounds_of(max_depth, max_size)
     fuel = for_text(2 * bounds.size)
@@ -273,7 +273,7 @@ def replay(desk: Desk, file: Name | None = None, *, script: Json | None = None) 
     """
     if (file is None) == (script is None):
         raise speak_replay.InvalidScript("pass either a file or the script itself")
-    return speak_replay.replay(script if file is None else _parsed_script(sources.read(desk, file, *_OF_SCRIPTS)))
+    return speak_replay.replay(script if file is None else _parsed_script(input_text.read(desk, file, *_OF_SCRIPTS)))
 
 
 # -- scripts

@@ -6,12 +6,12 @@ import os
 from typing import Any
 
 from bb.kernel.errors import Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.files import output_files
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
 from bb.ops.catalogue import op
-from bb.ops.desk import group_desk, sources
+from bb.ops.desk import group_desk, input_text
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invalid
 
@@ -113,11 +113,11 @@ def content(desk: Desk, path: str, group_id: Any) -> bytes:
 def read(desk: Desk, file: str) -> bytes:
     """Read the file to attach, at most one byte more than the limit, so that the caller can refuse it."""
     try:
-        with sources.opened(desk, file) as stream:
+        with input_text.opened(desk, file) as stream:
             return stream.read(blobs.LARGEST + 1)
     except (OSError, ValueError) as error:  # a NUL in its name, say
         reason = getattr(error, "strerror", None) or str(error)
-        raise sources.FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
+        raise input_text.FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error
 
 
 def _decoded(text: str) -> bytes:

@@ -12,8 +12,8 @@ from bb.kernel.errors import BbError
 from bb.kernel.event import Event
 from bb.kernel.ids import Order
 from bb.kernel.record import Record
-from bb.ledger.records.course import Passed
 from bb.ledger.records.events import numbered
+from bb.ledger.records.own_order import Passed
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
@@ -81,13 +81,13 @@ def events(
         limit: Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given.
         follow: Keep showing events as they are recorded, until interrupted.
     """
-    from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
+    from bb.ledger.records import own_order  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
     from bb.ops.desk import group_desk  # noqa: PLC0415
 
     group = group_desk.open_group(desk, group_id)
     if follow:
         _account(group)
-    end = course.length(group.index())
+    end = own_order.length(group.index())
     start = _event(group, since_event_id)
     has_start = start is not None or since_seq is not None or since_ts is not None
     wanted = Wanted(
@@ -136,10 +136,10 @@ def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict
 
 def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict[str, Any]]:
     """Numbered events after the start, then the unnumbered ones. With FOLLOW, instead of the latter: all new events."""
-    from bb.ledger.records import course  # noqa: PLC0415
+    from bb.ledger.records import own_order  # noqa: PLC0415
 
     ends = group.store.last_files()  # taken before the index reads: the next poll then finds lines written in between
-    along = course.Course(group.store, course.spot_before(group.index(), wanted.after))
+    along = own_order.Course(group.store, own_order.spot_before(group.index(), wanted.after))
     yield from _shown(group, along.new_lines(), wanted)
     if not follow:
         yield from _shown(group, _without_place(group.store, wanted.past), wanted)
@@ -154,10 +154,10 @@ def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict
 
 def _account(group: GroupDesk) -> None:
     """Number the events of other clones. If the ledger cannot be written, leave them unnumbered for now."""
-    from bb.ledger.records import course  # noqa: PLC0415
+    from bb.ledger.records import own_order  # noqa: PLC0415
 
     group.index()
-    if any(map(course.is_news, course.unmerged_lines(group.store))):
+    if any(map(own_order.is_news, own_order.unmerged_lines(group.store))):
         try:
             group.store.record_marker(group.desk.now())
         except BbError:
@@ -167,11 +167,11 @@ def _account(group: GroupDesk) -> None:
 def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
     """Events of other clones that have no sequence number here yet, in total order, after PAST."""
     from bb.ledger.journal import line as lines  # noqa: PLC0415
-    from bb.ledger.records import course  # noqa: PLC0415
+    from bb.ledger.records import own_order  # noqa: PLC0415
 
-    for passed in course.unmerged_lines(store):
+    for passed in own_order.unmerged_lines(store):
         order = (lines.clock_and_kind(passed.raw)[0], passed.writer, passed.n)
-        if course.is_news(passed) and (past is None or order > past):
+        if own_order.is_news(passed) and (past is None or order > past):
             yield passed
 
 

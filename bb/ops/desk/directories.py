@@ -14,9 +14,9 @@ from bb.ledger.git.place import Place
 from bb.ledger.local import bare_repositories
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import RegisteredGroup
-from bb.ledger.records import making
+from bb.ledger.records import creation
 from bb.ledger.records.store import Store
-from bb.ledger.travel import joining
+from bb.ledger.travel import ledger_merge
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
@@ -86,7 +86,7 @@ def _key(desk: Desk, found: Place) -> str:
     """The scope key of a repository. A ledger is made if the repository has none."""
     store = desk.store_at(found)
     try:
-        making.make(store, found.title, desk.principal(), desk.now())
+        creation.make(store, found.title, desk.principal(), desk.now())
         return knowns.scope_key(store.clone.repo, "")
     finally:
         store.close()
@@ -207,7 +207,7 @@ def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
     bare_repositories.make(common)
     store = desk.store_at(place.Place(common, None))
     try:
-        making.make(store, title, by, desk.now(), repo=repo, topic=topic)
+        creation.make(store, title, by, desk.now(), repo=repo, topic=topic)
     finally:
         store.close()
     knowns.write(home, knowns.RegisteredGroup(group_id, common))
@@ -259,7 +259,7 @@ def _moved(desk: Desk, group: GroupDesk, known: RegisteredGroup, to: Place, who:
     An interrupted move is repeated by attaching the directory again."""
     home, state = knowns.home(desk.env), group.group()
     target: Store = desk.store_at(to)
-    joining.merge_into(group.store, target)
+    ledger_merge.merge_into(group.store, target)
     named = Changed(who, state.title, state.topic or None)
     target.record(lambda _: [named, *facts], by=who, now=desk.now())
     target.close()

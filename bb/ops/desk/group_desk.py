@@ -28,8 +28,8 @@ from bb.ledger.journal import kinds
 from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import GroupNotFound, RegisteredGroup
-from bb.ledger.records import course
 from bb.ledger.records import events as recorded
+from bb.ledger.records import own_order
 from bb.ledger.records.recordable import refuse_secrets_in
 from bb.ledger.records.store import NotInitialized, Store
 from bb.ledger.views.chat import ChatIndex
@@ -188,7 +188,7 @@ class GroupDesk:
 
     def last_event(self) -> dict[str, Any] | None:
         """The event with the highest sequence number, as clients see it; None if there is none."""
-        length = course.length(self.index())
+        length = own_order.length(self.index())
         return self.shown(self.event_at(length)) if length else None
 
     def seq_at(self, moment: int) -> int:
@@ -198,7 +198,7 @@ class GroupDesk:
 
     def event_at(self, seq: int) -> Event:
         """The event with a sequence number."""
-        return course.event_at(self.store, seq)
+        return own_order.event_at(self.store, seq)
 
     def messages(self) -> ChatIndex:
         """The messages of the group, up to date."""

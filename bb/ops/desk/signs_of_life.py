@@ -10,7 +10,7 @@ from bb.coordination.agents import callers, identity, liveness, roster, threshol
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy, Forbidden, Refused
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.local import pinned_threshold, presence
 from bb.ledger.local.presence import Presence
 from bb.ops.desk.desk import NoAgent

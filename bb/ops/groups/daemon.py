@@ -7,7 +7,7 @@ from typing import Any
 from bb.groups import permissions, settings
 from bb.kernel import clock
 from bb.kernel.errors import Usage
-from bb.ledger.records import course
+from bb.ledger.records import own_order
 from bb.messaging.chat import acks, fields
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
@@ -123,9 +123,9 @@ def _after(group: GroupDesk, event_id: Any, seq: Any, ts: Any) -> int:
         event = group.event(event_id)
         if event is None:
             raise acks.EventNotFound(f"the group has no event {str(event_id)[:60]!r}", path="$.since_event_id")
-        return int(group.shown(event).get("seq") or course.length(group.index()))
+        return int(group.shown(event).get("seq") or own_order.length(group.index()))
     if seq is not None:
         return int(seq)
     if ts:
         return group.seq_at(clock.parse(str(ts)))
-    return course.length(group.index())  # fixed now: an event recorded before the first push is still pushed
+    return own_order.length(group.index())  # fixed now: an event recorded before the first push is still pushed

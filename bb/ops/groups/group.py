@@ -21,7 +21,7 @@ from bb.groups.facts import (
 from bb.groups.group import Group
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
-from bb.kernel.show import has_control
+from bb.kernel.escaping import has_control
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.records import events
 from bb.ledger.records import events as recorded

@@ -23,7 +23,7 @@ from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.ledger.records.recordable import refuse_secrets_in
 from bb.ops.catalogue import op
-from bb.ops.desk import directories, group_desk, live_daemon, sources
+from bb.ops.desk import directories, group_desk, input_text, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups import actors
@@ -184,8 +184,8 @@ def _parsed(desk: Desk, template: Any) -> Template:
     if desk.is_served or not isinstance(template, str) or "\n" in template:
         return templates.parse(template)
     try:
-        text = sources.read(desk, template, SIZE, _too_large).octets.decode()
-    except (sources.FileNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
+        text = input_text.read(desk, template, SIZE, _too_large).octets.decode()
+    except (input_text.FileNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
     return templates.parse(text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
-from bb.kernel.show import name
+from bb.kernel.escaping import name
 from bb.ops.catalogue import MissingOption, op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.guards.path_verdicts import FREE, HELD, Override, path_held, path_verdict, refuse_damage

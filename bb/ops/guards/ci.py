@@ -15,14 +15,14 @@ from bb.coordination.protocol import notices
 from bb.coordination.records import signers
 from bb.coordination.records.signers import Policy
 from bb.kernel import clock, ids
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.git import work_tree
 from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.records import policy
 from bb.ledger.signing import verdicts
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import peek
+from bb.ledger.travel import remote_reader
 from bb.ledger.views import commits
 from bb.ledger.views.commits import Change
 from bb.ledger.views.holdings import Holdings, scope_of
@@ -142,13 +142,13 @@ def _ledger(
         desk.store.require_ledger()
         return _own(desk, None, law)
     try:
-        with peek.published_ledger(desk.place, remote, law) as found:
+        with remote_reader.published_ledger(desk.place, remote, law) as found:
             return _published(desk, found, law)
-    except peek.LedgerUnreachable as failed:
+    except remote_reader.LedgerUnreachable as failed:
         if not may_pass:
             raise
         return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was checked"}
-    except peek.LedgerUnpublished as none:
+    except remote_reader.LedgerUnpublished as none:
         if desk.store.exists:
             return _own(desk, f"{none.message}; the ledger of this clone was used", law)
         if is_strict or remote:
@@ -181,7 +181,7 @@ def _law(desk: Desk, base: str) -> SigningLaw | None:
     return verdicts.SigningLaw("", rules, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
 
 
-def _published(desk: Desk, found: peek.Peek, law: SigningLaw | None) -> tuple[ci.Known, dict[str, Any]]:
+def _published(desk: Desk, found: remote_reader.Peek, law: SigningLaw | None) -> tuple[ci.Known, dict[str, Any]]:
     age = max(desk.now() - found.committed_at, 0) // clock.SECOND
     signed = {}
     if law and found.index.law:

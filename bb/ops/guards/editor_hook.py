@@ -9,10 +9,10 @@ from bb.coordination.agents.callers import NotYourName, SessionSuperseded
 from bb.coordination.facts import HOOK
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
-from bb.kernel import show
+from bb.kernel import escaping
 from bb.kernel.errors import BbError
+from bb.kernel.escaping import quoted
 from bb.kernel.foreign import Foreign, quotation
-from bb.kernel.show import quoted
 from bb.ledger.git.place import NotARepository
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
@@ -99,7 +99,7 @@ def pre_tool(
     if heard.command:
         return _command(desk, heard, agent, wanted)
     if editors.is_edit(heard):
-        return allow(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it may run")
+        return allow(heard, f"bb: {escaping.name(heard.tool, 40)} names no file, so it may run")
     return allow(heard)
 
 
@@ -132,7 +132,7 @@ def post_tool(
     except NotARepository:
         return allow(heard)
     except ANOTHER_SESSION as error:
-        return allow(heard, reply=editors.context_answer(heard, show.sentence(f"bb: {error}. {error.hint}")))
+        return allow(heard, reply=editors.context_answer(heard, escaping.sentence(f"bb: {error}. {error.hint}")))
     except (BbError, NotUnderstood) as error:
         return allow(heard, f"bb: {error}")
     if not changed:
@@ -298,15 +298,15 @@ def _whose(found: dict[str, Any], who: str | None) -> str:
     if path_verdicts.is_frozen(found):
         until = f" until {first['expires_at']}" if first["expires_at"] else ""
         why = f": {quotation(first['why'])}" if first["why"] else ""
-        named = show.name(scope)
+        named = escaping.name(scope)
         part = "" if scope == path else f" as part of {named}" if path.startswith(f"{scope}/") else f" ({named})"
-        return f"{show.name(path)} is frozen by {first['agent_id']}{part}{until}{why}"
+        return f"{escaping.name(path)} is frozen by {first['agent_id']}{part}{until}{why}"
     end = "expired at" if first["is_expired"] else "until"
-    file, part = show.name(path), ""
+    file, part = escaping.name(path), ""
     if path == "." or scope.startswith(f"{path}/"):
-        file = f"{show.name(scope)} in {file}"
+        file = f"{escaping.name(scope)} in {file}"
     elif scope != path:
-        part = f" as part of {show.name(scope)}"
+        part = f" as part of {escaping.name(scope)}"
     return (
         f"{file} is reserved by {first['agent_id']}{part} for {first['bead_id']} "
         f"({first['liveness']}, {end} {first['expires_at']})"
@@ -315,4 +315,4 @@ def _whose(found: dict[str, Any], who: str | None) -> str:
 
 def _short(text: str) -> str:
     """A path or a bead, shortened for a command that is shown."""
-    return show.clipped(text, LONGEST_NAME)
+    return escaping.clipped(text, LONGEST_NAME)

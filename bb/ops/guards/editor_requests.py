@@ -11,7 +11,7 @@ import os
 from bb.coordination.holdings.scopes import ScopeOutside
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
-from bb.kernel import ids, json_text, show
+from bb.kernel import escaping, ids, json_text
 from bb.kernel.record import Record
 from bb.ledger.git import place, work_tree
 from bb.ledger.local import editor_sessions
@@ -214,7 +214,7 @@ def refuse(heard: HookPayload, reason: str, *notes: str) -> dict[str, Any]:
 def _answer(
     heard: HookPayload | None, verdict: str, reply: dict[str, Any] | None, notes: list[str], status: int
 ) -> dict[str, Any]:
-    notes = [show.sentence(note) for note in notes]
+    notes = [escaping.sentence(note) for note in notes]
     return {
         "host": heard.host if heard else None,
         "moment": heard.moment if heard else None,

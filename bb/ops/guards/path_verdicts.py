@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.coordination.holdings.held import FROZEN_HINT
 from bb.kernel.errors import Conflict
-from bb.kernel.show import name, quotation, quoted
+from bb.kernel.escaping import name, quotation, quoted
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ops.params import AllowSecretReason
 

@@ -6,8 +6,8 @@ from bb.coordination.agents import names, roster
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel.errors import BbError
+from bb.kernel.escaping import quoted, sentence
 from bb.kernel.foreign import Foreign, quotation
-from bb.kernel.show import quoted, sentence
 from bb.ledger.git.place import NotARepository
 from bb.ledger.local import editor_sessions
 from bb.ops.agents import agent as agents

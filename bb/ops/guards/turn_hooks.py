@@ -12,7 +12,7 @@ from bb.coordination.holdings.held import freeze_text
 from bb.coordination.protocol import notices
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError
 from bb.kernel.foreign import Foreign, quotation
 from bb.ledger.git import work_tree as git_work_tree
@@ -104,7 +104,7 @@ def _turn(
     except NotARepository:
         return allow(heard)
     except (SessionSuperseded, NotYourName) as error:  # at a stop, the agent has nothing left to do
-        news = show.sentence(f"bb: {error}. {error.hint}")
+        news = escaping.sentence(f"bb: {error}. {error.hint}")
         return allow(heard, news, reply=editors.context_answer(heard, news) if moment == editors.PROMPT else None)
     except BbError as error:
         return allow(heard, f"bb: {error}")
@@ -202,8 +202,8 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
     for waiter in waiters:
         mine = {met.held.scope.text for met in held.overlaps(waiter.scopes) if met.held.reservation.agent == who}
         for scope in sorted(mine)[:1]:
-            line = f"- {show.name(waiter.agent)} waits for {show.name(scope)}, which you hold: release it when you can."
-            news.append((f"{waiter.agent} waits", line))
+            wanted = f"{escaping.name(waiter.agent)} waits for {escaping.name(scope)}"
+            news.append((f"{waiter.agent} waits", f"- {wanted}, which you hold: release it when you can."))
     return news
 
 
@@ -218,7 +218,7 @@ def _forgotten(index: Index, held: Holdings, who: str) -> News:
         for copy in _some(mails.inbox(index, who, mailbox.UNREAD))
         if _event(copy) not in names
     ]
-    kept = [show.name(own.scope.text, SUBJECT_LENGTH) for own in held.reservations_of_agent(who) if not own.is_over]
+    kept = [escaping.name(own.scope.text, SUBJECT_LENGTH) for own in held.reservations_of_agent(who) if not own.is_over]
     still = f"- You still hold {', '.join(kept[:MOST_HINTS])}{' and more' if len(kept) > MOST_HINTS else ''}. "
     release = f"Release what you no longer need: bb agent release --agent {who} --scope SCOPE"
     return [*owed, *unread, *([("held", still + release)] if kept else [])]

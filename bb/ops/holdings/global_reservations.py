@@ -19,14 +19,14 @@ from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Grant
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.reservations import InvalidArgs, ReservationConflict, Wanted
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published import pins
 from bb.ledger.travel import remote
 from bb.ledger.travel.sync import Sync
-from bb.ledger.travel.turns import FIRST_PAUSE, SyncLock, random_pause
+from bb.ledger.travel.sync_lock import FIRST_PAUSE, SyncLock, random_pause
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
@@ -153,7 +153,7 @@ class _Attempts:
             if blockers := {name for name in blockers if not _was_given_back(held.by_id(name))}:
                 holder = grants[min(blockers)]
                 raise ReservationConflict(
-                    f"{holder.agent} holds {show.name(holder.scope)} in every clone, with token {holder.token}",
+                    f"{holder.agent} holds {escaping.name(holder.scope)} in every clone, with token {holder.token}",
                     conflicts=[{"reservation_id": name, "agent_id": grants[name].agent} for name in sorted(blockers)],
                 )
 

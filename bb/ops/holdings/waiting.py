@@ -10,7 +10,7 @@ from bb.coordination.holdings.held import Overlap
 from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.holdings.reservations import ReservationConflict, ReservationStaleFound, Wanted
 from bb.kernel.errors import BbError, Busy
-from bb.kernel.show import name
+from bb.kernel.escaping import name
 from bb.ledger.git import work_tree
 from bb.ledger.local import queue
 from bb.ledger.records.changes import LedgerWatch

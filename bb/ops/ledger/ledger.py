@@ -14,9 +14,9 @@ from bb.ledger.care import audit
 from bb.ledger.files import output_files
 from bb.ledger.journal import kinds, writers
 from bb.ledger.journal.journal import LedgerDamaged
-from bb.ledger.records import come_to_count, policy, standing
+from bb.ledger.records import counted_lines, policy, signature_status
+from bb.ledger.records import event_filters as walks
 from bb.ledger.records import events as recorded
-from bb.ledger.records import walk as walks
 from bb.ledger.records.store import Store
 from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
@@ -121,7 +121,7 @@ def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
     """The events with their signature verdicts."""
     shown = [_shown(event) for event in events]
     known = policy.cached(store)
-    return list(standing.with_verdicts(store, known, shown)) if known else shown
+    return list(signature_status.with_verdicts(store, known, shown)) if known else shown
 
 
 def _shown(event: Event) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def show(desk: Desk, event: Text) -> dict[str, Any]:
     found = recorded.event(store, event)
     raw = recorded.line(store, event)
     known = policy.cached(store)
-    envelope = next(iter(standing.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
+    envelope = next(iter(signature_status.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
     return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
 
 
@@ -181,8 +181,8 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     if not report.is_index_right:
         raise LedgerDamaged("the index does not match the journals", hint="bb ledger rebuild", **answer)
     known = policy.refresh(store, desk.now())
-    late = [line.as_dict() for line in come_to_count.since_last_report(store)]
-    answer["signatures"] = standing.as_answer(store, known) | {"come_to_count": late}
+    late = [line.as_dict() for line in counted_lines.since_last_report(store)]
+    answer["signatures"] = signature_status.as_answer(store, known) | {"come_to_count": late}
     if published:
         answer["published"] = [branch.as_dict() for branch in audit.check_published(store, desk.progress)]
     return answer

@@ -9,7 +9,7 @@ from bb.kernel import ids
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
-from bb.ledger.records import events, redaction
+from bb.ledger.records import events, payload_removal
 from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
@@ -42,7 +42,7 @@ def redact(desk: Desk, event: Text, *, reason: AllowSecretReason, agent: AgentOr
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
     store.require_ledger()
-    redaction.blank(store)  # first completes an interrupted redaction, whose line cannot be read
+    payload_removal.blank(store)  # first completes an interrupted redaction, whose line cannot be read
     original = events.event(store, event)
     fact = redactions.redact(event, original.kind, original.by, who, reason)
 
@@ -51,7 +51,7 @@ def redact(desk: Desk, event: Text, *, reason: AllowSecretReason, agent: AgentOr
 
     repeated = _repeated(store, original)
     store.record(decide, by=who, now=desk.now())
-    redaction.blank(store)
+    payload_removal.blank(store)
     return {
         "event_id": event,
         "kind": original.kind,

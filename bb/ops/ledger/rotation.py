@@ -6,10 +6,10 @@ from typing import Any
 
 from bb.kernel import ids, secret_patterns
 from bb.ledger.published import pins
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 from bb.ledger.travel import new_epoch
 from bb.ledger.travel.sync import BOTH, Sync
-from bb.ledger.travel.turns import SyncLock
+from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
@@ -60,7 +60,7 @@ def rotate(
         "epoch": before.charter.epoch + 1,
         "previous": before.commit,
         "events": before.events,
-        "redacted": len(redaction.redacted(store)),
+        "redacted": len(payload_removal.redacted(store)),
         "reason": reason,
     }
     if dry_run:
@@ -81,7 +81,7 @@ def rotate(
         "epoch": anew["epoch"],
         "previous": anew["commit"],
         "events": outcome.events,
-        "redacted": len(redaction.redacted(store)),
+        "redacted": len(payload_removal.redacted(store)),
         "commits": commits,
         "tip": outcome.tip,
         "generation": outcome.generation,

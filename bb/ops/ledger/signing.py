@@ -10,7 +10,7 @@ from bb.kernel.errors import NotFound
 from bb.ledger.files import disk, work_tree_files
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.index import counting
-from bb.ledger.records import policy, standing
+from bb.ledger.records import policy, signature_status
 from bb.ledger.records.policy import SignerPolicy
 from bb.ledger.records.store import Store
 from bb.ledger.signing import keys, ssh_signatures, verdicts
@@ -124,7 +124,7 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         )
     known = policy.refresh(store, desk.now())
     uncertain = policy.uncertain(desk.place, known)
-    return standing.as_answer(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
+    return signature_status.as_answer(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
 
 
 @op(
@@ -146,7 +146,7 @@ def signatures(desk: Desk, *, writer: Principals | None = None, output: Name | N
     store.require_ledger()
     known = policy.refresh(store, desk.now())
     index = store.caught_up()
-    standings = {one.writer: one for one in standing.of_writers(store, known)}
+    standings = {one.writer: one for one in signature_status.of_writers(store, known)}
     rows = []
     query = "select n, head, said from signature where writer = ? order by n desc limit 1"
     for name in [writer] if writer else index.heads():

@@ -13,16 +13,16 @@ from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LOCAL
-from bb.ledger.records import come_to_count, making, policy, set_aside
+from bb.ledger.records import counted_lines, creation, policy, set_aside
 from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
-from bb.ledger.travel import intake
+from bb.ledger.travel import importing
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
-from bb.ledger.travel.turns import AlreadySyncing, SyncLock
+from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.params import Name, Seconds
@@ -224,7 +224,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
     """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
     store, now = desk.store, desk.now()
     try:
-        making.make_folder(store.place)
+        creation.make_folder(store.place)
         with SyncLock(store.path):
             if direction != PULL:
                 signs_of_life.roll_up(desk)
@@ -243,14 +243,14 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
     save_outcome(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.signatures and in_background.MARK not in desk.env:
-        late = come_to_count.since_last_report(store)
+        late = counted_lines.since_last_report(store)
         answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
     # This includes forks from an interrupted earlier sync. A background sync leaves them for the next visible one.
     forks = [] if in_background.MARK in desk.env else set_aside.unreported_forks(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
     if first := next((fork for fork in forks if fork.kept), None):  # not if all its lines were recorded again
         message = f"lines of writer {first.writer} were put aside, in {first.path}"
-        raise intake.LedgerForked(message, hint=LOOK_THROUGH, **answer)
+        raise importing.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
 
 

@@ -9,7 +9,7 @@ from bb.kernel.errors import Forbidden, Refused
 from bb.ledger.git import git, work_tree
 from bb.ledger.local import last_sync, presence, queue
 from bb.ledger.published import pins
-from bb.ledger.records import walk
+from bb.ledger.records import event_filters
 from bb.ledger.travel import publish
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
@@ -133,7 +133,7 @@ def timeline(
     desk.store.require_ledger()
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(desk.store.caught_up(), agent)
-    wanted = walk.Filter(
+    wanted = event_filters.Filter(
         kinds=sentences.KINDS, agent=None, since=clock.text(clock.before(since, now)) if since is not None else None
     )
     if limit is None and since is not None:

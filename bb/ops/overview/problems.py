@@ -6,7 +6,7 @@ from bb.coordination.agents import liveness
 from bb.coordination.facts import TOUCHED
 from bb.coordination.protocol import events as protocol_events
 from bb.kernel import clock, ids
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 from bb.ledger.git import work_tree
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events

@@ -9,7 +9,7 @@ from bb.kernel import clock
 from bb.kernel.event import Event
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
-from bb.ledger.records import walk
+from bb.ledger.records import event_filters
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, problems, sentences
 
@@ -36,9 +36,11 @@ class ScreenData:
         desk.store.require_ledger()
         self._desk = desk
         self._whose = (agent, bead)
-        self._wanted = walk.Filter(kinds=sentences.KINDS, since=clock.text(since) if since is not None else None)
+        self._wanted = event_filters.Filter(
+            kinds=sentences.KINDS, since=clock.text(since) if since is not None else None
+        )
         # Created before the search, so that no event is missed in between.
-        self._follower = walk.Follower(desk.store, walk.Filter(kinds=sentences.KINDS))
+        self._follower = event_filters.Follower(desk.store, event_filters.Filter(kinds=sentences.KINDS))
         self._rows = self._everything()
         self._unreported: list[Event] = []  # new events; kept if taking a picture fails
 

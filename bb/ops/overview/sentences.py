@@ -51,7 +51,7 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.kernel import ids, show
+from bb.kernel import escaping, ids
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.records.events import newest_first
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 
     from bb.kernel.event import Event
     from bb.ledger.index.counting import Counting
+    from bb.ledger.records.event_filters import Filter
     from bb.ledger.records.store import Store
-    from bb.ledger.records.walk import Filter
 
     Sentence = tuple[str, str | None, list[str]]  # the text, its bead, and the other agents that it is about
 
@@ -152,7 +152,7 @@ class SentenceWriter:
             case Incurred():
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
-                return f"continues as {adopted} ({show.name(reason)})", bead or None, [prior, adopted]
+                return f"continues as {adopted} ({escaping.name(reason)})", bead or None, [prior, adopted]
             case Sent(_, to, _, subject, bead=bead, cbcl=dict()):
                 return f"said to {', '.join(to)}: {subject}", bead or None, list(to)
             case Sent(_, to, category, subject, bead=bead):
@@ -255,7 +255,7 @@ def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
     """Installed and removed dialects. `Heard` is omitted, because the message is shown as read."""
     match fact:
         case Installed(_, dialect, author=author, source=source):
-            return f"installed the dialect {dialect} of @{author}, from {show.name(source)}", None, []
+            return f"installed the dialect {dialect} of @{author}, from {escaping.name(source)}", None, []
         case Removed(_, dialect):
             return f"removed the dialect {dialect}", None, []
     return None
@@ -265,7 +265,7 @@ def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
     """Changes of an agent. `Seen` for an active agent only informs other clones, so it is omitted."""
     match fact:
         case Registered(agent, role):
-            return f"started as {role}" if by == agent else f"added {agent} as {show.name(role)}", None, [agent]
+            return f"started as {role}" if by == agent else f"added {agent} as {escaping.name(role)}", None, [agent]
         case Updated(agent, None, None, None):
             return "continued its work", None, [agent]
         case Updated(agent, None, None):
@@ -286,9 +286,9 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
     """Changes of the group. Its creation is omitted."""
     match fact:
         case Changed(_, title, topic):
-            text = f"named the group {show.name(title)}" if title else f"set the group's topic: {topic or ''}"
+            text = f"named the group {escaping.name(title)}" if title else f"set the group's topic: {topic or ''}"
         case ScopeAttached(_, key, title):
-            text = f"attached {show.name(title or key)} to the group"
+            text = f"attached {escaping.name(title or key)} to the group"
         case ScopeDetached(_, key):
             text = f"detached {key} from the group"
         case ScopeChosen(_, key):

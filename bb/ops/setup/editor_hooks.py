@@ -8,7 +8,7 @@ from bb.coordination.holdings import reservations
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editor_hooks import Wiring, command
 from bb.kernel import ids
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
 from bb.ops.desk.desk import Desk

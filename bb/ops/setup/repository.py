@@ -16,7 +16,7 @@ from bb.ledger.git.place import NoWorkTree, Place
 from bb.ledger.index.index import Index
 from bb.ledger.journal import clone
 from bb.ledger.published import pins
-from bb.ledger.records import making, walk
+from bb.ledger.records import creation, event_filters
 from bb.ledger.wiring.skill import Piece
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
@@ -158,7 +158,7 @@ def _pin(desk: Desk, text: str, *, is_alone: bool) -> dict[str, Any]:
         raise invalid("--stale-minutes cannot be used with other options", "stale_minutes")
     signs_of_life.person(desk, None)
     minutes, now = thresholds.minutes(text), desk.now()
-    created = making.make(desk.store, desk.place.title, ids.PERSON, now)
+    created = creation.make(desk.store, desk.place.title, ids.PERSON, now)
 
     def decide(index: Index) -> list[Any]:
         before = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
@@ -180,7 +180,7 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
             is_missing = not (store.exists and store.caught_up().heads())
             made = {"store": store.path, "created": False, "would_create": is_missing}
             return made | _with_skill(desk, planned, dry_run=True)
-        created = making.make(store, place.title, desk.principal(), desk.now())
+        created = creation.make(store, place.title, desk.principal(), desk.now())
         made = {
             "store": store.path,
             "created": created,
@@ -276,6 +276,6 @@ def _events_beyond_genesis(desk: Desk, place: Place, *, is_lost_too: bool) -> in
         if not store.exists:
             return 0
         total = sum(store.caught_up().heads().values()) + len(store.caught_up().damages())
-        return total - len(walk.latest(store, walk.Filter(kinds=frozenset([GENESIS])), 2))
+        return total - len(event_filters.latest(store, event_filters.Filter(kinds=frozenset([GENESIS])), 2))
     finally:
         store.close()

@@ -17,7 +17,7 @@ from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol import events
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
-from bb.kernel.show import quoted
+from bb.kernel.escaping import quoted
 from bb.ledger.git import git
 from bb.ledger.index.index import Index
 from bb.ledger.local import beads, presence

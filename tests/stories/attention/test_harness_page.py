@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bb.attention.acts.tools import TOOLS
 from bb.attention.refusals import NUMBERS
-from bb.wire.seat import METHODS, NOTICES
+from bb.wire.harness_session import METHODS, NOTICES
 from tests.stories.attention.harness_support import AMBER, World, dm
 from tests.support import ROOT, environment
 from tests.waiting import until

@@ -12,7 +12,7 @@ import pytest
 from bb.cbcl.facts import Heard
 from bb.ledger.git import place
 from bb.ledger.journal import kinds
-from bb.ledger.records import making
+from bb.ledger.records import creation
 from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.desk.desk import Desk
@@ -263,8 +263,8 @@ def test_joining_a_ledger_of_another_id_remembers_the_one_before(two: Two):
     with_store = Near(clone.path, clone.settings)
     before = json.loads((with_store.store / "clone.json").read_text())["repo"]
     store = Store(place.find(str(clone.path), {}))
-    making.join(store, "e" * 12)
-    making.join(store, "d" * 12)
+    creation.join(store, "e" * 12)
+    creation.join(store, "d" * 12)
     store.close()
 
     found = json.loads((with_store.store / "clone.json").read_text())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli.screens import attention, attention_acts, attention_host, chat, paint, text
+from bb.cli.screens import attention, attention_acts, attention_host, chat, styling, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
@@ -329,10 +329,10 @@ SHOWN = {
 def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
     command: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(paint, "width", lambda: columns)
+    monkeypatch.setattr(styling, "width", lambda: columns)
 
     for line in text.format_answer(command, SHOWN[command], "chat"):
-        over = paint.display_width(line) > columns
+        over = styling.display_width(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
 

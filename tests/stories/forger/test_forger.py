@@ -21,9 +21,9 @@ from bb.cli.watch.layout import Framed, Layout
 from bb.cli.watch.model import VIEWS, Chosen
 from bb.cli.watch.watch import line
 from bb.kernel.foreign import Foreign
-from bb.mcp.toolbox import Toolbox
+from bb.mcp.tool_calls import Toolbox
 from bb.ops.desk.desk import Desk
-from bb.ops.overview.happening import News
+from bb.ops.overview.news import News
 from bb.ops.overview.screen_view import ScreenData
 from bb.web import pages, rendering, report
 from tests import everything

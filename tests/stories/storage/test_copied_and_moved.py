@@ -13,7 +13,7 @@ import pytest
 from bb.coordination.agents import identity, roster
 from bb.coordination.facts import Updated
 from bb.ledger.files.lock import Lock
-from bb.ledger.records import walk
+from bb.ledger.records import event_filters
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -58,7 +58,7 @@ def copy(source: Path, target: Path, *options: str) -> Path:
 def places(path: Path) -> dict[str, int | None]:
     """The position of every event in the order of the clone at PATH."""
     with opened(path) as store:
-        return {event.id: event.seq for event in walk.everything(store, walk.Filter())}
+        return {event.id: event.seq for event in event_filters.everything(store, event_filters.Filter())}
 
 
 def writer_of(path: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 from bb.ledger.git.place import find
 from bb.ledger.index.database import VERSION
 from bb.ledger.published import layout, tip
-from bb.ledger.travel import archive, peek, remote, snapshot
+from bb.ledger.travel import archive, remote, remote_reader, snapshot
 from tests.grids import part
 from tests.stories.travel.branch_support import Branch, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
@@ -50,7 +50,7 @@ def snapshots(origin: Path) -> set[str]:
 
 def peeked(at: Clone) -> dict[str, Any]:
     """All that is known to whoever only looks at what is published."""
-    with peek.published_ledger(find(str(at.path), {}), "origin") as found:
+    with remote_reader.published_ledger(find(str(at.path), {}), "origin") as found:
         return {fold: found.index.states(fold) for fold in found.index.folds()}
 
 
@@ -110,7 +110,7 @@ def test_where_there_was_a_global_reservation_every_commit_is_looked_at(origin: 
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
     compacted(pair)
 
-    with peek.published_ledger(find(str(clone(origin, "ci").path), {}), "origin") as found:
+    with remote_reader.published_ledger(find(str(clone(origin, "ci").path), {}), "origin") as found:
         assert found.generation == here.sync()["generation"]
     assert peeked(clone(origin, "other")) == known(there)
 

@@ -328,7 +328,7 @@ def test_a_sync_that_is_killed_behind_lines_from_elsewhere_does_not_leave_us_to_
     forge(other, one)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pinned, "write", killed)
-        patch.setattr("bb.ledger.records.redaction.blank", killed)
+        patch.setattr("bb.ledger.records.payload_removal.blank", killed)
         with pytest.raises(Killed):
             one.sync()
 

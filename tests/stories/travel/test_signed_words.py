@@ -15,14 +15,14 @@ from bb.daemon.actors import delivery
 from bb.daemon.clients.streams import Streams
 from bb.kernel.foreign import Foreign
 from bb.ledger.index import counting
-from bb.ledger.records import course
-from bb.mcp.toolbox import Toolbox
+from bb.ledger.records import own_order
+from bb.mcp.tool_calls import Toolbox
 from bb.messaging.chat.acks import EventNotFound
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.groups import daemon
 from bb.ops.holdings import incursions
-from bb.ops.overview.happening import News
+from bb.ops.overview.news import News
 from bb.web import pages, rendering
 from tests.daemon.automation_support import Time
 from tests.stories.travel.test_signed import listed, review
@@ -76,7 +76,12 @@ def listening(one: Clone) -> Iterator[Callable[[], tuple[list[str], list[str]]]]
     group = group_desk.open_group(desk, None)
     streams, inside = Streams(loop), []  # type: ignore[arg-type]
     client = Client()
-    wanted = {"after": course.length(group.index()), "kinds": frozenset(["chat.message"]), "who": "user", "limit": None}
+    wanted = {
+        "after": own_order.length(group.index()),
+        "kinds": frozenset(["chat.message"]),
+        "who": "user",
+        "limit": None,
+    }
 
     def hear(told: Any) -> None:
         if told.event is not None and told.event.kind == "chat.message":

@@ -152,7 +152,7 @@ def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: 
 
 
 def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
-    from bb.ledger.travel.turns import SyncLock
+    from bb.ledger.travel.sync_lock import SyncLock
 
     here, _ = pair
     with SyncLock(str(here.store)):

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.kernel import clock, foreign, show
+from bb.kernel import clock, escaping, foreign
+from bb.kernel.escaping import LONGEST_NAME, harmless
 from bb.kernel.foreign import Foreign
-from bb.kernel.show import LONGEST_NAME, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def expression(text: Foreign | str) -> str:
 def block(text: Foreign | str, indent: str = "") -> list[str]:
     """All of a text of another author, on indented and marked lines of its own."""
     lines = foreign.block(text, "")
-    return [indent + hanging(show.SET_OFF + _loose(line, FLOWING + THEIRS)) for line in lines]
+    return [indent + hanging(escaping.SET_OFF + _loose(line, FLOWING + THEIRS)) for line in lines]
 
 
 def _loose(plain: str, mark: str) -> str:
@@ -193,7 +193,7 @@ def _broken(line: str, columns: int) -> list[str]:
         turns = THEIRS not in found[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins or ends here
         is_theirs = THEIRS in found[2] or is_open or turns
         is_open ^= turns
-        begins = " " * hang + (show.SET_OFF if is_theirs else "")  # the start of a continuation line
+        begins = " " * hang + (escaping.SET_OFF if is_theirs else "")  # the start of a continuation line
         is_brief = BRIEF in found[2]
         size = display_width(word)
         is_split = FLOWING in found[2] and size > columns - len(begins)

@@ -20,7 +20,7 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine
 from bb.ledger.published.charter import LedgerRewritten, NotALedger
-from bb.ledger.records import redaction, set_aside
+from bb.ledger.records import payload_removal, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, 
                 raws[event] = raw
     for event in sorted(blanked):
         writer, n = ids.split_event_id(event)
-        if not redaction.is_validly_redacted(raws.get(event) or Journal(store, writer).line(n), known):
+        if not payload_removal.is_validly_redacted(raws.get(event) or Journal(store, writer).line(n), known):
             raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
 
 

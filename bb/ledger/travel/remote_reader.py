@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git
 from bb.ledger.git.place import Place
@@ -34,7 +34,7 @@ from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
 from bb.ledger.published.tip import Commit
-from bb.ledger.records import redaction
+from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import archive, branch, rotation, snapshot
 from bb.ledger.travel.remote import RemoteNotFound
@@ -124,7 +124,7 @@ def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
         index.law = law
         index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
         _refuse_damage(index)
-        return redaction.unexplained_blanks(index, _blank_lines(store))
+        return payload_removal.unexplained_blanks(index, _blank_lines(store))
     except BaseException:
         index.close()
         raise
@@ -264,14 +264,14 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
     the commits, and the results of earlier epochs."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import admitted, intake  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import admitted, importing  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
     disk.remove_folder(_journals(store))
     history = branch.History(repository, None)
     commits = list(history.upto(commit))
-    intake.refuse_wrong_blanks(store, commits, {})
+    importing.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
         _write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))

@@ -17,7 +17,7 @@ from bb.attention.messages.envelopes import EnvelopeMembers
 from bb.attention.refusals import NotInitializedYet
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.ops.attention import greeting, serving
 from bb.ops.attention.serving import Hosting
 from bb.ops.desk.desk import Desk

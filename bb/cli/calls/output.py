@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bb.kernel import json_text
-from bb.kernel.show import harmless, on_screen
+from bb.kernel.escaping import harmless, on_screen
 from bb.ops import catalogue
 from bb.wire import envelope
 

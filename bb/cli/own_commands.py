@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bb.cli.calls import by_hand, run, say
-from bb.cli.calls.by_hand import Asked, command
+from bb.cli.calls import output, own_command, run
+from bb.cli.calls.own_command import Asked, command
 from bb.cli.programs import commands as programs
 from bb.cli.watch import commands as watching
 from bb.kernel import json_text
@@ -52,7 +52,7 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
         return _list(asked.as_json)
     if not op:
         raise catalogue.MissingOption("call needs OP", hint="`bb call --list` lists all ops")
-    if op.startswith(by_hand.PREFIX):
+    if op.startswith(own_command.PREFIX):
         raise catalogue.UnknownOp(f"there is no op {op[:60]!r}")
     called = catalogue.find(op)
     try:
@@ -71,9 +71,9 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
 def _list(as_json: bool) -> int:
     ops = [{"op": op.name, "summary": op.summary} for op in catalogue.all_ops()]
     if as_json:
-        say.success("call", ops, as_json=True)
+        output.success("call", ops, as_json=True)
     else:
-        say.lines(f"{op['op']:<16}  {op['summary']}" for op in ops)
+        output.lines(f"{op['op']:<16}  {op['summary']}" for op in ops)
     return 0
 
 

@@ -15,7 +15,7 @@ from bb.attention.incoming.receiving import conversation_facts
 from bb.attention.messages import envelopes, message
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import MessageHead
-from bb.attention.state.book import AttentionState
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
 from bb.messaging.chat.recipients import NOBODY

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bb.coordination.records import vouching
-from bb.coordination.records.vouching import Verification
+from bb.coordination.records import signed_lines
+from bb.coordination.records.signed_lines import Verification
 from bb.kernel import ids
 from bb.ledger.index import counting
 from bb.ledger.index.index import Index
@@ -50,6 +50,6 @@ def with_verdicts(store: Store, known: SignerPolicy, events: Iterable[dict[str, 
     for event in events:
         writer, n = ids.split_event_id(event["id"])
         standing = standings.get(writer)
-        verdict = standing.verdict(n) if standing else vouching.UNVERIFIED
-        why = {"why": standing.why} if standing and verdict != vouching.VERIFIED else {}
+        verdict = standing.verdict(n) if standing else signed_lines.UNVERIFIED
+        why = {"why": standing.why} if standing and verdict != signed_lines.VERIFIED else {}
         yield event | {"signature": {"verdict": verdict, **why}}

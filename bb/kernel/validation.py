@@ -8,7 +8,7 @@ reject everything that `isprintable` rejects.
 
 from __future__ import annotations
 
-from bb.kernel.show import BIDI, LINE_ENDS
+from bb.kernel.escaping import BIDI, LINE_ENDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typer._click import Context
 
 from bb.kernel.errors import BbError
-from bb.kernel.show import WORD
+from bb.kernel.escaping import WORD
 from bb.ops import params
 from bb.ops.params import Kind
 

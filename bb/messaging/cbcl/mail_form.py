@@ -17,7 +17,7 @@ from bb.cbcl.read.words import ASK, CANCEL, ERROR, OK, REPLY, TELL
 from bb.cbcl.speak import effects
 from bb.cbcl.speak.effects import Effect, Expected
 from bb.kernel.digest import digest
-from bb.kernel.validity import is_bead, is_thread
+from bb.kernel.validation import is_bead, is_thread
 from bb.messaging.facts import Sent
 from bb.messaging.mail import mail
 

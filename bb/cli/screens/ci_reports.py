@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import bb
-from bb.cli.screens.paint import counted
+from bb.cli.screens.styling import counted
 from bb.coordination.guards import ci
 from bb.kernel.errors import Conflict
 from bb.kernel.foreign import Foreign, names, sentence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bb.kernel import json_text
-from bb.kernel.show import harmless
+from bb.kernel.escaping import harmless
 from bb.wire.envelope import AnswerTooLarge
 
 MOST = 32_000  # characters of one answer, some 8,000 tokens

@@ -10,7 +10,7 @@ from bb.coordination.holdings.held import Held
 from bb.kernel import clock
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index
-from bb.ledger.records import walk
+from bb.ledger.records import event_filters
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, sentences
 
@@ -26,7 +26,7 @@ class News:
     def __init__(self, desk: Desk, agent: str | None = None, bead: str | None = None) -> None:
         desk.store.require_ledger()
         self._desk, self._agent, self._bead = desk, agent, bead
-        self._follower = walk.Follower(desk.store, walk.Filter(kinds=sentences.KINDS))
+        self._follower = event_filters.Follower(desk.store, event_filters.Filter(kinds=sentences.KINDS))
         index = desk.store.caught_up()
         self._alive, self._held = self._liveness(index), self._holdings(index)
         self._known: set[str] = set()  # ids of events that `before` has returned
@@ -34,7 +34,7 @@ class News:
 
     def before(self, since: int) -> list[dict[str, Any]]:
         """The news from SINCE until now, oldest first."""
-        wanted = walk.Filter(kinds=sentences.KINDS, since=clock.text(since))
+        wanted = event_filters.Filter(kinds=sentences.KINDS, since=clock.text(since))
         rows = sentences.latest(self._desk.store, wanted, self._agent, self._bead, EVERYTHING)
         self._known = {row["event_id"] for row in rows}
         return [{"kind": RECORDED, **row} for row in rows]

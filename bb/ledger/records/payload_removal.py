@@ -7,13 +7,13 @@ repeated.
 
 from __future__ import annotations
 
-from bb.coordination.records import redactions, vouching
+from bb.coordination.records import redactions, signed_lines
 from bb.kernel import ids
 from bb.kernel.event import SIGNED
 from bb.ledger.index import counting
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records import recording_again, set_aside
+from bb.ledger.records import rerecording, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def blank(store: Store) -> int:
     for event in redacted(store):
         writer, n = ids.split_event_id(event)
         journal = Journal(store.path, writer)
-        if (raw := journal.line(n)) and recording_again.MARK in raw:
+        if (raw := journal.line(n)) and rerecording.MARK in raw:
             set_aside.blank(store.path, raw)  # first, because only this line tells where the copies are
         with journal.lock_if_any():
             count += rewriting.blank(journal, n)
@@ -79,6 +79,6 @@ def unexplained_blanks(index: Index, raws: Iterable[bytes]) -> list[str]:
         except (lines.Unreadable, ids.InvalidEventId):  # such a line has no effect, blank or not
             continue
         counts = law is None or n <= law.reach(writer, counting.signatures(index, law.repo)).upto
-        if head["kind"] == SIGNED or (counts and vouching.changes_how_things_stand(head["kind"])):
+        if head["kind"] == SIGNED or (counts and signed_lines.changes_how_things_stand(head["kind"])):
             found.append(head["id"])
     return found

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import IO
 
 from bb.kernel.errors import BbError, NotFound, Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ops.desk.desk import Desk
 

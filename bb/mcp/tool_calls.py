@@ -19,11 +19,11 @@ from bb.coordination.agents.callers import NotYourName
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
-from bb.mcp import hints, menu
-from bb.mcp.fitting import MOST, shortened, without_lone_surrogates
+from bb.mcp import hints, tool_list
+from bb.mcp.answer_size import MOST, shortened, without_lone_surrogates
 from bb.mcp.log import write_lines
-from bb.mcp.menu import MenuTool
 from bb.mcp.next_steps import next_steps
+from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
 from bb.ops.attention import greeting
 from bb.ops.attention import tools as attention_tools
@@ -75,19 +75,19 @@ class Toolbox:
 
     def has(self, name: str) -> bool:
         """Whether a tool of that name exists, listed or not."""
-        return name in menu.BY_NAME or name in BY_ANY_NAME or name in menu.CAPABILITIES
+        return name in tool_list.BY_NAME or name in BY_ANY_NAME or name in tool_list.CAPABILITIES
 
     def call(self, name: str, given: Given, is_client_gone: Callable[[], bool] = lambda: False) -> Answer:
         """Call the tool of that name; its answer or its refusal."""
-        if name in menu.CAPABILITIES:
+        if name in tool_list.CAPABILITIES:
             return self.answer(name, greeting.without_session, is_chat=True)
         chat = BY_ANY_NAME.get(name)
-        shown = menu.CHAT if chat else menu.BY_NAME[name]
+        shown = tool_list.CHAT if chat else tool_list.BY_NAME[name]
 
         def run(desk: Desk) -> Given:
             return _marked(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
 
-        return self.answer(name, run, is_client_gone, is_chat=shown is menu.CHAT)
+        return self.answer(name, run, is_client_gone, is_chat=shown is tool_list.CHAT)
 
     def answer(
         self,
@@ -119,9 +119,9 @@ class Toolbox:
     # -- the tools
 
     def _run(self, desk: Desk, shown: MenuTool, given: Given) -> Given:
-        if shown is menu.CHAT:
+        if shown is tool_list.CHAT:
             return self._chat(desk, _chat_tool(given), _object_argument(given, "arguments") | _only(given, "agent"))
-        if shown is menu.SESSION:
+        if shown is tool_list.SESSION:
             return self._session(desk, given)
         if shown.chooses:
             given = dict(given)
@@ -129,15 +129,15 @@ class Toolbox:
             if not isinstance(choice, str) or choice not in shown.ops:
                 raise invalid(f"{shown.chooses} must be one of {', '.join(shown.ops)}", shown.chooses)
             return self._op(desk, shown.ops[choice], given)
-        catalogue.refuse_unknown(catalogue.find(shown.ops[menu.ONLY_OP]), given)
+        catalogue.refuse_unknown(catalogue.find(shown.ops[tool_list.ONLY_OP]), given)
         if absent := [name for name in shown.needs if given.get(name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is required", option=absent[0])
-        return self._op(desk, shown.ops[menu.ONLY_OP], given)
+        return self._op(desk, shown.ops[tool_list.ONLY_OP], given)
 
     def _op(self, desk: Desk, name: str, given: Given) -> Given:
         """The answer of an op to a checked request."""
         op = catalogue.find(name)
-        caller = next(each for each in (*menu.CALLERS, "") if each in op.by_name or not each)
+        caller = next(each for each in (*tool_list.CALLERS, "") if each in op.by_name or not each)
         given = given if not caller else self._named(given, caller)
         catalogue.refuse_unknown(op, given)
         if absent := [each.name for each in op.parameters if each.is_required and given.get(each.name) is None]:
@@ -165,10 +165,10 @@ class Toolbox:
     def _session(self, desk: Desk, given: Given) -> Given:
         """The caller's identity, its open work and its next steps. With a role, a new agent is registered first."""
         given = dict(given)
-        role = given.pop(menu.ROLE[1], None)
+        role = given.pop(tool_list.ROLE[1], None)
         who = self._agent_name(desk, given)
         if role is not None and not _is_known(desk, who):
-            self._op(desk, menu.ROLE[0], {"name": who, "role": role})
+            self._op(desk, tool_list.ROLE[0], {"name": who, "role": role})
         self._op(desk, "agent.heartbeat", {"agent": who})
         known = self._op(desk, "resume", given)
         mail = {message["id"] for message in known["to_accept"]}
