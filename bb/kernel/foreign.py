@@ -2,7 +2,8 @@
 
 `Foreign` wraps such a JSON value of any type. It is not a `str`, so a type checker refuses to join it with a text or to
 print it. There are two ways to get a text: a form of `bb.kernel.escaping`, which makes it harmless, or `raw`, which
-does not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is safe.
+does not; a test permits `raw` only in few places. In an f-string it takes the form `name`, so accidental printing is
+safe.
 
 Its members are `Foreign` too: `answer["agent"]["role"]`, `for row in answer["rows"]`. It compares and counts like the
 wrapped value. `is None` never holds: use `is_none`, or test for false.

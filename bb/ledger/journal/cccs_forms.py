@@ -4,8 +4,8 @@ Text and recipients are stored where any CCCS client expects them, with the mail
 envelope beside them. The envelope's `id`, `created_at` and `project_root` are not stored: the ledger line contains the
 first two, and the third is the path of the reader's own clone.
 
-Reading applies the rules of writing (`kernel/validation.py`): a line with a member that bb could not have written is not
-a fact.
+Reading applies the rules of writing (`kernel/validation.py`): a line with a member that bb could not have written is
+not a fact.
 """
 
 from __future__ import annotations

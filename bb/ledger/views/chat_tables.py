@@ -1,8 +1,8 @@
 """The tables of chat in the index: messages by recipient, read positions, and entries about messages.
 
 A message has one row, and one more for each recipient token. Its row has the position of its line in its journal, so a
-message is read with one access. A read position is a place in the course (`ledger/records/own_order.py`), never a time, so
-a message that arrives later cannot fall behind it unseen.
+message is read with one access. A read position is a place in this clone's own order
+(`ledger/records/own_order.py`), never a time, so a message that arrives later cannot fall behind it unseen.
 """
 
 from __future__ import annotations
