@@ -188,7 +188,7 @@ def test_3_4_3_a_resume_names_the_beads_of_the_reservations_in_which_the_changes
     assert (event["beads"], event["bead_id"], event["scope"]) == (["old-2"], "old-2", "src")
 
 
-# -- 4 liveness and reservations (4.1 to 4.3: tests/coordination/test_liveness.py, test_identities.py)
+# -- 4 liveness and reservations (4.1 to 4.3: tests/coordination/agents/test_liveness.py, test_identities.py)
 
 
 def test_4_4_1_an_active_owner_cannot_be_taken_over(two: Scratch):

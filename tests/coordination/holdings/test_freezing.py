@@ -13,7 +13,7 @@ from bb.coordination.holdings.held import FROZEN_HINT, Held
 from bb.coordination.holdings.holdings import FOREVER
 from bb.coordination.holdings.reservations import ReleaseForbidden, ReservationConflict, ReservationNotFound
 from bb.coordination.holdings.scopes import Scope
-from tests.coordination.test_reservations import ADA, BO, NOW, held, meetings, wanting
+from tests.coordination.holdings.test_reservations import ADA, BO, NOW, held, meetings, wanting
 
 USER = "user"
 

@@ -11,7 +11,7 @@ import pytest
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "hooks"
+DATA = Path(__file__).resolve().parents[2] / "data" / "hooks"
 PAYLOADS = {f"{file.parent.name}/{file.stem}": json.loads(file.read_text()) for file in sorted(DATA.glob("*/*.json"))}
 MOMENTS = {name: moment for moment, names in editors.MOMENTS.items() for name in names.values()}
 

@@ -10,8 +10,8 @@ from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.reservations import ReservationNotFound
 from bb.coordination.holdings.scopes import Scope
 from bb.coordination.holdings.transfers import GlobalTransfer, ManyHolders, TransferForbidden
-from tests.coordination.test_freezing import frozen
-from tests.coordination.test_reservations import ADA, BO, CY, held, meetings
+from tests.coordination.holdings.test_freezing import frozen
+from tests.coordination.holdings.test_reservations import ADA, BO, CY, held, meetings
 
 SRC = Scope("src")
 USER = "user"

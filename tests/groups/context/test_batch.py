@@ -18,7 +18,7 @@ from bb.groups.context_forms import AGENT, BRIEF, KINDS, MILESTONE, NOTE, REFERE
 from bb.kernel.errors import BbError, PermissionDenied
 from bb.kernel.escaping import harmless
 from tests.examples import examples
-from tests.groups.test_context import ACTORS, Clone, create
+from tests.groups.context.test_context import ACTORS, Clone, create
 
 
 def refusal(clone: Clone, *ops: Any, by: str = "user", **more: Any) -> BbError:

@@ -10,8 +10,8 @@ import pytest
 from bb.groups.context import summary as context_summary
 from bb.groups.context.summary import presence, summary
 from bb.kernel import clock
-from tests.groups.test_context import NOON, Clone, create
-from tests.groups.test_contextops import furnished, refusal
+from tests.groups.context.test_batch import furnished, refusal
+from tests.groups.context.test_context import NOON, Clone, create
 
 FIRST = ["version", "vision", "sketch", "milestones", "notes", "references", "tasks_summary", "active_task", "presence"]
 THIRD = ["coordination", "agent_states", "board", "attention", "meta", "tasks_version", "actors_runtime"]

@@ -14,7 +14,7 @@ from bb.groups.context.task_list import InvalidFilter, TaskNotFound, listing, ta
 from bb.groups.context.task_view import task
 from bb.kernel.errors import BbError
 from tests.examples import examples
-from tests.groups.test_context import Clone, create
+from tests.groups.context.test_context import Clone, create
 
 
 def board() -> Clone:

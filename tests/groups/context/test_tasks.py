@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.groups.test_context import Clone, create
-from tests.groups.test_contextops import refusal
+from tests.groups.context.test_batch import refusal
+from tests.groups.context.test_context import Clone, create
 
 
 def update(task_id: str = "T001", /, **fields: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from bb.cli.screens import styling, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger, screen_of
-from tests.faces.test_screens import columns_of, on_terminal
+from tests.faces.screens.test_screens import columns_of, on_terminal
 from tests.near import near
 from tests.support import Scratch
 
