@@ -14,14 +14,14 @@ from tests.support import NOON, ROOT, environment, scratch
 # Runs lists of words, each as the whole program would (lean first) and as Typer alone would; says what each printed.
 BOTH = """
 import contextlib, io, json, os, sys
-from bb.cli import app, lean
+from bb.cli import app, fast_parser
 
 def said(words, env, only_typer):
     before = dict(os.environ)
     os.environ.update(env)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = None if only_typer else lean.answer(words)
+        status = None if only_typer else fast_parser.answer(words)
         was_lean = status is not None
         status = app.answer(words) if status is None else status
     os.environ.clear()
