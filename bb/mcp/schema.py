@@ -12,7 +12,8 @@ from bb.mcp import tool_list
 from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
 from bb.ops.catalogue import Op, Parameter
-from bb.ops.params import Flag, Json, Kind, Number, Text
+from bb.ops.json_params import Json
+from bb.ops.params import Flag, Kind, Number, Text
 
 Schema = dict[str, Any]
 

@@ -10,7 +10,7 @@ code, so every face reports the same mistake in the same way.
 from __future__ import annotations
 
 from bb.coordination.agents import identity
-from bb.kernel import ids, json_text
+from bb.kernel import ids
 from bb.kernel.errors import Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.json_text import InvalidText
@@ -18,10 +18,6 @@ from bb.kernel.json_text import InvalidText
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
-
-    Whatever = Any
-else:
-    Whatever = str
 
 
 class InvalidValue(Usage):
@@ -83,16 +79,6 @@ class Text(Kind, str):
         return text
 
 
-class Name(Text):
-    """A name; it must not be empty."""
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        if not text.strip():
-            raise invalid(f"{name} must not be empty", name)
-        return text
-
-
 class Flag(Kind):
     """A switch: present or absent. Ops annotate it as `bool`."""
 
@@ -139,17 +125,6 @@ class AgentId(Text):
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
         return ids.actor_id(text)
-
-
-class NewAgentId(Text):
-    """The agent's id: lower-case words joined by hyphens, such as amber-otter."""
-
-    metavar = "ID"
-    is_agent = True
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        return ids.agent_id(text)
 
 
 class AgentOrPerson(Text):
@@ -206,32 +181,6 @@ class Seconds(Number):
     most = 86_400
 
 
-class Since(Text):
-    """Only entries since this time: a time such as 2026-11-21T03:40:35Z, or an age such as 90s, 15m, 2h, 7d."""
-
-    metavar = "TIME"
-
-
-class Role(Text):
-    """The agent's role, such as builder, reviewer or tester."""
-
-    metavar = "ROLE"
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        return identity.role(text)
-
-
-class DisplayName(Text):
-    """The name to show to people. Default: the id."""
-
-    metavar = "NAME"
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        return identity.title(text)
-
-
 class Key(Text):
     """Idempotency key. A repeated request with the same key records nothing and returns the first answer."""
 
@@ -245,53 +194,6 @@ class Key(Text):
         return text
 
 
-class Json(Kind, Whatever):  # type: ignore[misc]
-    """Any JSON value; the op validates it."""
-
-    metavar = "JSON"
-
-    @classmethod
-    def from_text(cls, text: str, name: str) -> Any:
-        try:
-            return json_text.loads(text)
-        except json_text.NotJson:
-            raise invalid(f"{name} is not valid JSON: {harmless(text[:60])}", name) from None
-
-    @classmethod
-    def from_json(cls, value: Any, name: str) -> Any:
-        return value
-
-
-class JsonText(Json):
-    """Text on the command line, any JSON value in a request; the op validates it."""
-
-    metavar = "TEXT"
-
-    @classmethod
-    def from_text(cls, text: str, name: str) -> Any:
-        return Text.from_text(text, name)
-
-
-class GroupId(JsonText):
-    """The group's id. Default: the group of the current repository."""
-
-    metavar = "GROUP"
-
-
-class ActorId(JsonText):
-    """The actor's id."""
-
-    metavar = "ACTOR"
-    is_agent = True
-
-
-class By(JsonText):
-    """The agent that does this. Default: BB_AGENT, else `user` (the person)."""
-
-    metavar = "ID"
-    is_agent = True
-
-
 class AllowSecretReason(Text):
     """Allow text that looks like a secret. Give the reason; it is recorded."""
 
@@ -303,19 +205,3 @@ class AllowSecretReason(Text):
         if not text.strip():
             raise invalid(f"{name} must give a reason", name)
         return text.strip()
-
-
-class AsPerson(AgentOrPerson):
-    """`user` confirms that you are the person. Needed only in a shell where BB_AGENT names an agent."""
-
-
-class Why(AllowSecretReason):
-    """The reason, in one line; the agents concerned see it."""
-
-    metavar = "TEXT"
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        if harmless(text.strip()) != text.strip():
-            raise invalid(f"{name} must be one line", name)
-        return super().checked(text, name)

@@ -9,7 +9,8 @@ import pytest
 
 from bb.cli.calls import output
 from bb.ops import catalogue
-from bb.ops.params import Flag, Json, Number
+from bb.ops.json_params import Json
+from bb.ops.params import Flag, Number
 from tests.faces.faces_support import everything_in
 from tests.forks import Call
 from tests.grids import some

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from bb.ops import catalogue, command_groups, docstrings
+from bb.ops.agent_params import Name, Role
 from bb.ops.catalogue import MissingOption, Op, Parameter, UnknownAnnotation, UnknownField, UnknownOp, bind
-from bb.ops.params import AgentId, Flag, InvalidValue, Json, JsonText, Name, Number, Role, Seconds, Text, UncheckedText
+from bb.ops.json_params import Json, JsonText
+from bb.ops.params import AgentId, Flag, InvalidValue, Number, Seconds, Text, UncheckedText
 from tests.support import environment
 
 

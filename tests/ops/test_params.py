@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Flag, Key, NewAgentId, Number, Role, Text
+from bb.ops.agent_params import DisplayName, NewAgentId, Role
+from bb.ops.params import AgentId, AllowSecretReason, Flag, Key, Number, Text
 
 
 class Colour(Text):

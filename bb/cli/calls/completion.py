@@ -12,7 +12,7 @@ from typer._click import Context
 
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import WORD
-from bb.ops import params
+from bb.ops.json_params import JsonText
 from bb.ops.params import Kind
 
 Completion = Callable[[Context, list[str], str], list[str]]
@@ -43,7 +43,7 @@ def _known(kind: type[Kind], metavar: str) -> Iterable[str]:
     if metavar in BY_METAVAR:
         return BY_METAVAR[metavar]()
     if kind.is_agent:
-        return [*kind.offered, *(_actors() if issubclass(kind, params.JsonText) else _agents())]
+        return [*kind.offered, *(_actors() if issubclass(kind, JsonText) else _agents())]
     return kind.offered or kind.choices
 
 

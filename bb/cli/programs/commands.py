@@ -10,7 +10,8 @@ from bb.cli.calls import output as calls_output
 from bb.cli.calls.own_command import Asked, command
 from bb.cli.programs import extras
 from bb.kernel.errors import Usage
-from bb.ops.params import AgentId, Name, Number, Seconds, UncheckedText, invalid
+from bb.ops.agent_params import Name
+from bb.ops.params import AgentId, Number, Seconds, UncheckedText, invalid
 
 
 class Idle(Seconds):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bb.cli.calls.own_command import Asked, command
 from bb.cli.watch.model import LONGEST_FILTER, View
-from bb.ops.params import AgentOrPerson, Number, Since, Text, UncheckedText
+from bb.ops.agent_params import Since
+from bb.ops.params import AgentOrPerson, Number, Text, UncheckedText
 
 
 class AboutAgent(AgentOrPerson):

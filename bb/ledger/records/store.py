@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel import clock, ids, secret_patterns
+from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict, NotFound
 from bb.kernel.event import MERGED, REQUEST, SIGNED, Event
 from bb.ledger.git import ownership
@@ -17,8 +17,6 @@ from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal, LedgerDamaged
-from bb.ledger.records.batch import Batch, RecordInBatch, SingleRecord
-from bb.ledger.records.drafts import ORIGIN, Decision, Draft, KeyedCall, draft_of, refuse_secret_names, with_key
 from bb.ledger.records.journals import Journals
 
 TYPE_CHECKING = False
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from bb.ledger.journal.cursors import Damage
     from bb.ledger.journal.kinds import Fact
     from bb.ledger.journal.line import Link
+    from bb.ledger.records.batch import Batch
+    from bb.ledger.records.drafts import Draft, KeyedCall
     from bb.ledger.signing.keys import Key
     from bb.ledger.signing.verdicts import SigningLaw
 
@@ -208,7 +208,10 @@ class Store:
         refused if REQUEST, a digest of the request, differs from the first call's. With WINDOW, only a call in the last
         WINDOW milliseconds counts as the first call.
         """
-        secret_patterns.refuse_secrets(key or "")
+        # A command that only reads loads none of this.
+        from bb.ledger.records.drafts import Decision, KeyedCall, draft_of, refuse_secret_names, with_key  # noqa: PLC0415
+
+        refuse_secret_names([key] if key else [])
         law = self.law
         if law:
             from bb.ledger.records import policy  # noqa: PLC0415  (needed only with a list of signers)
@@ -241,6 +244,9 @@ class Store:
     ) -> list[Event]:
         """Record the drafts that DRAFTS returns for the current state, as the next lines of our journal. A marker for
         new lines of other writers goes before them; with IS_ACCOUNT, such a marker may be recorded by itself."""
+        from bb.ledger.records.batch import RecordInBatch, SingleRecord  # noqa: PLC0415
+        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
+
         self.clone.may_write()
         self._refuse_foreign()
         self.ensure_writer()
@@ -270,6 +276,7 @@ class Store:
 
     def _write(self, journal: Journal, drafts: Sequence[Draft], index: Index, now: int) -> list[Event]:
         """Write DRAFTS as the next lines of JOURNAL. Its lock must be held."""
+        from bb.ledger.records.drafts import ORIGIN  # noqa: PLC0415
 
         def events(last: Link) -> list[Event]:
             if last != index.position(journal.writer).link:
@@ -302,6 +309,8 @@ class Store:
         No lock is held while the signature is made, because a key agent may be slow. If another line was recorded
         meanwhile, the signature is made again.
         """
+        from bb.ledger.records.batch import SingleRecord  # noqa: PLC0415
+        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
         from bb.ledger.signing import verdicts  # noqa: PLC0415  (lines are signed when they are published)
 
         self.clone.may_write()
@@ -343,6 +352,8 @@ class Store:
 
         The caller must not acknowledge any of it before the end. If the sync fails, all of it is removed.
         """
+        from bb.ledger.records.batch import Batch  # noqa: PLC0415
+
         self._batch = Batch(self)
         return self._batch
 

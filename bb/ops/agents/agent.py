@@ -8,9 +8,10 @@ from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
 from bb.ledger.records import creation
+from bb.ops.agent_params import DisplayName, NewAgentId, Role
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import AgentId, AllowSecretReason, DisplayName, Key, NewAgentId, Role, Text
+from bb.ops.params import AgentId, AllowSecretReason, Key, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

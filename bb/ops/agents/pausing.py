@@ -6,9 +6,10 @@ from bb.coordination.agents import pauses, roster
 from bb.coordination.facts import Paused, Unpaused
 from bb.kernel import ids
 from bb.messaging.mail import person_notices
+from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.params import AgentOrPerson, AllowSecretReason, AsPerson, Key, Why, invalid
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,12 @@ from bb.attention.turns import digests, queries, reading
 from bb.attention.turns.reading import Window
 from bb.kernel import clock
 from bb.ledger.journal.journal import LedgerDamaged
+from bb.ops.agent_params import Since
 from bb.ops.attention.attention_desk import C2aDesk, CallingAgent, Event, NeedsEvent, ThreadName, subject_of
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentId, GroupId, Number, Since, Text, UncheckedNumber, invalid
+from bb.ops.json_params import GroupId
+from bb.ops.params import AgentId, Number, Text, UncheckedNumber, invalid
 
 
 class Rows(Number):

@@ -21,10 +21,12 @@ from bb.ledger.index.index import Index
 from bb.ledger.records.recordable import must_be_recordable
 from bb.ledger.views import attention
 from bb.messaging.chat.principals import SERVICE
+from bb.ops.agent_params import Name
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import GroupId, Json, Name, Text
+from bb.ops.json_params import GroupId, Json
+from bb.ops.params import Text
 
 T = TypeVar("T")
 

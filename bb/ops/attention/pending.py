@@ -7,10 +7,12 @@ from typing import Any
 
 from bb.attention.words import MODES, POLICIES
 from bb.kernel import clock
+from bb.ops.agent_params import Since
 from bb.ops.attention.attention_desk import C2aDesk, CallingAgent
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import GroupId, Number, Since, Text
+from bb.ops.json_params import GroupId
+from bb.ops.params import Number, Text
 
 MOST_ROWS = 200
 

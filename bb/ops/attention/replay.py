@@ -8,10 +8,11 @@ from typing import Any
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.escaping import harmless
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.params import Json, Name
+from bb.ops.json_params import Json
 
 LARGEST = 16 << 20
 

@@ -13,7 +13,8 @@ from bb.kernel.errors import Usage
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentId, GroupId, Json, Number, Text, invalid
+from bb.ops.json_params import GroupId, Json
+from bb.ops.params import AgentId, Number, Text, invalid
 
 FOR_EVER = 10**9  # seconds
 

@@ -28,12 +28,13 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.signing.keyring import Keyring
 from bb.ledger.views import cbcl as ledger
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.cbcl import inputs, talk
 from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import input_text, signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Name, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, UncheckedText
 
 
 class DialectInUse(Refused):

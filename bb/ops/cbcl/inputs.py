@@ -13,11 +13,12 @@ from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Ma
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.escaping import harmless
 from bb.ledger.signing.keyring import Keyring
+from bb.ops.agent_params import Name
 from bb.ops.cbcl import answers
 from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.input_text import Source
-from bb.ops.params import Name, Number, Text
+from bb.ops.params import Number, Text
 
 
 class File(Name):

@@ -13,6 +13,7 @@ from bb.cbcl.read.fuel import for_text
 from bb.cbcl.speak import replay as speak_replay
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.cbcl import answers
 from bb.ops.cbcl.inputs import (
@@ -33,7 +34,7 @@ from bb.ops.cbcl.installable import examples_beside, must_verify
 from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.input_text import Source
-from bb.ops.params import Json, Name
+from bb.ops.json_params import Json
 
 LARGEST_SCRIPT = 16 << 20
 

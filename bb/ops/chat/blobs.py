@@ -10,10 +10,12 @@ from bb.kernel.escaping import harmless
 from bb.ledger.files import output_files
 from bb.ledger.local import blobs
 from bb.messaging.chat import blobs as paths
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, input_text
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AllowSecretReason, GroupId, Name, Number, Text, invalid
+from bb.ops.json_params import GroupId
+from bb.ops.params import AllowSecretReason, Number, Text, invalid
 
 # Bytes in one answer. Base64 adds a third; clients refuse larger answers (IPC §4.3).
 PORTION = 2_900_000

@@ -37,7 +37,8 @@ from bb.ops.chat.parameters import (
 from bb.ops.desk import directories, group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText
+from bb.ops.json_params import ActorId, By, GroupId, Json, JsonText
+from bb.ops.params import AllowSecretReason
 
 WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one message; CCCS §6.1 recommends half of that
 RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group

@@ -14,7 +14,7 @@ from bb.ops.chat.chat import event_of
 from bb.ops.chat.parameters import EventId
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
-from bb.ops.params import ActorId, By, GroupId
+from bb.ops.json_params import ActorId, By, GroupId
 
 
 @op(

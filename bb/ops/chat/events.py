@@ -15,10 +15,12 @@ from bb.kernel.record import Record
 from bb.ledger.records.events import numbered
 from bb.ledger.records.own_order import Passed
 from bb.ledger.records.store import Store
+from bb.ops.agent_params import Name, Since
 from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import GroupId, Name, Number, Since, Text
+from bb.ops.json_params import GroupId
+from bb.ops.params import Number, Text
 
 POLL_SECONDS = 0.03  # with --follow, an event is shown within 0.1 seconds of being recorded
 USUAL = 50  # events shown if the request has neither a start nor a limit

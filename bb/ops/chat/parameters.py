@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.messaging.chat import message as chat_message
-from bb.ops.params import Json, JsonText
+from bb.ops.json_params import Json, JsonText
 
 
 class Text(JsonText):

@@ -22,7 +22,8 @@ from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, AllowSecretReason, By, GroupId, Json, JsonText, invalid
+from bb.ops.json_params import ActorId, By, GroupId, Json, JsonText
+from bb.ops.params import AllowSecretReason, invalid
 
 
 class Urgency(JsonText):

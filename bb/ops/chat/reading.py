@@ -24,7 +24,7 @@ from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, By, GroupId, Json, JsonText
+from bb.ops.json_params import ActorId, By, GroupId, Json, JsonText
 
 USUAL, ALL = 50, 0
 MOST = 1000

@@ -20,7 +20,8 @@ from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
-from bb.ops.params import ActorId, By, GroupId, Json, JsonText, invalid
+from bb.ops.json_params import ActorId, By, GroupId, Json, JsonText
+from bb.ops.params import invalid
 
 ROLE = "actor"  # the role of an agent that was added as an actor
 

@@ -18,7 +18,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import By, GroupId, Json, JsonText
+from bb.ops.json_params import By, GroupId, Json, JsonText
 
 
 class InvalidDetail(Usage):

@@ -13,7 +13,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import By, GroupId, Json, JsonText
+from bb.ops.json_params import By, GroupId, Json, JsonText
 
 STREAMED = ("chat.message", "chat.ack", "system.notify", "system.notify_ack")
 MOST_KINDS = 100

@@ -29,7 +29,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import directories, group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
-from bb.ops.params import By, GroupId, Json, JsonText
+from bb.ops.json_params import By, GroupId, Json, JsonText
 
 TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
 AT_A_TERMINAL = "cli"  # CCCC clients pass this as `by` when they attach a directory; it means the person

@@ -28,7 +28,7 @@ from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups import actors
 from bb.ops.groups.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
-from bb.ops.params import By, GroupId, JsonText
+from bb.ops.json_params import By, GroupId, JsonText
 
 
 class MissingTemplate(Usage):

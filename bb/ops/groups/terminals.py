@@ -13,7 +13,7 @@ from bb.ops.desk import group_desk, live_daemon
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import Actor, GroupDesk
 from bb.ops.groups.actors import MissingActorId
-from bb.ops.params import ActorId, By, GroupId, Json, JsonText
+from bb.ops.json_params import ActorId, By, GroupId, Json, JsonText
 
 USUAL_TAIL, LONGEST_TAIL = 8000, 200_000
 MOST_CELLS = {"cols": 1000, "rows": 500}

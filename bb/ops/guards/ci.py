@@ -26,9 +26,10 @@ from bb.ledger.travel import remote_reader
 from bb.ledger.views import commits
 from bb.ledger.views.commits import Change
 from bb.ledger.views.holdings import Holdings, scope_of
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentOrPerson, Name, Scope, Text, UncheckedText
+from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText
 
 SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"

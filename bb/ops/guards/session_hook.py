@@ -10,13 +10,14 @@ from bb.kernel.escaping import quoted, sentence
 from bb.kernel.foreign import Foreign, quotation
 from bb.ledger.git.place import NotARepository
 from bb.ledger.local import editor_sessions
+from bb.ops.agent_params import NewAgentId, Role
 from bb.ops.agents import agent as agents
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.guards.editor_requests import EditorAgent, Host, Payload, agent_of, allow, read_payload, session_of
 from bb.ops.overview import overview
-from bb.ops.params import AgentId, AgentOrPerson, NewAgentId, Role
+from bb.ops.params import AgentId, AgentOrPerson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

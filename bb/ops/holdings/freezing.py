@@ -15,11 +15,12 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices
+from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import answer
-from bb.ops.params import AllowSecretReason, AsPerson, Key, Number, Scope, Why
+from bb.ops.params import AllowSecretReason, Key, Number, Scope
 
 
 class Place(Scope):

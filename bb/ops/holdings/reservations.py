@@ -8,16 +8,7 @@ from bb.kernel import ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
-from bb.ops.params import (
-    AgentOrPerson,
-    AllowSecretReason,
-    Bead,
-    Key,
-    Scope,
-    Seconds,
-    Text,
-    UncheckedNumber,
-)
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Scope, Seconds, Text, UncheckedNumber
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from bb.coordination.holdings.held import Overlap
 from bb.ledger.index.index import Index
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices
+from bb.ops.agent_params import Why
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import answer, scopes_of
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Scope, Why
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, Scope
 
 
 @op(

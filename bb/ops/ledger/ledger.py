@@ -18,9 +18,10 @@ from bb.ledger.records import counted_lines, policy, signature_status
 from bb.ledger.records import event_filters as walks
 from bb.ledger.records import events as recorded
 from bb.ledger.records.store import Store
+from bb.ops.agent_params import Name, Since
 from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentId, Name, Number, Since, Text
+from bb.ops.params import AgentId, Number, Text
 
 
 class Kind(Name):

@@ -14,10 +14,11 @@ from bb.ledger.records import policy, signature_status
 from bb.ledger.records.policy import SignerPolicy
 from bb.ledger.records.store import Store
 from bb.ledger.signing import keys, ssh_signatures, verdicts
+from bb.ops.agent_params import AsPerson, Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AsPerson, Name, Text, invalid
+from bb.ops.params import Text, invalid
 
 LONGEST = 500  # most characters of a list of names
 

@@ -23,9 +23,10 @@ from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
+from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Name, Seconds
+from bb.ops.params import Seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

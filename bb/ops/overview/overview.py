@@ -14,11 +14,12 @@ from bb.ledger.travel import publish
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
+from bb.ops.agent_params import Since
 from bb.ops.catalogue import OLDER, TruncatedRows, op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
-from bb.ops.params import AgentOrPerson, Number, Since, Text
+from bb.ops.params import AgentOrPerson, Number, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

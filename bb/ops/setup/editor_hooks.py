@@ -11,10 +11,11 @@ from bb.kernel import ids
 from bb.kernel.escaping import harmless
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
+from bb.ops.agent_params import Name
 from bb.ops.desk.desk import Desk
 from bb.ops.guards.editor_hook import AutoBead
 from bb.ops.guards.editor_requests import Host
-from bb.ops.params import AgentId, Name, invalid
+from bb.ops.params import AgentId, invalid
 
 NOTES = {
     editors.CLAUDE: "Claude Code uses the hooks at once; /hooks lists them",
