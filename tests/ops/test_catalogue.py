@@ -381,8 +381,8 @@ SAYS_NOTHING = {Flag, Json, JsonText, Name, Number, Seconds, Text, UncheckedText
 
 @EVERY_OP
 def test_every_parameter_of_every_op_says_what_it_is(op: Op):
-    described = docstrings.parameters(op.docstring)
-    for found in op.parameters:
+    for found in op.parameters:  # of one form of the op, if it has several
+        described = docstrings.parameters(found.docstring)
         assert found.keyword in described or found.kind not in SAYS_NOTHING, f"{found.name} is not explained"
         assert found.keyword in described or (vars(found.kind).get("__doc__") or "").strip(), found.name
         assert re.fullmatch(r"\S.+\.", found.about.strip()), found.name
@@ -390,8 +390,9 @@ def test_every_parameter_of_every_op_says_what_it_is(op: Op):
 
 @EVERY_OP
 def test_the_docstring_of_an_op_describes_parameters_it_has_in_their_order(op: Op):
-    described = docstrings.parameters(op.docstring)
-    assert list(described) == [found.keyword for found in op.parameters if found.keyword in described]
+    for docstring in {op.docstring, *(found.docstring for found in op.parameters)}:
+        described = docstrings.parameters(docstring)
+        assert list(described) == [found.keyword for found in op.parameters if found.keyword in described]
 
 
 UPGRADES = {"events_stream": "events", "term_attach": "attach"}  # which have commands of their own

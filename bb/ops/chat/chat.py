@@ -205,7 +205,7 @@ def send(desk: Desk, text: Any = None, **options: Any) -> dict[str, Any]:
     """
     given = {name: value for name, value in options.items() if value}
     if not any(name in given for name in C2A_OPTIONS if name not in PLAIN_OPTIONS):
-        return send_to_group(desk, text, **options)
+        return send_to_group(desk, text, **{name: options[name] for name in PLAIN_OPTIONS if name in options})
     for name in (name for name in PLAIN_OPTIONS if name in given and name not in C2A_OPTIONS):
         hint = MASKED if name == "allow_secret" else None
         raise NotOfC2A(f"a C2A message cannot have --{name.replace('_', '-')}", hint=hint, path=f"$.{name}")

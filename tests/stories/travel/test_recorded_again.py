@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bb.kernel.event import PUT_ASIDE
-from bb.ledger.journal import journal, writers
+from bb.ledger.journal import journal, rewriting, writers
 from bb.ledger.published import pins as pinned
 from bb.ledger.records import set_aside
 from bb.ledger.travel import publish, remote
@@ -176,7 +176,7 @@ def test_what_was_said_of_our_own_events_is_said_of_them_and_not_of_the_forgers(
 # -- once, whatever happens
 
 STEPS: dict[str, tuple[Any, str]] = {
-    "before the lines are moved": (journal.Journal, "cut"),
+    "before the lines are moved": (rewriting, "cut"),
     "before the published ones are written": (journal.Journal, "extend"),
     "before they are remembered": (pinned, "write"),
     "before anything is recorded again": (set_aside, "record_again"),
@@ -358,7 +358,7 @@ def test_what_was_taken_back_does_not_come_again(two: list[Clone]):
 def test_a_redaction_that_was_cut_short_takes_the_payload_out_of_what_is_kept(two: list[Clone]):
     one, other = two
     event = say(one, "a password")
-    cut_short(one, journal.Journal, "blank", lambda: one.ask("ledger.redact", event=event, reason="oops", agent="user"))
+    cut_short(one, rewriting, "blank", lambda: one.ask("ledger.redact", event=event, reason="oops", agent="user"))
     forge(other, one)
 
     (fork,) = one.sync()["forks"]
