@@ -52,7 +52,7 @@ def test_ipc_3_the_home_is_where_clients_look_for_it(env: dict[str, str], where:
 
 
 def test_what_was_written_is_read_back(home: str, tmp_path: Path):
-    written = group(tmp_path, scopes={"s_1": "/work/site"}, env={"ada": {"TOKEN": "x"}, "Bo": {}})
+    written = group(tmp_path, scopes={"s_1": "/project/site"}, env={"ada": {"TOKEN": "x"}, "Bo": {}})
     machine_registry.write(home, written)
 
     assert machine_registry.read(home, "g_abc") == written
@@ -86,7 +86,7 @@ def test_something_else_that_is_known_has_another_stamp(home: str, tmp_path: Pat
     assert machine_registry.stamp(machine_registry.group_file(home, "g_abc")) not in (None, first)
 
 
-WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A": "b"}}}
+WHOLE = {"common": "/project/.git", "scopes": {"s_1": "/project"}, "env": {"ada": {"A": "b"}}}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A"
         json.dumps(WHOLE | {"env": []}).encode(),
         json.dumps(WHOLE | {"env": {"ada": 7}}).encode(),
         json.dumps(WHOLE | {"env": {"ada": {"A": 1}}}).encode(),
-        json.dumps({"common": "/work/.git"}).encode(),
+        json.dumps({"common": "/project/.git"}).encode(),
         json.dumps(WHOLE).encode()[:-4],
     ],
     ids=range(19),
@@ -132,7 +132,7 @@ def test_members_that_this_version_does_not_know_are_let_be(home: str, tmp_path:
     file(home).write_text(json.dumps(WHOLE | {"later": {"x": [1]}}))
 
     assert machine_registry.read(home, "g_abc") == RegisteredGroup(
-        "g_abc", "/work/.git", {"s_1": "/work"}, {"ada": {"A": "b"}}
+        "g_abc", "/project/.git", {"s_1": "/project"}, {"ada": {"A": "b"}}
     )
 
 
