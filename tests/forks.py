@@ -179,7 +179,7 @@ def _become(cwd: str, settings: dict[str, str], words: list[str], way: str) -> N
     os.environ.update(settings)
     sys.argv = ["bb", *words]
     if way == TYPER:
-        fast_parser.answer = lambda _: None
+        fast_parser.answer = lambda *_, **__: None
     status = 1
     try:
         main()

@@ -16,6 +16,7 @@ from typing import Any
 
 from bb.cli import fast_parser
 from bb.cli.main import main
+from bb.ledger.index import database
 from tests.forks import WHOLE, Call
 from tests.support import Ran, Scratch, environment, scratch
 
@@ -37,6 +38,9 @@ class Near(Scratch):
                 main()
             except SystemExit as ended:
                 status = ended.code
+            finally:
+                while database.LEFT_OPEN:  # this process does not end
+                    database.LEFT_OPEN.pop().close()
         assert isinstance(status, int), "a command ends with a status"
         err.flush()
         said = [where.buffer.getvalue().decode("utf-8", "surrogateescape") for where in (out, err)]
@@ -90,7 +94,7 @@ def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Pat
     """
     kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
     answers = []
-    with _replaced(fast_parser, answer=fast_parser.answer if way == WHOLE else lambda _: None):
+    with _replaced(fast_parser, answer=fast_parser.answer if way == WHOLE else lambda *_, **__: None):
         for call in calls:
             answers.append(repo.bb(*call.words, stdin=call.stdin, **call.settings))
             for file, contents in kept.items():

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 JSON = "--json"
 
 
-def answer(words: list[str]) -> int | None:
-    """Run the command and return the exit status; None if Typer must parse these words."""
+def answer(words: list[str], *, at_exit: bool = False) -> int | None:
+    """Run the command and return the exit status; None if Typer must parse these words. AT_EXIT means that the process
+    ends at once."""
     plain = [word for word in words if word != JSON]
     name = verb(plain)
     if name is None or not all(map(str.isascii, plain)):  # other words may be invalid UTF-8
         return None
     op = catalogue.find(name)
     given = _given(op, plain[name.count(".") + 1 :])
-    return None if given is None else run.perform(op, given, as_json=len(plain) < len(words))
+    return None if given is None else run.perform(op, given, as_json=len(plain) < len(words), at_exit=at_exit)
 
 
 def verb(plain: list[str]) -> str | None:

@@ -46,7 +46,7 @@ def main() -> NoReturn:
 
 
 def _answer(words: list[str]) -> int:
-    status = fast_parser.answer(words)
+    status = fast_parser.answer(words, at_exit=True)
     if status is None:
         from bb.cli import app  # noqa: PLC0415  (importing Typer takes five times as long as a heartbeat may)
 

@@ -129,7 +129,7 @@ def test_what_is_asked_at_a_terminal_is_asked_by_either_way(repo: Scratch):
 
 # -- what a process is about: a reader that goes, a stream that is closed, Ctrl-C
 
-BY_TYPER = "from bb.cli import fast_parser, main; fast_parser.answer = lambda _: None; main.main()"
+BY_TYPER = "from bb.cli import fast_parser, main; fast_parser.answer = lambda *_, **__: None; main.main()"
 WAYS = {WHOLE: [sys.executable, "-m", "bb"], TYPER: [sys.executable, "-c", BY_TYPER]}
 MANY = 80  # messages: more than a pipe takes
 

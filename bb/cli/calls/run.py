@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 
 
 def perform(
-    op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
+    op: Op,
+    given: Mapping[str, Any],
+    *,
+    as_json: bool,
+    is_typed: bool = False,
+    files: Sequence[str] = (),
+    at_exit: bool = False,
 ) -> int:
-    """Call OP, print its answer and return the exit status. FILES are added as attachments."""
+    """Call OP, print its answer and return the exit status. FILES are added as attachments. AT_EXIT means that the
+    process ends at once."""
 
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
@@ -48,7 +55,7 @@ def perform(
             error.hint = error.hint if is_typed else _as_typed(error.hint, op)
             raise
         finally:
-            at.close()
+            at.close(at_exit=at_exit)
         return status
 
     return guarded(op.words, call, as_json=as_json, answers_editor=op.output == catalogue.EDITOR)

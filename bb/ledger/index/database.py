@@ -24,6 +24,8 @@ FILE_VERSION = 100 * VERSION + 1  # raised also if only the tables change
 PAUSE = 0.01
 LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds
 MEMORY = ":memory:"
+SHORT_LOG = 1 << 18  # bytes; a process that opens the index reads the log in less than a millisecond
+LEFT_OPEN: list[sqlite3.Connection] = []  # a connection without a reference would be closed
 OPENINGS = itertools.count()  # numbers the connections of this process, because SQLite's counters restart with each
 
 SCHEMA = """
@@ -108,7 +110,25 @@ class Database:
             for statement in schema.split(";"):
                 self.connection.execute(statement)
 
-    # -- opening it
+    # -- opening and closing it
+
+    def close(self, *, at_exit: bool = False) -> None:
+        """Close the connection. AT_EXIT, a process that ends at once may leave it open if the log is short.
+
+        SQLite moves the log into the file when the last connection is closed, and waits for the disk several times.
+        Without that, the next process reads the log.
+        """
+        if at_exit and self._log_size() <= SHORT_LOG:
+            LEFT_OPEN.append(self.connection)
+        else:
+            self.connection.close()
+
+    def _log_size(self) -> float:
+        """The size of the write-ahead log; infinite if there is none."""
+        try:
+            return os.stat(self.path + "-wal").st_size
+        except OSError:
+            return NEVER
 
     def _open(self) -> sqlite3.Connection:
         try:

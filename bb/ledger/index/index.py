@@ -49,8 +49,8 @@ class Index:
         self.rebuilt = 0  # how often it was rebuilt in this process
         self._database = Database(path, patience, self.cursors.forget)
 
-    def close(self) -> None:
-        self._connection.close()
+    def close(self, *, at_exit: bool = False) -> None:
+        self._database.close(at_exit=at_exit)
 
     @property
     def path(self) -> str:

@@ -178,10 +178,10 @@ class Store:
         retired = writers.retired(self._journals.folder)
         return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
 
-    def close(self) -> None:
-        """Close the index and our own journal."""
+    def close(self, *, at_exit: bool = False) -> None:
+        """Close the index and our own journal. AT_EXIT means that the process ends at once."""
         if self._index is not None:
-            self._index.close()
+            self._index.close(at_exit=at_exit)
             self._index = None
         if self._batch is not None:
             self._batch.is_current = False  # the next index may lack lines that this one has passed over

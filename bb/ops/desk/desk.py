@@ -236,10 +236,10 @@ class Desk:
 
             background.start_if_due(self.place, self.cwd, self.env, RARELY)
 
-    def close(self) -> None:
-        """Close the stores that were opened."""
+    def close(self, *, at_exit: bool = False) -> None:
+        """Close the stores that were opened. AT_EXIT means that the process ends at once."""
         if self._store is not None:
-            self._store.close()
+            self._store.close(at_exit=at_exit)
         for group in self.groups.values():
             group.store.close()
         self.groups.clear()
