@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import examples, grids, slow
+from tests import examples, grids, times
 from tests.attention import minimal
 from tests.near import near
 from tests.support import Scratch
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
     parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
     parser.addoption("--quick", action="store_true", help="no slow tests, two parameters of each, few examples")
-    parser.addoption("--note-slow", action="store_true", help="write down which tests take long (tests/slow.py)")
+    parser.addoption("--note-times", action="store_true", help="write down which tests take long (tests/times.py)")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,21 +57,24 @@ def pytest_collection() -> Iterator[object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run is not about.
 
-    Without `--long`, or `-m` with an opinion on it: what is marked long. With `--quick`: what is listed as slow, and
-    all but two of the parameters of each test. With a profile: what it does not name.
+    Without `--long`, or `-m` with an opinion on it: what is marked long, and sets of parameters that there is no time
+    for. With `--quick`: slow tests, and all but two of the parameters of each test. With a profile: what it does not
+    name.
     """
     wanted = items
     if not config.getoption("--long") and "long" not in config.option.markexpr:
         wanted = [item for item in wanted if not item.get_closest_marker("long")]
     if config.getoption("--quick"):
-        left_out = frozenset() if config.getoption("--note-slow") else slow.listed()
-        wanted = grids.two_of_each([item for item in wanted if slow.name_of(item.nodeid) not in left_out])
+        wanted = grids.some_of_each(times.fast(wanted), lambda _: 2)
+    elif not config.getoption("--long") and not any("::" in asked for asked in config.args):
+        wanted = times.affordable(wanted)
+    wanted = times.longest_first(wanted)
     if config.getoption("--profile"):
         wanted = [item for item in wanted if not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))]
     if len(wanted) < len(items):
         kept = set(wanted)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = wanted
+    items[:] = wanted
 
 
 MEMORY, PLENTY = Path("/dev/shm"), 8 << 30
@@ -87,8 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
         grids.is_whole = True
     elif config.getoption("--quick"):
         settings.load_profile("quick")
-    if config.getoption("--note-slow") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(slow.Notes())
+    if config.getoption("--note-times") and config.getoption("--quick"):
+        raise pytest.UsageError("--note-times needs a run without --quick, which leaves slow tests out")
+    if config.getoption("--note-times") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(times.Notes())
     is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):

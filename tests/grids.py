@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -54,12 +54,12 @@ def part(cases: Iterable[Any], most: int) -> list[Any]:
     ]
 
 
-def two_of_each(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Each test with two of its parameters, in their order."""
+def some_of_each(items: Sequence[pytest.Item], most: Callable[[str], int | None]) -> list[pytest.Item]:
+    """Each test with some of its sets of parameters, in their order. MOST says how many, or None for all."""
     by_test: dict[str, list[pytest.Item]] = {}
     for item in items:
         by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [each[at] for test, each in by_test.items() for at in _chosen(len(each), test, 2)]
+    return [each[at] for test, each in by_test.items() for at in _chosen(len(each), test, most(test) or len(each))]
 
 
 def _chosen(count: int, of: object, most: int) -> list[int]:

@@ -1,0 +1,77 @@
+"""The times that tests take, and which parameters an ordinary run tries because of them.
+
+`tests/data/times.txt` lists each test that takes more than half a second with one set of parameters, or more than a
+second with all of them: the seconds of one set, the file, the test. A test that is not listed is taken for a fast one.
+
+- `--quick` leaves out a test that takes more than half a second.
+- An ordinary run tries as many sets of parameters of a test as a second has room for, and at least three. A hash
+  chooses them, so every run tries the same ones. `--long`, or a test named on the command line, tries all.
+- Files that take long are started first. Otherwise one of them may still run when all others have ended.
+
+`--note-times` writes the list anew for the files that the run tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests import grids
+
+LIST = Path(__file__).parent / "data" / "times.txt"
+SLOW = 0.5  # seconds of one set of parameters
+ROOM, LEAST = 1.0, 3  # seconds for the sets of a test in an ordinary run, and how many sets are tried even so
+
+
+def name_of(node: str) -> str:
+    """A test without its parameters."""
+    return node.partition("[")[0]
+
+
+def listed() -> dict[str, float]:
+    """The seconds that one set of parameters of each listed test takes."""
+    lines = LIST.read_text(encoding="utf-8").splitlines()
+    return {name: float(seconds) for seconds, name in map(str.split, lines)}
+
+
+def fast(items: list[pytest.Item]) -> list[pytest.Item]:
+    """ITEMS without the slow tests."""
+    times = listed()
+    return [item for item in items if times.get(name_of(item.nodeid), 0) <= SLOW]
+
+
+def affordable(items: list[pytest.Item]) -> list[pytest.Item]:
+    """ITEMS with as many sets of parameters of each test as there is time for."""
+    times = listed()
+    return grids.some_of_each(items, lambda test: max(LEAST, int(ROOM / times[test])) if test in times else None)
+
+
+def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """ITEMS with the files that take longest at the beginning, each in its own order."""
+    times = listed()
+    files: Counter[str] = Counter()
+    for item in items:
+        files[item.location[0]] += times.get(name_of(item.nodeid), 0)
+    return sorted(items, key=lambda item: (-files[item.location[0]], item.location[0]))
+
+
+class Notes:
+    """A plugin that writes the list when the tests have ended."""
+
+    def __init__(self) -> None:
+        self._took: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._took[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        each: defaultdict[str, list[float]] = defaultdict(list)
+        for node, seconds in self._took.items():
+            each[name_of(node)].append(seconds)
+        tested = {name.partition("::")[0] for name in each}
+        kept = {name: seconds for name, seconds in listed().items() if name.partition("::")[0] not in tested}
+        found = {name: sum(took) / len(took) for name, took in each.items() if sum(took) > ROOM or max(took) > SLOW}
+        lines = [f"{seconds:.2f} {name}\n" for name, seconds in sorted((kept | found).items()) if seconds >= 0.01]
+        LIST.write_text("".join(lines), encoding="utf-8")
