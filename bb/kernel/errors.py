@@ -39,8 +39,8 @@ class BbError(Exception):
 class Refusal:
     """A declared refusal. Calling it makes the exception.
 
-    Making a class takes ten times as long as a declaration, and a process raises or catches few of the refusals that it
-    declares. So each exception class is made on first use (docs/decisions/0046).
+    Making a class takes thirty times as long as a declaration, and a process raises or catches few of the refusals that
+    it declares. So each exception class is made on first use (docs/decisions/0046).
     """
 
     __slots__ = ("code", "family", "hint", "message")
