@@ -30,7 +30,7 @@ from typer.main import get_install_completion_arguments
 import bb
 from bb.cli import own_commands
 from bb.cli.calls import completion, output, run
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.json_text import InvalidText
 from bb.ops import catalogue, command_groups
 from bb.ops.catalogue import Op, Parameter
@@ -58,48 +58,19 @@ START = (
     "bb doctor",
 )
 
+UnknownOption = Usage.declare("UNKNOWN_OPTION", "There is no such option")
+UnknownCommand = Usage.declare("UNKNOWN_COMMAND", "There is no such command")
+MissingCommand = Usage.declare("MISSING_COMMAND", "There is no command to run")
+MissingValue = Usage.declare("MISSING_VALUE", "An option has no value")
+RepeatedOption = Usage.declare("REPEATED_OPTION", "An option that takes one value is given more than once")
 
-class UnknownOption(Usage):
-    """There is no such option."""
+UnknownShell = Usage.declare(
+    "UNKNOWN_SHELL",
+    "Completion is available only for bash, zsh, fish and PowerShell",
+    hint="run the command in one of these shells",
+)
 
-    code = "UNKNOWN_OPTION"
-
-
-class UnknownCommand(Usage):
-    """There is no such command."""
-
-    code = "UNKNOWN_COMMAND"
-
-
-class MissingCommand(Usage):
-    """There is no command to run."""
-
-    code = "MISSING_COMMAND"
-
-
-class MissingValue(Usage):
-    """An option has no value."""
-
-    code = "MISSING_VALUE"
-
-
-class RepeatedOption(Usage):
-    """An option that takes one value is given more than once."""
-
-    code = "REPEATED_OPTION"
-
-
-class UnknownShell(Usage):
-    """Completion is available only for bash, zsh, fish and PowerShell."""
-
-    code = "UNKNOWN_SHELL"
-    hint = "run the command in one of these shells"
-
-
-class UnexpectedArgument(Usage):
-    """The command line has an extra argument."""
-
-    code = "UNEXPECTED_ARGUMENT"
+UnexpectedArgument = Usage.declare("UNEXPECTED_ARGUMENT", "The command line has an extra argument")
 
 
 def answer(words: list[str]) -> int:
@@ -383,7 +354,7 @@ def _where_to_look(command: str) -> str:
     return f"see `{' '.join(['bb', *command.split()])} --help`"
 
 
-def _translated(error: ClickException, command: str) -> Usage:
+def _translated(error: ClickException, command: str) -> BbError:
     """A usage error of Typer as a refusal of bb."""
     message = error.format_message().rstrip(".")
     hint = _where_to_look(command)

@@ -14,12 +14,9 @@ from bb.kernel.errors import Usage
 from bb.ops import catalogue
 from bb.ops.params import UncheckedText
 
-
-class InvalidJson(Usage):
-    """The arguments are not a JSON object."""
-
-    code = "INVALID_JSON"
-    hint = """for example --args '{"agent": "amber-otter"}'"""
+InvalidJson = Usage.declare(
+    "INVALID_JSON", "The arguments are not a JSON object", hint="""for example --args '{"agent": "amber-otter"}'"""
+)
 
 
 class OpName(UncheckedText):
@@ -62,7 +59,7 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
     except json_text.NotJson as error:
         raise InvalidJson(f"the arguments are not valid JSON: {error}") from error
     if type(given) is not dict:
-        raise InvalidJson
+        raise InvalidJson()
     if called.is_flat:
         _must_be_text(given)  # other ops name the invalid value themselves
     return run.perform(called, given, as_json=asked.as_json, is_typed=True)

@@ -16,11 +16,7 @@ Value = int | bool | str
 
 DAY = 86_400
 
-
-class InvalidPatch(Usage):
-    """The patch is not valid."""
-
-    code = "INVALID_PATCH"
+InvalidPatch = Usage.declare("INVALID_PATCH", "The patch is not valid")
 
 
 class Seconds(Record):

@@ -17,12 +17,7 @@ UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
-
-class NotATime(Usage):
-    """That is not a valid time."""
-
-    code = "INVALID_TIME"
-    hint = "write it like 2026-11-21T03:40:35Z"
+NotATime = Usage.declare("INVALID_TIME", "That is not a valid time", hint="write it like 2026-11-21T03:40:35Z")
 
 
 def text(moment: int) -> str:
@@ -53,7 +48,7 @@ def before(written: str, now: int) -> int:
         return moment
     try:
         return parse(written)
-    except NotATime:
+    except NotATime.error:
         hint = "for example 2026-11-21T03:40:35Z or 2h"
         raise NotATime(f"{written!r} is neither a time nor an age", hint=hint) from None
 
@@ -133,5 +128,5 @@ def parse_or(written: str, otherwise: int) -> int:
     """The time in a recorded line, or OTHERWISE if it is not valid: recorded lines are read tolerantly."""
     try:
         return parse(written)
-    except NotATime:
+    except NotATime.error:
         return otherwise

@@ -1,7 +1,7 @@
 """The six families of refusals. A family defines the exit status; a refusal defines code, message and hint.
 
-Each refusal is a class next to the rule that raises it. The first line of its docstring is the default message. Exit
-status 1 is reserved for bugs.
+Each refusal is declared by a call, `NAME = FAMILY.declare(CODE, MESSAGE, hint=...)`, next to the rule that raises it.
+`raise NAME(...)` raises it, and `except NAME.error` catches it. Exit status 1 is reserved for bugs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,48 @@ class BbError(Exception):
         self.details = details
         self.leaving = leaving  # facts to record in spite of the refusal, or because of it
         super().__init__(self.message)
+
+    @classmethod
+    def declare(cls, code: str, message: str, *, hint: str | None = None) -> Refusal:
+        """A refusal of this family. MESSAGE and HINT are used where a raise has none of its own."""
+        refusal = Refusal(cls, code, message, hint or cls.hint)
+        DECLARED.append(refusal)
+        return refusal
+
+
+class Refusal:
+    """A declared refusal. Calling it makes the exception.
+
+    Making a class takes thirty times as long as a declaration, and a process raises or catches few of the refusals that
+    it declares. So each exception class is made on first use (docs/decisions/0046).
+    """
+
+    __slots__ = ("code", "family", "hint", "message")
+
+    def __init__(self, family: type[BbError], code: str, message: str, hint: str | None) -> None:
+        self.family = family
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __call__(
+        self, message: str | None = None, *, hint: str | None = None, leaving: Sequence[Any] = (), **details: Any
+    ) -> BbError:
+        return self.error(message, hint=hint, leaving=leaving, **details)
+
+    @property
+    def error(self) -> type[BbError]:
+        """The class of its exceptions: AGENT_RETIRED has `AgentRetired`."""
+        # If two threads make it at once, both get the one that was kept first.
+        return _ERRORS.get(self) or _ERRORS.setdefault(self, self._made())
+
+    def _made(self) -> type[BbError]:
+        name = self.code.title().replace("_", "")
+        return type(name, (self.family,), {"__doc__": f"{self.message}.", "code": self.code, "hint": self.hint})
+
+
+DECLARED: list[Refusal] = []  # every refusal of the modules imported so far
+_ERRORS: dict[Refusal, type[BbError]] = {}
 
 
 class Usage(BbError):
@@ -71,7 +113,4 @@ class Conflict(BbError):
     exit_status = 7
 
 
-class PermissionDenied(Forbidden):
-    """The caller has no permission for this action."""
-
-    code = "PERMISSION_DENIED"
+PermissionDenied = Forbidden.declare("PERMISSION_DENIED", "The caller has no permission for this action")

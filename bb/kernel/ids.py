@@ -33,19 +33,17 @@ RESERVED = frozenset(
     + [port + str(n) for port in ("com", "lpt") for n in range(1, 10)]
 )
 
+InvalidAgentId = Usage.declare(
+    "INVALID_AGENT_ID",
+    "An agent id has 3 to 48 characters: lower-case words of letters and digits, joined by single hyphens",
+    hint="for example amber-otter",
+)
 
-class InvalidAgentId(Usage):
-    """An agent id has 3 to 48 characters: lower-case words of letters and digits, joined by single hyphens."""
-
-    code = "INVALID_AGENT_ID"
-    hint = "for example amber-otter"
-
-
-class InvalidEventId(Usage):
-    """An event id is a writer id of 12 characters, a dot, and a number."""
-
-    code = "INVALID_EVENT_ID"
-    hint = "list the ids: `bb ledger log`"
+InvalidEventId = Usage.declare(
+    "INVALID_EVENT_ID",
+    "An event id is a writer id of 12 characters, a dot, and a number",
+    hint="list the ids: `bb ledger log`",
+)
 
 
 def agent_id(text: str) -> str:
@@ -127,7 +125,7 @@ def is_event_id(text: str) -> bool:
     """Whether TEXT has the form of an event id. Reservation ids have the same form."""
     try:
         split_event_id(text)
-    except InvalidEventId:
+    except InvalidEventId.error:
         return False
     return True
 

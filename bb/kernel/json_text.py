@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 WHITESPACE = " \t\r\n"
 INFINITE = float("inf")
 
-
-class InvalidText(Usage):
-    """A text is not valid UTF-8."""
-
-    code = "INVALID_TEXT"
-    hint = "pass valid UTF-8"
+InvalidText = Usage.declare("INVALID_TEXT", "A text is not valid UTF-8", hint="pass valid UTF-8")
 
 
 class NotJson(ValueError):

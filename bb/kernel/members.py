@@ -178,7 +178,7 @@ class Members:
         try:
             if isinstance(value, str):
                 return parse(value)
-        except clock.NotATime:
+        except clock.NotATime.error:
             pass
         raise self._refusal(name, TIME)
 

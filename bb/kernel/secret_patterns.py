@@ -215,12 +215,11 @@ ALPHABETS = (
 )
 LOOKS = 16  # occurrences of a mark that are checked; if there are more, the pattern decides
 
-
-class SecretFound(Refused):
-    """The text seems to contain a secret, which could not be deleted from the ledger."""
-
-    code = "SECRET_FOUND"
-    hint = "remove it from the text; if it is not a secret, pass --allow-secret REASON, if the command has that option"
+SecretFound = Refused.declare(
+    "SECRET_FOUND",
+    "The text seems to contain a secret, which could not be deleted from the ledger",
+    hint="remove it from the text; if it is not a secret, pass --allow-secret REASON, if the command has that option",
+)
 
 
 def found(text: str) -> list[str]:

@@ -25,7 +25,7 @@ def shortened(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
         cut = _cut(answer, items, characters, left_out) | {"left_out": left_out}
         if len(json_text.dumps(cut)) <= most:
             return dict(cut)
-    raise AnswerTooLarge
+    raise AnswerTooLarge()
 
 
 def _cut(value: Any, items: int, characters: int, left_out: dict[str, int]) -> Any:

@@ -24,12 +24,11 @@ MOST = 200_000  # characters; larger than a tool's answer, since hosts do not pu
 LONGEST_NAME = 500
 OURS, PUBLIC = "x.bb.", ("actor.", "group.")
 
-
-class ResourceNotThere(NotFound):
-    """There is no such resource."""
-
-    code = "RESOURCE_NOT_FOUND"
-    hint = "list resources with resources/list and resources/templates/list"
+ResourceNotThere = NotFound.declare(
+    "RESOURCE_NOT_FOUND",
+    "There is no such resource",
+    hint="list resources with resources/list and resources/templates/list",
+)
 
 
 class Resource(Record):
@@ -50,7 +49,7 @@ def _event(desk: Desk, event: str) -> dict[str, Any]:
     """A protocol event, an event of agents and reservations, or a chat event that the caller may see."""
     try:
         return protocol.show(desk, Text(event))
-    except protocol.EventNotThere:
+    except protocol.EventNotThere.error:
         if found := _open_to_all(desk, event):
             return found
         if not desk.env.get("BB_AGENT"):  # visibility of a chat event depends on the caller

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 A_BUG, INTERRUPTED = 1, 130
 USUAL_PORT = 7323
 
-
-class NoHost(Usage):
-    """Stdin or stdout is closed, so no host is connected."""
-
-    code = "NOBODY_THERE"
-    hint = "let an MCP host start it, or serve with --http"
+NoHost = Usage.declare(
+    "NOBODY_THERE",
+    "Stdin or stdout is closed, so no host is connected",
+    hint="let an MCP host start it, or serve with --http",
+)
 
 
 def main(words: Sequence[str]) -> int:
@@ -80,7 +79,7 @@ def _here() -> str:
 def _serve_stdio(toolbox: Toolbox) -> None:
     """Serve the host until it closes stdin."""
     if sys.stdin is None or sys.stdout is None:
-        raise NoHost
+        raise NoHost()
     gc.disable()  # the imports create no garbage; collecting during them costs a tenth of the start-up time
     import anyio  # noqa: PLC0415  (after the arguments were checked)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415

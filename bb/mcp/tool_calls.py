@@ -40,12 +40,11 @@ CHAT_PREFIX = "chat."
 LISTED = "tools/list has its input schema"
 NO_AGENT = 'pass your agent id as "{}", or start the server with `bb mcp --agent ID` or BB_AGENT'
 
-
-class NoSuchDirectory(NotFound):
-    """The server's working directory does not exist."""
-
-    code = "NO_SUCH_DIRECTORY"
-    hint = "set an existing one in the host's configuration: `bb mcp --directory DIR`"
+NoSuchDirectory = NotFound.declare(
+    "NO_SUCH_DIRECTORY",
+    "The server's working directory does not exist",
+    hint="set an existing one in the host's configuration: `bb mcp --directory DIR`",
+)
 
 
 class Bug(BbError):
@@ -145,7 +144,7 @@ class Toolbox:
         arguments = catalogue.bind(op, given, is_typed=True)
         try:
             answer = op.run(desk, arguments)
-        except NoAgent as refusal:
+        except NoAgent.error as refusal:
             raise NoAgent(hint=NO_AGENT.format(caller)) from refusal
         if isinstance(answer, dict):
             return answer
@@ -191,7 +190,7 @@ class Toolbox:
             raise invalid("agent must be text", "agent")
         try:
             who = signs_of_life.caller(desk, named)
-        except NoAgent as refusal:
+        except NoAgent.error as refusal:
             raise NoAgent(hint=NO_AGENT.format("agent")) from refusal
         answer = attention_tools.run(C2aDesk(desk, who), who, tool, given, MOST)
         if not tool.reads_only:

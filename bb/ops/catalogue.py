@@ -113,16 +113,8 @@ class UnknownOp(NotFound):
     hint = "`bb call --list` lists all ops"
 
 
-class MissingOption(Usage):
-    """A required option is missing."""
-
-    code = "MISSING_OPTION"
-
-
-class UnknownField(Usage):
-    """The request has a field that the op does not take."""
-
-    code = "UNKNOWN_FIELD"
+MissingOption = Usage.declare("MISSING_OPTION", "A required option is missing")
+UnknownField = Usage.declare("UNKNOWN_FIELD", "The request has a field that the op does not take")
 
 
 class Parameter(Record):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bb.coordination.agents import identity
 from bb.kernel import ids
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.json_text import InvalidText
 
@@ -19,15 +19,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
+InvalidValue = Usage.declare(
+    "INVALID_VALUE",
+    "The parameter does not accept that value",
+    hint="run the command with `--help` to see its parameters",
+)
 
-class InvalidValue(Usage):
-    """The parameter does not accept that value."""
 
-    code = "INVALID_VALUE"
-    hint = "run the command with `--help` to see its parameters"
-
-
-def invalid(message: str, name: str) -> InvalidValue:
+def invalid(message: str, name: str) -> BbError:
     """The refusal of a value, with its path in the request."""
     return InvalidValue(message, path=f"$.{name}")
 

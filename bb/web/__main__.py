@@ -11,13 +11,11 @@ from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.wire import envelope
 
-
-class TwoDocuments(Usage):
-    """Standard output can take either the report or the JSON result, not both."""
-
-    code = "TWO_DOCUMENTS"
-    hint = "omit --json, or name a file with --output"
-
+TwoDocuments = Usage.declare(
+    "TWO_DOCUMENTS",
+    "Standard output can take either the report or the JSON result, not both",
+    hint="omit --json, or name a file with --output",
+)
 
 INTERRUPTED = 130
 OPEN, JSON = "--open", "--json"
@@ -62,7 +60,7 @@ def _report(path: str, options: list[str]) -> int:
     from bb.web import report  # noqa: PLC0415
 
     if JSON in options and path == report.STDOUT:
-        raise TwoDocuments
+        raise TwoDocuments()
     made = report.write_report(os.getcwd(), os.environ, path)
     if JSON in options:
         _print(json_text.dumps_ascii(envelope.success("report", made)))

@@ -29,12 +29,11 @@ LARGEST = 1 << 20  # bytes of a form: the size limit of a line of the ledger
 MOST_KEPT = 32  # pages, each some ten or hundred kilobytes
 FOR_SCRIPTS = "x-bb-script"  # a header that a form on another site cannot send
 
-
-class TooLarge(Usage):
-    """The form is larger than a message may be."""
-
-    code = "FORM_TOO_LARGE"
-    hint = "put the text into a file of the repository and send its path"
+TooLarge = Usage.declare(
+    "FORM_TOO_LARGE",
+    "The form is larger than a message may be",
+    hint="put the text into a file of the repository and send its path",
+)
 
 
 class PageCache:
@@ -153,7 +152,7 @@ class Pages:
     # -- errors
 
     def _refused(self, request: Request, refusal: BbError) -> Response:
-        status = 413 if isinstance(refusal, TooLarge) else STATUS.get(refusal.exit_status, 500)
+        status = 413 if isinstance(refusal, TooLarge.error) else STATUS.get(refusal.exit_status, 500)
         if FOR_SCRIPTS in request.headers:
             return JSONResponse(envelope.failure(request.url.path, refusal), status)
         return self._error(request, status, refusal.code, refusal.message, refusal.hint)
@@ -178,7 +177,7 @@ async def _body(request: Request) -> bytes:
     async for piece in request.stream():
         found += piece
         if len(found) > LARGEST:
-            raise TooLarge
+            raise TooLarge()
     return bytes(found)
 
 

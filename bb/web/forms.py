@@ -20,26 +20,11 @@ from bb.ops.desk.desk import Desk
 MOST_FIELDS = 32
 SUBJECT = 80  # characters of a comment's first line
 
-
-class UnknownAct(NotFound):
-    """There is no such action."""
-
-    code = "UNKNOWN_ACT"
-    hint = "reload the page: it may come from another version of bb"
-
-
-class InvalidForm(Usage):
-    """The form data are not valid."""
-
-    code = "INVALID_FORM"
-    hint = "reload the page and try again"
-
-
-class EmptyMessage(Usage):
-    """The message is empty."""
-
-    code = "NOTHING_SAID"
-    hint = "write a message first"
+UnknownAct = NotFound.declare(
+    "UNKNOWN_ACT", "There is no such action", hint="reload the page: it may come from another version of bb"
+)
+InvalidForm = Usage.declare("INVALID_FORM", "The form data are not valid", hint="reload the page and try again")
+EmptyMessage = Usage.declare("NOTHING_SAID", "The message is empty", hint="write a message first")
 
 
 class Act(Record):
@@ -80,7 +65,7 @@ def form(octets: bytes) -> dict[str, str]:
             octets.decode("ascii"), strict_parsing=bool(octets), errors="strict", max_num_fields=MOST_FIELDS
         )
     except ValueError as error:
-        raise InvalidForm from error
+        raise InvalidForm() from error
     if len({name for name, _ in found}) < len(found):
         raise InvalidForm("a field occurs twice")
     return {name: value.replace("\r\n", "\n") for name, value in found if value}
@@ -109,6 +94,6 @@ def _comment_message(wanted: dict[str, Any]) -> dict[str, Any]:
     """The message for a comment: its subject is the comment's first line."""
     first = str(wanted.get("body", "")).strip().partition("\n")[0]
     if not first:
-        raise EmptyMessage
+        raise EmptyMessage()
     subject = first if len(first) <= SUBJECT else first[: SUBJECT - 1].rstrip() + "…"
     return {"category": mail.INFO, "subject": subject, **wanted}

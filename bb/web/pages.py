@@ -136,7 +136,7 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
     """The last MOST rows of the conversation about a bead; None if the bead is unknown."""
     try:
         shown: dict[str, Any] = answer(desk, "sessions.show", bead=bead)
-    except SessionNotFound:
+    except SessionNotFound.error:
         return None
     spoken = [row[side] for row in shown["conversation"][::-1] for side in ("from", "to") if row.get(side)]
     known = {agent["agent_id"] for agent in agents}

@@ -18,24 +18,23 @@ import struct
 from typing import Any
 
 from bb.kernel import json_text
-from bb.kernel.errors import Forbidden
+from bb.kernel.errors import BbError, Forbidden
 
 MOST_SHOWN = 4096  # bytes of a first line
 CREDENTIALS = "3i"  # of the other end of a socket: process, user, group
 ROOT = 0
 
-
-class Unauthorized(Forbidden):
-    """The daemon requires its token in the first line."""
-
-    code = "UNAUTHORIZED"
-    hint = (
+Unauthorized = Forbidden.declare(
+    "UNAUTHORIZED",
+    "The daemon requires its token in the first line",
+    hint=(
         'send {"v": 1, "auth": TOKEN} as the first line, with the token of ccccd.addr.json; '
         "for clients that cannot, start it with `bb daemon start --allow-anonymous-tcp`"
-    )
+    ),
+)
 
 
-def another_user() -> Unauthorized:
+def another_user() -> BbError:
     """The refusal of a client that runs as another user."""
     hint = "start a daemon of your own: `bb daemon start`"
     return Unauthorized("The daemon serves its own user only", hint=hint)

@@ -29,12 +29,9 @@ RENAMED = {
     "NOT_INITIALIZED": "group_not_found",
 }
 
-
-class BadRequest(Usage):
-    """The request is not valid."""
-
-    code = "BAD_REQUEST"
-    hint = 'send one line of JSON: {"v": 1, "op": "ping", "args": {}}'
+BadRequest = Usage.declare(
+    "BAD_REQUEST", "The request is not valid", hint='send one line of JSON: {"v": 1, "op": "ping", "args": {}}'
+)
 
 
 def request(line: bytes) -> tuple[str, dict[str, Any]]:

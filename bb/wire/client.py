@@ -24,12 +24,11 @@ IN_CODE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 LONGEST_CODE = 64
 STATUSES = range(1, 8)
 
-
-class OutcomeUnknown(Busy):
-    """The daemon did not answer, so the outcome of the request is unknown."""
-
-    code = "OUTCOME_UNKNOWN"
-    hint = "check the result before you repeat the request; `bb daemon status` shows whether the daemon still answers"
+OutcomeUnknown = Busy.declare(
+    "OUTCOME_UNKNOWN",
+    "The daemon did not answer, so the outcome of the request is unknown",
+    hint="check the result before you repeat the request; `bb daemon status` shows whether the daemon still answers",
+)
 
 
 def ask(home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER) -> dict[str, Any]:

@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
     from bb.kernel.errors import BbError
 
-
-class AnswerTooLarge(Refused):
-    """The answer is too large."""
-
-    code = "ANSWER_TOO_LARGE"
-    hint = "request fewer items"
+AnswerTooLarge = Refused.declare("ANSWER_TOO_LARGE", "The answer is too large", hint="request fewer items")
 
 
 def success(command: str, data: object) -> dict[str, Any]:

@@ -30,20 +30,10 @@ Params = dict[str, Any]
 LONGEST_NOTE = 2000
 PAUSE = clock.SECOND  # until the next attempt after a refusal
 
+NoSuchMethod = Usage.declare("METHOD_NOT_FOUND", "The method does not exist")
+Twice = Usage.declare("ALREADY_INITIALIZED", "The session is already initialized")
 
-class NoSuchMethod(Usage):
-    """The method does not exist."""
-
-    code = "METHOD_NOT_FOUND"
-
-
-class Twice(Usage):
-    """The session is already initialized."""
-
-    code = "ALREADY_INITIALIZED"
-
-
-NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
+NUMBERS = {NoSuchMethod.code: jsonrpc.METHOD_NOT_FOUND, Twice.code: jsonrpc.INVALID_REQUEST}
 
 
 class HarnessSession:
@@ -90,8 +80,8 @@ class HarnessSession:
         self._look()
         try:
             octets = _fitting(jsonrpc.result(found.id, self._answer(found.method, found.params)))
-        except (NoSuchMethod, Twice) as refusal:
-            octets = jsonrpc.failure(found.id, NUMBERS[type(refusal)], refusal.message, c2a.data_of(refusal))
+        except (NoSuchMethod.error, Twice.error) as refusal:
+            octets = jsonrpc.failure(found.id, NUMBERS[refusal.code], refusal.message, c2a.data_of(refusal))
         except BbError as refusal:
             octets = c2a.failure(found.id, refusal)
         except Exception as bug:  # report it, and keep serving
@@ -103,7 +93,7 @@ class HarnessSession:
         if method == c2a.INITIALIZE:
             return self._begin(params)
         if self.hosting is None:
-            raise NotInitializedYet
+            raise NotInitializedYet()
         self._has_begun = True
         if method in BY_ANY_NAME:
             return self.hosting.call(method, params)
@@ -113,7 +103,7 @@ class HarnessSession:
 
     def _begin(self, params: Params) -> Params:
         if self.hosting is not None:
-            raise Twice
+            raise Twice()
         self.hosting, told = greeting.begin(self._desk, params, self._named)
         return told
 

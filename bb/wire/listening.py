@@ -20,26 +20,18 @@ LONGEST_PATH = 100  # bytes; systems allow 104 to 108
 BACKLOG = 64
 LOCK = ".lock"
 
+AlreadyServing = Busy.declare(
+    "ALREADY_SERVING",
+    "Another process already serves on that socket",
+    hint="connect to that socket, or name another path",
+)
 
-class AlreadyServing(Busy):
-    """Another process already serves on that socket."""
-
-    code = "ALREADY_SERVING"
-    hint = "connect to that socket, or name another path"
-
-
-class CannotListen(Refused):
-    """The socket cannot be created there."""
-
-    code = "CANNOT_LISTEN"
-    hint = "name a short path in a directory of your own"
-
-
-class TooManyHarnesses(Busy):
-    """Too many harnesses are connected."""
-
-    code = "TOO_MANY_HARNESSES"
-    hint = "close unused connections, and try again"
+CannotListen = Refused.declare(
+    "CANNOT_LISTEN", "The socket cannot be created there", hint="name a short path in a directory of your own"
+)
+TooManyHarnesses = Busy.declare(
+    "TOO_MANY_HARNESSES", "Too many harnesses are connected", hint="close unused connections, and try again"
+)
 
 
 class Listener:

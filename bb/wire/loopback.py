@@ -11,12 +11,9 @@ LOOPBACK = "127.0.0.1"
 ANY = 0  # any free port
 BACKLOG = 128
 
-
-class PortTaken(Busy):
-    """That port is not available."""
-
-    code = "PORT_TAKEN"
-    hint = "choose another port with --port, or --port 0 for any free port"
+PortTaken = Busy.declare(
+    "PORT_TAKEN", "That port is not available", hint="choose another port with --port, or --port 0 for any free port"
+)
 
 
 def listening(port: int | None, usual: int = ANY) -> socket.socket:
@@ -25,7 +22,7 @@ def listening(port: int | None, usual: int = ANY) -> socket.socket:
         return _bound(port)
     try:
         return _bound(usual)
-    except PortTaken:
+    except PortTaken.error:
         return _bound(ANY)
 
 

@@ -162,7 +162,7 @@ def is_sound(refusal: BbError, text: bytes) -> None:
     assert refusal.code in CODES
     assert not has_control(refusal.message)
     assert len(refusal.message) < 400
-    if isinstance(refusal, Malformed):
+    if isinstance(refusal, Malformed.error):
         told = refusal.details
         assert told["reason"] in REASONS
         assert 0 <= told["offset"] <= len(text)
@@ -189,7 +189,7 @@ def test_fuzz_one_tree(seconds: float):
         for bounds in BOUNDS[: 1 + len(text) % 4]:
             try:
                 found = reader.single_tree(Text(text, bounds))
-            except Malformed:
+            except Malformed.error:
                 if bounds is BOUNDS[0]:
                     raise
             else:

@@ -18,6 +18,7 @@ from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import Message
 from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, QUOTED, STRING, SYMBOL, Node, text_of
+from bb.kernel.errors import BbError
 from tests.examples import examples
 
 ROOM = Path(grammar.__file__).parents[1]
@@ -47,14 +48,14 @@ def tree(text: str | bytes, bounds: Bounds = BOUNDS) -> Node:
     return reader.single_tree(Text(octets(text), bounds))
 
 
-def refused(text: str | bytes, bounds: Bounds = BOUNDS) -> Malformed:
+def refused(text: str | bytes, bounds: Bounds = BOUNDS) -> BbError:
     """How a text is refused as a message."""
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         read(text, bounds)
     return refusal.value
 
 
-def place(refusal: Malformed) -> tuple[str, int]:
+def place(refusal: BbError) -> tuple[str, int]:
     """Why something is refused, and at which octet."""
     return refusal.details["reason"], refusal.details["offset"]
 

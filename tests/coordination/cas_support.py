@@ -202,7 +202,7 @@ class Clone:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, self.admitted.grants)) - set((fact.takes or "").split())
             if any(ever[name].ended_by not in (ever[name].agent, PERSON) for name in blockers):
-                raise reservations.ReservationConflict
+                raise reservations.ReservationConflict()
 
     def _build(self, _: str, __: int) -> None:
         assert self.attempt

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel.digest import digest
-from bb.kernel.errors import BbError
+from bb.kernel.errors import DECLARED, BbError
 from bb.kernel.event import Event
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
@@ -23,7 +23,7 @@ def statuses() -> dict[str, int]:
     assert app.answer
     assert bug.Bug
     catalogue.all_ops()
-    found: dict[str, int] = {}
+    found = {refusal.code: refusal.family.exit_status for refusal in DECLARED}
     waiting = [BbError]
     while waiting:
         kind = waiting.pop()

@@ -100,18 +100,18 @@ def test_whose_terminals_are_shown_to_whom_is_a_setting(action: str, visibility:
 def test_cccs_5_nobody_confirms_in_the_name_of_another_not_even_the_daemon(action: str):
     for role, by in NAMES.items():
         check(action, by=by, role=role, target=by)
-        with pytest.raises(PermissionDenied):
+        with pytest.raises(PermissionDenied.error):
             check(action, by=by, role=role, target="cyd")
 
 
 def test_ipc_7_1_a_blank_by_is_the_user():
     check("chat.ack", by="", role="user", target="user")
-    with pytest.raises(PermissionDenied):
+    with pytest.raises(PermissionDenied.error):
         check("chat.ack", by="", role="user", target="")
 
 
 def test_a_refusal_says_who_may_not_do_what():
-    with pytest.raises(PermissionDenied) as refusal:
+    with pytest.raises(PermissionDenied.error) as refusal:
         check("actor.remove", by="ada", role="foreman", target="bo")
     error = refusal.value
     assert (error.code, error.exit_status) == ("PERMISSION_DENIED", 5)
@@ -125,13 +125,13 @@ def test_a_refusal_says_who_may_not_do_what():
     [("actor.update", "peer", "user"), ("actor.add", "foreman", "runtime"), ("terminal.read", "peer", "visibility")],
 )
 def test_a_refusal_hints_at_what_would_be_granted(action: str, role: str, word: str):
-    with pytest.raises(PermissionDenied) as refusal:
+    with pytest.raises(PermissionDenied.error) as refusal:
         check(action, by=NAMES[role], role=role, target="cyd")
     assert word in (refusal.value.hint or "")
 
 
 def test_a_refusal_of_somebody_with_an_endless_name_is_short():
-    with pytest.raises(PermissionDenied) as refusal:
+    with pytest.raises(PermissionDenied.error) as refusal:
         check("chat.send", by="x" * 100_000, role=None)
     assert len(refusal.value.message) < 150
     assert refusal.value.details["by_role"] is None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bb.groups import settings
 from bb.groups.settings import InvalidPatch, checked_patch, with_defaults
+from bb.kernel.errors import BbError
 
 DEFAULTS = {
     "default_send_to": "foreman",
@@ -41,8 +42,8 @@ anything = st.recursive(
 )
 
 
-def refused(patch: Any) -> InvalidPatch:
-    with pytest.raises(InvalidPatch) as refusal:
+def refused(patch: Any) -> BbError:
+    with pytest.raises(InvalidPatch.error) as refusal:
         checked_patch(patch)
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_PATCH", 2)
     assert len(refusal.value.message) < 200
@@ -145,7 +146,7 @@ def test_one_bad_value_spoils_the_whole_patch():
 def test_whatever_stands_in_a_patch_is_taken_as_it_is_or_refused(patch: dict[str, Any]):
     try:
         taken = checked_patch(patch)
-    except InvalidPatch:
+    except InvalidPatch.error:
         return
     assert taken.keys() == patch.keys()
     assert with_defaults(taken) == DEFAULTS | taken

@@ -60,7 +60,7 @@ NO_AGENTS = {
 
 @pytest.mark.parametrize("name", NO_AGENTS.values(), ids=NO_AGENTS.keys())
 def test_nothing_else_names_an_agent(name: str):
-    with pytest.raises(InvalidAgentId) as refusal:
+    with pytest.raises(InvalidAgentId.error) as refusal:
         ids.agent_id(name)
 
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_AGENT_ID", 2)
@@ -70,7 +70,7 @@ def test_nothing_else_names_an_agent(name: str):
 
 @pytest.mark.parametrize("name", PRINCIPALS + WINDOWS_DEVICES)
 def test_a_name_with_a_meaning_of_its_own_is_reserved(name: str):
-    with pytest.raises(InvalidAgentId, match="reserved"):
+    with pytest.raises(InvalidAgentId.error, match="reserved"):
         ids.agent_id(name)
     assert not ids.is_agent_id(name)
 
@@ -118,7 +118,7 @@ def test_letters_digits_hyphens_and_underscores_name_an_actor(name: str):
 def test_nothing_else_names_an_actor(name: str):
     assert not ids.is_actor_id(name)
     assert not ids.is_principal(name)
-    with pytest.raises(InvalidAgentId):
+    with pytest.raises(InvalidAgentId.error):
         ids.actor_id(name)
 
 
@@ -140,7 +140,7 @@ def test_what_is_no_text_is_no_principal(value: object):
 
 
 def test_the_refusal_of_a_very_long_name_stays_short():
-    with pytest.raises(InvalidAgentId) as refusal:
+    with pytest.raises(InvalidAgentId.error) as refusal:
         ids.agent_id("x" * 100_000)
     assert len(refusal.value.message) < 200
 
@@ -208,7 +208,7 @@ def test_an_event_id_says_whose_line_it_is_and_which(n: int):
     ],
 )
 def test_what_is_no_event_id_is_refused(text: str):
-    with pytest.raises(InvalidEventId) as refusal:
+    with pytest.raises(InvalidEventId.error) as refusal:
         ids.split_event_id(text)
 
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_EVENT_ID", 2)

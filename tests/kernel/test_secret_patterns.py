@@ -264,7 +264,7 @@ def test_a_password_without_a_user_is_found_too():
 
 @EACH
 def test_a_text_with_a_secret_is_refused_without_repeating_it(kind: str, mark: str, rest: str):
-    with pytest.raises(SecretFound) as refusal:
+    with pytest.raises(SecretFound.error) as refusal:
         refuse_secrets(f"see {mark}{rest}")
 
     error = refusal.value
@@ -278,7 +278,7 @@ def test_whoever_vouches_for_a_text_may_record_it_and_no_reason_is_none():
     kind, mark, rest = EXAMPLES[0]
     refuse_secrets(mark + rest, "an example from the manual")
     for no_reason in (None, ""):
-        with pytest.raises(SecretFound, match=kind):
+        with pytest.raises(SecretFound.error, match=kind):
             refuse_secrets(mark + rest, no_reason)
 
 

@@ -305,7 +305,7 @@ def test_ours_is_what_starts_bb_mcp(found: Any, is_it: bool):
 
 
 def test_a_refusal_says_which_file_it_is_about():
-    with pytest.raises(NameTaken) as refusal:
+    with pytest.raises(NameTaken.error) as refusal:
         wired('{"mcp": {"bb": {"command": ["other"]}}}', Wanted("opencode"))
 
     assert refusal.value.details == {"file": "opencode.json"}

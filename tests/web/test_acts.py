@@ -137,7 +137,7 @@ def test_an_agent_s_environment_makes_no_difference_to_who_acts(day: Near):
 def test_an_incursion_that_cannot_be_settled_is_refused_as_everywhere(desk: Desk, day: Near):
     (event,) = day.json("protocol", "incursions", "--state", "open").data
 
-    with pytest.raises((incursions.IncursionClosed, incursions.NotAnIncursion)):
+    with pytest.raises((incursions.IncursionClosed.error, incursions.NotAnIncursion.error)):
         forms.do(desk, "resolve", {"event": "aaaaaaaaaaaa.1", "as": "accepted"})
     forms.do(desk, "resolve", {"event": event["id"], "as": "accepted", "note": "They agreed."})
     assert day.json("protocol", "incursions", "--state", "open").data == []
@@ -186,7 +186,7 @@ def test_a_form_is_read_as_a_browser_sends_it():
     "octets", [b"a=1&a=2", b"\xff", b"a", b"a=%ff", b"&".join(b"f%d=1" % n for n in range(99)), b"{}"]
 )
 def test_what_is_no_form_is_refused(octets: bytes):
-    with pytest.raises(forms.InvalidForm):
+    with pytest.raises(forms.InvalidForm.error):
         forms.form(octets)
 
 

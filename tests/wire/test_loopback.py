@@ -12,7 +12,7 @@ def test_no_port_is_had_twice_and_the_refusal_names_it():
     with listening(loopback.ANY) as first:
         host, port = first.getsockname()
         assert host == LOOPBACK
-        with pytest.raises(PortTaken) as refused:
+        with pytest.raises(PortTaken.error) as refused:
             listening(port)
 
     assert (refused.value.code, refused.value.exit_status, refused.value.details) == ("PORT_TAKEN", 6, {"port": port})

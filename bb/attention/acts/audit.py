@@ -29,11 +29,9 @@ LONGEST_REMARK = 240
 
 START_AGAIN = "to start again, use another token"
 
-
-class InvalidProgress(Usage):
-    """The progress must be a number that never decreases and never exceeds the total."""
-
-    code = "INVALID_PROGRESS"
+InvalidProgress = Usage.declare(
+    "INVALID_PROGRESS", "The progress must be a number that never decreases and never exceeds the total"
+)
 
 
 def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict[str, Any]:

@@ -14,19 +14,17 @@ from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Bind
 from bb.kernel.errors import Conflict, Usage
 from bb.kernel.escaping import has_control
 
+InvalidName = Usage.declare(
+    "INVALID_NAME",
+    "A handle must be `<platform>:<id>`, a role must begin with @, and no name may contain a space",
+    hint="for example --handle slack:U123 --role @backend",
+)
 
-class InvalidName(Usage):
-    """A handle must be `<platform>:<id>`, a role must begin with @, and no name may contain a space."""
-
-    code = "INVALID_NAME"
-    hint = "for example --handle slack:U123 --role @backend"
-
-
-class NameTaken(Conflict):
-    """Another agent already has that name."""
-
-    code = "NAME_TAKEN"
-    hint = "remove the name from the other agent first: `bb chat bind AGENT --handle … --remove`"
+NameTaken = Conflict.declare(
+    "NAME_TAKEN",
+    "Another agent already has that name",
+    hint="remove the name from the other agent first: `bb chat bind AGENT --handle … --remove`",
+)
 
 
 def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
@@ -54,7 +52,7 @@ def _check(book: AttentionState, agent: str, given: dict[str, list[str]]) -> Non
                 has_control(name) or not name.strip() or len(name) > LONGEST or (" " in name and member != "threads")
             )
             if is_odd or not _has_form(member, name):
-                raise InvalidName(f"{name[:60]!r} is not valid in {member}: {InvalidName.__doc__}", name=name[:60])
+                raise InvalidName(f"{name[:60]!r} is not valid in {member}: {InvalidName.message}.", name=name[:60])
     for name in given.get("handles", ()):
         other = book.directory.by_handle.get(name)
         if other not in (None, agent):

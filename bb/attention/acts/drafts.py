@@ -13,6 +13,7 @@ from bb.attention.messages.redaction import redact
 from bb.attention.refusals import MissingMember
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
 from bb.kernel.digest import digest
+from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 
 NEEDED = ("content", "idempotencyKey", "visibility", "directedness")
@@ -83,7 +84,7 @@ def parse_draft(given: Mapping[str, Any]) -> Draft:
     )
 
 
-def missing_member(name: str) -> MissingMember:
+def missing_member(name: str) -> BbError:
     """The refusal of a request without the required member NAME."""
     return MissingMember(
         f"{name} is missing, and it has no default",

@@ -20,12 +20,11 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
 
-
-class PostedAlready(Conflict):
-    """The message is already recorded as sent or failed."""
-
-    code = "POSTED_ALREADY"
-    hint = "`bb chat outbox` lists what is still to be posted"
+PostedAlready = Conflict.declare(
+    "POSTED_ALREADY",
+    "The message is already recorded as sent or failed",
+    hint="`bb chat outbox` lists what is still to be posted",
+)
 
 
 def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:

@@ -111,7 +111,7 @@ def _earlier(book: AttentionState, agent: str, draft: Draft) -> Answer | None:
     if c2a.get("body") != draft.body:
         raise IdempotencyConflict(key=draft.key[:100], message_id=known.event)
     if known.state == FAILED:
-        raise DeliveryFailed(str(known.posted.get("reason") or DeliveryFailed.__doc__), message_id=known.event)
+        raise DeliveryFailed(str(known.posted.get("reason") or f"{DeliveryFailed.message}."), message_id=known.event)
     return [], {
         "messageId": known.event,
         "state": known.state or SENT,

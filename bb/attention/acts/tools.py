@@ -125,7 +125,7 @@ def _moment(given: EnvelopeMembers, name: str, now: int) -> int | None:
     written = given.text(name, 100)
     try:
         return clock.before(written, now)
-    except clock.NotATime:
+    except clock.NotATime.error:
         raise invalid("must be an RFC 3339 time", given.at(name)) from None
 
 

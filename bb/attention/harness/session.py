@@ -29,12 +29,11 @@ from bb.kernel.record import Record
 
 DIGEST_EVERY = HOUR
 
-
-class ResyncRequired(Conflict):
-    """The session cannot resume after that event, because it is unknown here."""
-
-    code = "RESYNC_REQUIRED"
-    hint = "call chat.list_events for the current events; unacknowledged events are delivered again anyway"
+ResyncRequired = Conflict.declare(
+    "RESYNC_REQUIRED",
+    "The session cannot resume after that event, because it is unknown here",
+    hint="call chat.list_events for the current events; unacknowledged events are delivered again anyway",
+)
 
 
 class Handed(Record):

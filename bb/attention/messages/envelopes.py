@@ -28,7 +28,7 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.members import Form, Members, json_pointer
 from bb.kernel.record import Record
@@ -41,12 +41,11 @@ MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction
 UNKNOWN = "unknown"
 TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
 
-
-class InvalidEnvelope(Usage):
-    """A member of the message is missing or invalid."""
-
-    code = "INVALID_ENVELOPE"
-    hint = "correct the member that the pointer names; docs/attention.md describes all members"
+InvalidEnvelope = Usage.declare(
+    "INVALID_ENVELOPE",
+    "A member of the message is missing or invalid",
+    hint="correct the member that the pointer names; docs/attention.md describes all members",
+)
 
 
 class Line(Record):
@@ -94,7 +93,7 @@ class EnvelopeMembers(Members):
         return now if found is None else min(found, now + FAR_AHEAD)
 
 
-def invalid(reason: str, pointer: str) -> InvalidEnvelope:
+def invalid(reason: str, pointer: str) -> BbError:
     """The refusal of the member at POINTER."""
     return InvalidEnvelope(f"{pointer or '/'}: {reason}", pointer=pointer or "/")
 

@@ -22,11 +22,7 @@ START = clock.parse("2026-06-02T19:00:00Z")
 FIRST = "here"
 BESIDE = ("in", "expect", "note")  # members of a step that are not the thing to do
 
-
-class NotAsExpected(Conflict):
-    """The answer of a step differs from what the script expects."""
-
-    code = "NOT_AS_EXPECTED"
+NotAsExpected = Conflict.declare("NOT_AS_EXPECTED", "The answer of a step differs from what the script expects")
 
 
 class Replay:
@@ -59,7 +55,7 @@ class Replay:
         result: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
         try:
             result["answer"] = STEPS[name](self, given[name])
-        except InvalidStep:
+        except InvalidStep.error:
             raise
         except BbError as refusal:
             result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}

@@ -36,11 +36,9 @@ class Replay(Protocol):
     def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]: ...
 
 
-class InvalidStep(Usage):
-    """A step must be an object with one thing to do."""
-
-    code = "INVALID_STEP"
-    hint = "docs/attention.md describes the steps"
+InvalidStep = Usage.declare(
+    "INVALID_STEP", "A step must be an object with one thing to do", hint="docs/attention.md describes the steps"
+)
 
 
 # -- agents and settings
@@ -113,7 +111,7 @@ def _span(given: Any) -> int:
         return given
     try:
         return replay_span(str(given))
-    except clock.NotATime:
+    except clock.NotATime.error:
         hint = "write a duration such as 3s, 15m or 2h, or a number of milliseconds"
         raise InvalidStep(f"{str(given)[:40]!r} is not a duration", hint=hint) from None
 

@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-
-class InvalidSetting(Usage):
-    """The setting is unknown, or its value is not allowed."""
-
-    code = "INVALID_SETTING"
-    hint = "`bb chat policy` shows all settings and their values"
+InvalidSetting = Usage.declare(
+    "INVALID_SETTING",
+    "The setting is unknown, or its value is not allowed",
+    hint="`bb chat policy` shows all settings and their values",
+)
 
 
 class Tuning(Record):
@@ -77,7 +76,7 @@ def tuning(kept: Mapping[str, Any]) -> Tuning:
     for name, value in kept.items():
         try:
             found[name] = _checked(name, value)
-        except InvalidSetting:
+        except InvalidSetting.error:
             continue
     return Tuning(**found)
 

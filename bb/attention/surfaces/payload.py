@@ -22,12 +22,11 @@ REASONS = m.REASONS | {
     m.TIME: "is not a valid time",
 }
 
-
-class MalformedPayload(Usage):
-    """The payload does not have the form of this platform."""
-
-    code = "MALFORMED_PAYLOAD"
-    hint = "pass the payload exactly as the platform sent it, and name the platform with --format"
+MalformedPayload = Usage.declare(
+    "MALFORMED_PAYLOAD",
+    "The payload does not have the form of this platform",
+    hint="pass the payload exactly as the platform sent it, and name the platform with --format",
+)
 
 
 def root(payload: Any) -> Part:

@@ -20,33 +20,29 @@ Check = Callable[[Mapping[str, str], bytes, str, int], None]
 WINDOW = 5 * MINUTE
 ED25519 = "cryptography.hazmat.primitives.asymmetric.ed25519"
 
+BadSignature = Forbidden.declare(
+    "BAD_SIGNATURE",
+    "The signature of the webhook is not valid",
+    hint="check that the secret is the one the platform signs with, and that the body was stored byte for byte",
+)
 
-class BadSignature(Forbidden):
-    """The signature of the webhook is not valid."""
+StaleSignature = Forbidden.declare(
+    "STALE_SIGNATURE",
+    "The signature is valid, but older than five minutes",
+    hint="check deliveries when they arrive; an old delivery may have been sent again by an attacker",
+)
 
-    code = "BAD_SIGNATURE"
-    hint = "check that the secret is the one the platform signs with, and that the body was stored byte for byte"
+BadSecret = Usage.declare(
+    "BAD_SECRET",
+    "The secret cannot be used to check a signature",
+    hint="copy it exactly from the platform's settings: it must not be empty, and `whsec_` must be followed by base64",
+)
 
-
-class StaleSignature(Forbidden):
-    """The signature is valid, but older than five minutes."""
-
-    code = "STALE_SIGNATURE"
-    hint = "check deliveries when they arrive; an old delivery may have been sent again by an attacker"
-
-
-class BadSecret(Usage):
-    """The secret cannot be used to check a signature."""
-
-    code = "BAD_SECRET"
-    hint = "copy it exactly from the platform's settings: it must not be empty, and `whsec_` must be followed by base64"
-
-
-class NoEd25519(Refused):
-    """Discord's signatures cannot be checked, because the package `cryptography` is missing."""
-
-    code = "ED25519_UNAVAILABLE"
-    hint = "install it: pip install cryptography"
+NoEd25519 = Refused.declare(
+    "ED25519_UNAVAILABLE",
+    "Discord's signatures cannot be checked, because the package `cryptography` is missing",
+    hint="install it: pip install cryptography",
+)
 
 
 def github(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> None:
@@ -84,13 +80,13 @@ def discord(headers: Mapping[str, str], body: bytes, public_key: str, now: int) 
         key = import_module(ED25519).Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         invalid = import_module("cryptography.exceptions").InvalidSignature
     except ImportError:
-        raise NoEd25519 from None
+        raise NoEd25519() from None
     except ValueError:
-        raise BadSecret from None
+        raise BadSecret() from None
     try:
         key.verify(bytes.fromhex(header(headers, "X-Signature-Ed25519")), _octets(sent) + body)
     except (ValueError, invalid):
-        raise BadSignature from None
+        raise BadSignature() from None
     _must_be_recent(sent, now)
 
 
@@ -100,7 +96,7 @@ CHECKS: dict[str, Check] = {"github": github, "slack": slack, "discord": discord
 def _key(secret: str) -> bytes:
     """The secret as bytes. With an empty secret anyone could sign, so it is refused."""
     if not secret:
-        raise BadSecret
+        raise BadSecret()
     return _octets(secret)
 
 
@@ -108,9 +104,9 @@ def _standard_key(secret: str) -> bytes:
     try:
         key = b64decode(secret.removeprefix("whsec_"), validate=True)
     except ValueError:
-        raise BadSecret from None
+        raise BadSecret() from None
     if not key:
-        raise BadSecret
+        raise BadSecret()
     return key
 
 
@@ -132,13 +128,13 @@ def _must_be_recent(sent: str, now: int) -> None:
     _must(sent.isascii() and sent.isdigit() and len(sent) <= 12)
     age = now - int(sent) * SECOND
     if age > WINDOW:
-        raise StaleSignature
+        raise StaleSignature()
     _must(age >= -WINDOW)
 
 
 def _must(holds: bool) -> None:
     if not holds:
-        raise BadSignature
+        raise BadSignature()
 
 
 def _octets(text: str) -> bytes:

@@ -34,12 +34,11 @@ OWN, REVOKED = (
 )  # only for display: the reader's own message; a message verified with a key that was removed since
 STATES = (VERIFIED, UNSIGNED, UNCHECKED, ELSEWHERE, FORGED)
 
-
-class UnsignedMessage(Refused):
-    """The message is not signed, but messages of its author must be signed."""
-
-    code = "UNSIGNED_MESSAGE"
-    hint = "the author signs after `bb cbcl keygen NAME`; to accept unsigned: `bb cbcl trust signed AUTHOR preferred`"
+UnsignedMessage = Refused.declare(
+    "UNSIGNED_MESSAGE",
+    "The message is not signed, but messages of its author must be signed",
+    hint="the author signs after `bb cbcl keygen NAME`; to accept unsigned: `bb cbcl trust signed AUTHOR preferred`",
+)
 
 
 class Ledger(Record):
@@ -114,7 +113,7 @@ def _proof(signed: Signed, author: str, trust: Trust, ledger: Ledger | None, sai
             fuel.spend(CHECKING)
             try:
                 signatures.check(signed.signature, covered, key)
-            except InvalidSignature:
+            except InvalidSignature.error:
                 continue
             return Proof(ELSEWHERE if why else VERIFIED, signatures.fingerprint(key), why)
     return Proof(FORGED, why=f"the signature does not match this message and any key of @{author}")

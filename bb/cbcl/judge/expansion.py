@@ -25,26 +25,23 @@ from bb.kernel.record import Record
 MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint shows
 LISTED = "list"  # the only constructor, valid only in the arguments of a call
 
+UnknownDialect = NotFound.declare(
+    "UNKNOWN_DIALECT",
+    "That dialect is not installed",
+    hint="run `bb cbcl dialect list` to see the installed dialects, or ask another agent with `bb cbcl dialect query`",
+)
 
-class UnknownDialect(NotFound):
-    """That dialect is not installed."""
+UnknownPerformative = NotFound.declare(
+    "UNKNOWN_PERFORMATIVE",
+    "The dialect has no such performative",
+    hint="run `bb cbcl dialect show NAME` to see its performatives",
+)
 
-    code = "UNKNOWN_DIALECT"
-    hint = "run `bb cbcl dialect list` to see the installed dialects, or ask another agent with `bb cbcl dialect query`"
-
-
-class UnknownPerformative(NotFound):
-    """The dialect has no such performative."""
-
-    code = "UNKNOWN_PERFORMATIVE"
-    hint = "run `bb cbcl dialect show NAME` to see its performatives"
-
-
-class InvalidArguments(Usage):
-    """The call does not fit the performative's parameters."""
-
-    code = "INVALID_ARGUMENTS"
-    hint = "run `bb cbcl dialect show NAME` to see the parameters of each performative"
+InvalidArguments = Usage.declare(
+    "INVALID_ARGUMENTS",
+    "The call does not fit the performative's parameters",
+    hint="run `bb cbcl dialect show NAME` to see the parameters of each performative",
+)
 
 
 class Limits(Record):
@@ -264,7 +261,7 @@ def _read_again(tree: Node, fuel: Fuel) -> Message:
     """Parse a result. It must be a message, and neither `lang` nor `meta`."""
     try:
         message = grammar.message(text_of(tree, fuel).encode(), MAXIMUM_BOUNDS, fuel)
-    except Malformed as error:
+    except Malformed.error as error:
         raise ExpansionFailed(f"the expansion is not a valid message: {error.message}", **error.details) from None
     if isinstance(core_of(message), Lang | Meta):
         raise ExpansionFailed("the expansion is a `lang` or `meta` message, which a template must not produce")

@@ -19,22 +19,20 @@ from bb.cbcl.read import canonical, names
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.tree import text_of
-from bb.kernel.errors import Conflict, Refused
+from bb.kernel.errors import BbError, Conflict, Refused
 from bb.kernel.record import Record
 
+DialectRejected = Refused.declare(
+    "DIALECT_REJECTED",
+    "The dialect breaks rules for dialects",
+    hint="run `bb cbcl verify FILE` to see every violation with its position",
+)
 
-class DialectRejected(Refused):
-    """The dialect breaks rules for dialects."""
-
-    code = "DIALECT_REJECTED"
-    hint = "run `bb cbcl verify FILE` to see every violation with its position"
-
-
-class DialectConflict(Conflict):
-    """Another dialect of that name is installed."""
-
-    code = "DIALECT_CONFLICT"
-    hint = "give the dialect another name, or run `bb cbcl dialect install FILE --replace`"
+DialectConflict = Conflict.declare(
+    "DIALECT_CONFLICT",
+    "Another dialect of that name is installed",
+    hint="give the dialect another name, or run `bb cbcl dialect install FILE --replace`",
+)
 
 
 class Rules(Record):
@@ -92,7 +90,7 @@ def require_sound(
         raise rejected(verdict)
 
 
-def rejected(verdict: Verdict) -> DialectRejected:
+def rejected(verdict: Verdict) -> BbError:
     """The refusal with every broken rule and the first violations."""
     violations = verdict.violations
     first = violations[0]

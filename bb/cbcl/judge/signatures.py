@@ -32,19 +32,17 @@ D = -121665 * pow(121666, -1, P) % P
 EIGHTH = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 SMALL_ORDER = frozenset([0, 1, P - 1, EIGHTH, P - EIGHTH])
 
+InvalidSignature = Refused.declare(
+    "INVALID_SIGNATURE",
+    "The signature is not valid",
+    hint="the text was changed after signing, or another key signed it: ask the author for the signed text again",
+)
 
-class InvalidSignature(Refused):
-    """The signature is not valid."""
-
-    code = "INVALID_SIGNATURE"
-    hint = "the text was changed after signing, or another key signed it: ask the author for the signed text again"
-
-
-class InvalidKey(Usage):
-    """The key is not valid."""
-
-    code = "INVALID_KEY"
-    hint = "write the key as 44 characters of base64 or as 64 lower-case hexadecimal digits"
+InvalidKey = Usage.declare(
+    "INVALID_KEY",
+    "The key is not valid",
+    hint="write the key as 44 characters of base64 or as 64 lower-case hexadecimal digits",
+)
 
 
 def public_key(seed: bytes) -> bytes:

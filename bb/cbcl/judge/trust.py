@@ -32,52 +32,38 @@ IN_IDENTIFIER = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 LONGEST_IDENTIFIER = 64
 MOST_KEYS = 16  # of one author: each is tried on every signature in that author's name
 
+InvalidIdentifier = Usage.declare(
+    "INVALID_IDENTIFIER",
+    "An agent's name is 1 to 64 letters, digits, hyphens and underscores, without the @",
+    hint="for example amber-otter",
+)
 
-class InvalidIdentifier(Usage):
-    """An agent's name is 1 to 64 letters, digits, hyphens and underscores, without the @."""
+InvalidPolicy = Usage.declare("INVALID_POLICY", "The policy is not valid")
+InvalidTrust = Usage.declare("INVALID_TRUST", "The trust settings are not valid")
 
-    code = "INVALID_IDENTIFIER"
-    hint = "for example amber-otter"
+AuthorNotFound = NotFound.declare(
+    "AUTHOR_NOT_FOUND",
+    "That author, or that key of the author, is not trusted here",
+    hint="run `bb cbcl trust list` to see the trusted authors and their keys",
+)
 
+TooManyKeys = Refused.declare(
+    "TOO_MANY_KEYS",
+    "That author already has the maximum number of keys",
+    hint="remove an unused key with `bb cbcl trust remove AUTHOR --public-key KEY`",
+)
 
-class InvalidPolicy(Usage):
-    """The policy is not valid."""
+UntrustedAuthor = Refused.declare(
+    "UNTRUSTED_AUTHOR",
+    "No key of that author is trusted here",
+    hint="get the author's public key through another channel, then run `bb cbcl trust add AUTHOR KEY`",
+)
 
-    code = "INVALID_POLICY"
-
-
-class InvalidTrust(Usage):
-    """The trust settings are not valid."""
-
-    code = "INVALID_TRUST"
-
-
-class AuthorNotFound(NotFound):
-    """That author, or that key of the author, is not trusted here."""
-
-    code = "AUTHOR_NOT_FOUND"
-    hint = "run `bb cbcl trust list` to see the trusted authors and their keys"
-
-
-class TooManyKeys(Refused):
-    """That author already has the maximum number of keys."""
-
-    code = "TOO_MANY_KEYS"
-    hint = "remove an unused key with `bb cbcl trust remove AUTHOR --public-key KEY`"
-
-
-class UntrustedAuthor(Refused):
-    """No key of that author is trusted here."""
-
-    code = "UNTRUSTED_AUTHOR"
-    hint = "get the author's public key through another channel, then run `bb cbcl trust add AUTHOR KEY`"
-
-
-class UnsignedDialect(Refused):
-    """The definition is not signed."""
-
-    code = "UNSIGNED_DIALECT"
-    hint = "ask the author for a signed definition, or read it and define it yourself"
+UnsignedDialect = Refused.declare(
+    "UNSIGNED_DIALECT",
+    "The definition is not signed",
+    hint="ask the author for a signed definition, or read it and define it yourself",
+)
 
 
 class Policy(Record):
@@ -218,7 +204,7 @@ def require_matching_key(signature: str, octets: bytes, keys: tuple[bytes, ...],
     for key in others:
         try:
             return check(signature, octets, key)
-        except InvalidSignature:
+        except InvalidSignature.error:
             continue
     return check(signature, octets, last)
 
@@ -288,7 +274,7 @@ def _key(written: object, path: str) -> bytes:
         raise InvalidTrust("a key must be a string", path=path)
     try:
         return key_of(written)
-    except InvalidKey as error:
+    except InvalidKey.error as error:
         raise InvalidTrust(error.message, path=path) from error
 
 

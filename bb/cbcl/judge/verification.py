@@ -91,7 +91,7 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
                 violations.append(each)
                 if count == MOST_COUNTED:
                     break
-        except OutOfSteps:
+        except OutOfSteps.error:
             at = definition.places.get(TIME, definition.node.at)
             why = f"verification needs more than {fuel.granted:,} steps, the equivalent of {milliseconds} ms"
             violations, count = [Violation(R2, at, why), *violations], count + 1

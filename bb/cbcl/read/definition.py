@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 
 from bb.cbcl.read import reader
-from bb.cbcl.read.reader import Malformed, Text
+from bb.cbcl.read.reader import Text
 from bb.cbcl.read.templates import COND, branches, is_sequence
 from bb.cbcl.read.tree import (
     AGENT,
@@ -33,6 +33,7 @@ from bb.cbcl.read.tree import (
     whole_number,
 )
 from bb.cbcl.read.words import ENVELOPE, SIGNED, WRAPPERS
+from bb.kernel.errors import BbError
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
 
@@ -140,7 +141,7 @@ class _Definition:
             self._places,
         )
 
-    def _refuse(self, node: Node, why: str) -> Malformed:
+    def _refuse(self, node: Node, why: str) -> BbError:
         return self._text.refuse(reader.DIALECT, node.at, why)
 
     def _clauses(self, nodes: list[Node]) -> Iterator[Node]:

@@ -47,11 +47,11 @@ class Fuel:
             self.granted, self.left, self.why = self.used + steps, steps, why
 
 
-class OutOfSteps(ResourceLimit):
-    """The limit of steps was exceeded."""
-
-    code = "RESOURCE_LIMIT"
-    hint = "shorten the text; if the command has --max-size, a larger value grants more steps"
+OutOfSteps = ResourceLimit.declare(
+    "RESOURCE_LIMIT",
+    "The limit of steps was exceeded",
+    hint="shorten the text; if the command has --max-size, a larger value grants more steps",
+)
 
 
 def steps_of(milliseconds: int) -> int:

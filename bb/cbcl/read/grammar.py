@@ -14,7 +14,7 @@ from bb.cbcl.read import definition, reader
 from bb.cbcl.read.definition import Definition, is_date_time
 from bb.cbcl.read.fuel import Fuel
 from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Message, Pairs, Query, Signed, Simple, Teach
-from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
+from bb.cbcl.read.reader import BOUNDS, Bounds, Text
 from bb.cbcl.read.tree import (
     AGENT,
     KEYWORD,
@@ -32,6 +32,7 @@ from bb.cbcl.read.tree import (
     whole_number,
 )
 from bb.cbcl.read.words import DEFINE, ENVELOPE, HEADS, LANG, PERFORMATIVES, QUERY, SIGNED, TEACH, WRAPPERS
+from bb.kernel.errors import BbError
 
 HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size"}
 
@@ -98,7 +99,7 @@ class Grammar:
     def __init__(self, text: Text) -> None:
         self._text = text
 
-    def refuse(self, reason: str, node: Node, why: str) -> Malformed:
+    def refuse(self, reason: str, node: Node, why: str) -> BbError:
         return self._text.refuse(reason, node.at, why)
 
     def end_of(self, node: Node) -> Node:

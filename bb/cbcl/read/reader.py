@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from bb.cbcl.read.fuel import Fuel, for_text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, OPERATOR, QUOTED, STRING, SYMBOL, UNSETTLED, Node
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.gc_pause import GcPause
 from bb.kernel.record import Record
@@ -31,12 +31,11 @@ META, LANG, DIALECT, DEPTH, LIMIT = "meta", "lang", "dialect", "depth", "limit"
 DEPTH_RECOMMENDED, DEPTH_MOST = 32, 64
 SIZE_RECOMMENDED, SIZE_MOST = 1 << 20, 1 << 24
 
-
-class Malformed(Usage):
-    """The text is not valid CBCL."""
-
-    code = "SYNTAX_ERROR"
-    hint = "correct the text at that position; docs/cbcl.md describes the language on two pages"
+Malformed = Usage.declare(
+    "SYNTAX_ERROR",
+    "The text is not valid CBCL",
+    hint="correct the text at that position; docs/cbcl.md describes the language on two pages",
+)
 
 
 class Bounds(Record):
@@ -110,7 +109,7 @@ class Text:
         if self.characters.startswith(BOM):
             raise self.refuse(ENCODING, 0, "the text begins with a byte order mark")
 
-    def refuse(self, reason: str, at: int, why: str) -> Malformed:
+    def refuse(self, reason: str, at: int, why: str) -> BbError:
         """The refusal of a mistake AT an octet."""
         before = self.characters[:at].encode("latin-1").decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
@@ -206,7 +205,7 @@ class Text:
                 return Node(UNSETTLED, spelling, at)
         raise self._no_token(at)
 
-    def _no_token(self, at: int) -> Malformed:
+    def _no_token(self, at: int) -> BbError:
         """The refusal of an invalid token that begins AT an octet, with the position of the mistake in it."""
         if self.characters[at] == '"':
             return self._no_string(at)
@@ -216,7 +215,7 @@ class Text:
             return self.refuse(LEX, at, "only printable ASCII is allowed outside of strings and comments")
         return self.refuse(LEX, at, f"{excerpt(self.run_at(at))} is not a valid token")
 
-    def _no_string(self, at: int) -> Malformed:
+    def _no_string(self, at: int) -> BbError:
         place = at + 1
         while place < self.size:
             character = self.characters[place]
@@ -229,7 +228,7 @@ class Text:
             place += 1
         return self.refuse(LEX, self.size, f"the string that begins at octet {at} has no closing quote")
 
-    def _no_comment(self, at: int) -> Malformed:
+    def _no_comment(self, at: int) -> BbError:
         place = at
         while self.characters[place] == "\t" or (self.characters[place] >= " " and self.characters[place] != "\x7f"):
             place += 1

@@ -43,12 +43,11 @@ TYPES = {
     "agent": (AGENT,),
 }
 
-
-class ExpansionFailed(Refused):
-    """The template does not produce a valid message with these arguments."""
-
-    code = "EXPANSION_FAILED"
-    hint = "run `bb cbcl explain` to see how the template was filled"
+ExpansionFailed = Refused.declare(
+    "EXPANSION_FAILED",
+    "The template does not produce a valid message with these arguments",
+    hint="run `bb cbcl explain` to see how the template was filled",
+)
 
 
 def is_sequence(node: Node) -> bool:

@@ -65,19 +65,17 @@ Open = TypeVar("Open")
 
 TAKEN, REFUSED, REPEATED = "ok", "error", "duplicate"
 
+SenderMismatch = Refused.declare(
+    "SENDER_MISMATCH",
+    "The envelope names another agent as its sender",
+    hint="leave out :from, or write the name of the sending agent there",
+)
 
-class SenderMismatch(Refused):
-    """The envelope names another agent as its sender."""
-
-    code = "SENDER_MISMATCH"
-    hint = "leave out :from, or write the name of the sending agent there"
-
-
-class NotRecipient(Refused):
-    """The message is for another agent."""
-
-    code = "NOT_RECIPIENT"
-    hint = "send it to the recipient that it names; with `bb cbcl policy --relay on`, an agent forwards such messages"
+NotRecipient = Refused.declare(
+    "NOT_RECIPIENT",
+    "The message is for another agent",
+    hint="send it to the recipient that it names; with `bb cbcl policy --relay on`, an agent forwards such messages",
+)
 
 
 class Outcome(Record):
@@ -109,7 +107,7 @@ def receive(
     fuel = for_text(policy.max_size)
     try:
         message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size), fuel)
-    except Malformed as error:
+    except Malformed.error as error:
         return _unreadable(octets, error, sender)
     untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
     taking = _Taking(standing, dialects, sender, untouched.id, rules, fuel, said_in)
@@ -122,7 +120,7 @@ def receive(
     return untouched.replace(**taking.result())
 
 
-def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
+def _unreadable(octets: bytes, error: BbError, sender: str) -> Outcome:
     is_beyond = error.details["reason"] in (DEPTH, LIMIT)
     code = ResourceLimit.code if is_beyond else error.code
     why = f"{error.details['reason']} at octet {error.details['offset']}: {error.message}"
@@ -137,7 +135,7 @@ def _is_error(octets: bytes) -> bool:
     error could exceed both limits, and they would answer each other's errors forever."""
     try:
         return _says_error(grammar.message(octets, MAXIMUM_BOUNDS))
-    except Malformed:
+    except Malformed.error:
         return False
 
 

@@ -30,19 +30,17 @@ MEMBERS = ("agents", "policy", "trust", "signed", "ledger", "deliver", "steps")
 OF_AGENT = ("id", "dialects", "trust", "signed", "policy")
 OF_SENT, OF_RECEIVED = ("agent", "sent", "to"), ("agent", "received", "from")
 
+InvalidScript = Usage.declare(
+    "INVALID_SCRIPT",
+    "The script of a conversation is not valid",
+    hint="correct the script; docs/cbcl.md shows an example",
+)
 
-class InvalidScript(Usage):
-    """The script of a conversation is not valid."""
-
-    code = "INVALID_SCRIPT"
-    hint = "correct the script; docs/cbcl.md shows an example"
-
-
-class EndlessConversation(Refused):
-    """The agents answer each other without end."""
-
-    code = "ENDLESS_CONVERSATION"
-    hint = "remove the step that starts the loop, or set `deliver` to false"
+EndlessConversation = Refused.declare(
+    "ENDLESS_CONVERSATION",
+    "The agents answer each other without end",
+    hint="remove the step that starts the loop, or set `deliver` to false",
+)
 
 
 def replay(script: Any) -> dict[str, Any]:

@@ -34,22 +34,20 @@ from bb.cbcl.speak.effects import (
 )
 from bb.cbcl.speak.processing import cancelled_answer, innermost, require_sender
 from bb.cbcl.speak.state import MAX_OPEN_ANSWERS, AgentState
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
 
+NoRecipient = Usage.declare(
+    "NO_RECIPIENT",
+    "The message names no recipient",
+    hint="pass --to AGENT, or wrap the message in (envelope :to @AGENT …)",
+)
 
-class NoRecipient(Usage):
-    """The message names no recipient."""
-
-    code = "NO_RECIPIENT"
-    hint = "pass --to AGENT, or wrap the message in (envelope :to @AGENT …)"
-
-
-class OtherRecipient(Usage):
-    """The message already names its recipient."""
-
-    code = "OTHER_RECIPIENT"
-    hint = "leave out --to; only a message without a recipient, or a call in a dialect not installed here, needs it"
+OtherRecipient = Usage.declare(
+    "OTHER_RECIPIENT",
+    "The message already names its recipient",
+    hint="leave out --to; only a message without a recipient, or a call in a dialect not installed here, needs it",
+)
 
 
 class Speech(Record):
@@ -80,7 +78,7 @@ def speak(
         source = f"@{standing.id}"
         effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
     elif not goes_to:
-        raise NoRecipient if unknown is None else unknown
+        raise NoRecipient() if unknown is None else unknown
     if to and said and recipients.keys() != set(to):
         shown = [names.shortened(each) for each in recipients]
         raise OtherRecipient(f"the message is addressed to {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
@@ -97,11 +95,11 @@ def speak(
 
 def _comes_to(
     message: Message, dialects: Mapping[str, Definition], room: Limits
-) -> tuple[Sequence[Message], UnknownDialect | None]:
+) -> tuple[Sequence[Message], BbError | None]:
     """The messages of the expansion: the message itself if it contains no call, none if its dialect is UNKNOWN."""
     try:
         expansion = expand(message, dialects, room)
-    except UnknownDialect as unknown:
+    except UnknownDialect.error as unknown:
         return (), unknown
     return (message,) if expansion is None else expansion.messages, None
 

@@ -8,18 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bb.cli.calls import output
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.ledger.local import blobs
 from bb.ops.chat import blobs as chat_blobs
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 
-
-class NeedsOutput(Usage):
-    """Binary content is not printed on a terminal."""
-
-    code = "NEEDS_OUTPUT"
-    hint = "name a file with --output, or redirect the output into a pipe"
+NeedsOutput = Usage.declare(
+    "NEEDS_OUTPUT",
+    "Binary content is not printed on a terminal",
+    hint="name a file with --output, or redirect the output into a pipe",
+)
 
 
 def write_attachment(desk: Desk, arguments: Mapping[str, Any]) -> None:
@@ -35,7 +34,7 @@ def write_octets(octets: bytes) -> None:
     output.octets(octets)
 
 
-def _refuse_terminal(refusal: NeedsOutput) -> None:
+def _refuse_terminal(refusal: BbError) -> None:
     if sys.stdout is not None and sys.stdout.isatty():
         raise refusal
 

@@ -17,18 +17,17 @@ from bb.ops.desk.desk import Desk
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import cccc, client
 
-
-class NeedsStream(Usage):
-    """That op is a stream and cannot be called for a single answer."""
-
-    code = "NEEDS_STREAM"
-    hint = "`bb events --follow` shows events as they come, `bb attach ACTOR` an actor's terminal"
+NeedsStream = Usage.declare(
+    "NEEDS_STREAM",
+    "That op is a stream and cannot be called for a single answer",
+    hint="`bb events --follow` shows events as they come, `bb attach ACTOR` an actor's terminal",
+)
 
 
 def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The daemon's answer to OP."""
     if op.name in cccc.UPGRADES:
-        raise NeedsStream
+        raise NeedsStream()
     return client.ask(knowns.home(desk.env), op.name, request(op, desk, arguments))
 
 
@@ -39,7 +38,7 @@ def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str,
         given.setdefault("confirm", "")  # the command line requires a confirmation
     try:
         return client.ask(knowns.home(desk.env), op.name, given)
-    except DaemonUnavailable:
+    except DaemonUnavailable.error:
         return None
     except BbError as refusal:
         if refusal.code != knowns.GroupNotFound.code:

@@ -43,19 +43,17 @@ ANSWER = re.compile(
     rb"\x1b\[[?>=]?[\d;:]*(?:c|R|n|t|\$y)|\x1b\[\?[\d;]*u|\x1b[\]P_][^\x07\x1b]*(?:\x07|\x1b\\)",
 )
 
+NeedsTerminal = Usage.declare(
+    "NEEDS_TERMINAL",
+    "Attaching needs a terminal on stdin and stdout",
+    hint="`--read-only` copies the output into a pipe; `bb actor tail ACTOR` shows its end",
+)
 
-class NeedsTerminal(Usage):
-    """Attaching needs a terminal on stdin and stdout."""
-
-    code = "NEEDS_TERMINAL"
-    hint = "`--read-only` copies the output into a pipe; `bb actor tail ACTOR` shows its end"
-
-
-class DaemonGone(Busy):
-    """The daemon has ended, with its actors."""
-
-    code = "DAEMON_GONE"
-    hint = "`bb daemon logs` shows why; `bb daemon start` starts the daemon and its actors again"
+DaemonGone = Busy.declare(
+    "DAEMON_GONE",
+    "The daemon has ended, with its actors",
+    hint="`bb daemon logs` shows why; `bb daemon start` starts the daemon and its actors again",
+)
 
 
 def attach(given: Mapping[str, Any]) -> int:
@@ -63,7 +61,7 @@ def attach(given: Mapping[str, Any]) -> int:
     read_only = bool(given.get("read_only"))
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
     if not (read_only or is_at_terminal):
-        raise NeedsTerminal
+        raise NeedsTerminal()
     if is_at_terminal and os.name == "nt":
         raise NeedsTerminal("attaching needs a terminal of Linux or macOS")
     home, wanted = knowns.home(os.environ), _request(given)
@@ -96,9 +94,9 @@ def _refuse_if_lost(home: str) -> None:
     for _ in range(2):  # a daemon that is ending may still accept a connection, but not answer
         try:
             client.ask(home, "ping", {}, patience=TO_RESIZE)
-        except DaemonUnavailable as error:
-            raise DaemonGone from error
-        except client.OutcomeUnknown:
+        except DaemonUnavailable.error as error:
+            raise DaemonGone() from error
+        except client.OutcomeUnknown.error:
             continue
         except BbError:
             pass  # a refusal shows that the daemon runs

@@ -106,11 +106,11 @@ def _print(asked: Asked, answer: dict[str, Any]) -> int:
     return 0
 
 
-class NoJson(Usage):
-    """A terminal cannot be shown as JSON."""
-
-    code = "NO_JSON"
-    hint = "`bb actor tail ACTOR --json` answers with the terminal's last output"
+NoJson = Usage.declare(
+    "NO_JSON",
+    "A terminal cannot be shown as JSON",
+    hint="`bb actor tail ACTOR --json` answers with the terminal's last output",
+)
 
 
 @command(
@@ -128,15 +128,15 @@ def attach(asked: Asked) -> int:
     from bb.cli.programs import attach as program  # noqa: PLC0415
 
     if asked.as_json:
-        raise NoJson
+        raise NoJson()
     return program.attach(asked.given)
 
 
-class StdioOrSocket(Usage):
-    """`bb chat serve` needs exactly one of --stdio and --socket."""
-
-    code = "STDIO_OR_SOCKET"
-    hint = "pass --stdio, or --socket PATH"
+StdioOrSocket = Usage.declare(
+    "STDIO_OR_SOCKET",
+    "`bb chat serve` needs exactly one of --stdio and --socket",
+    hint="pass --stdio, or --socket PATH",
+)
 
 
 class SocketPath(UncheckedText):
@@ -171,7 +171,7 @@ def serve(
     from bb.cli.programs import serve as program  # noqa: PLC0415
 
     if stdio == bool(socket):
-        raise StdioOrSocket
+        raise StdioOrSocket()
     return program.on_socket(socket, agent, as_json=asked.as_json) if socket else program.on_stdio(agent)
 
 
@@ -194,11 +194,11 @@ def batch(_: Asked) -> int:
     return cbcl_batch.run()
 
 
-class StdoutIsTaken(Usage):
-    """Without --http, stdout carries MCP only, so --json is not possible."""
-
-    code = "STDOUT_IS_TAKEN"
-    hint = "omit --json; with --http, --json prints one document with the address"
+StdoutIsTaken = Usage.declare(
+    "STDOUT_IS_TAKEN",
+    "Without --http, stdout carries MCP only, so --json is not possible",
+    hint="omit --json; with --http, --json prints one document with the address",
+)
 
 
 class McpPort(Number):
@@ -241,7 +241,7 @@ def mcp(
     """
     extras.require_extra("bb mcp", "mcp")
     if asked.as_json and not http:
-        raise StdoutIsTaken
+        raise StdoutIsTaken()
     if port is not None and not http:
         raise invalid("--port goes with --http", "port")
     if not http and sys.stdin is not None and sys.stdin.isatty():

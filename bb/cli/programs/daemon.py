@@ -35,19 +35,17 @@ NOT_PASSED_ON = frozenset(
 )
 LAST_WORDS = 10  # lines of its log in an error
 
+DaemonNotStarted = Refused.declare(
+    "DAEMON_NOT_STARTED",
+    "The daemon did not start",
+    hint="`bb daemon logs` may show why; `bb daemon run` starts it in the foreground",
+)
 
-class DaemonNotStarted(Refused):
-    """The daemon did not start."""
-
-    code = "DAEMON_NOT_STARTED"
-    hint = "`bb daemon logs` may show why; `bb daemon run` starts it in the foreground"
-
-
-class DaemonNotStopped(Busy):
-    """The daemon did not end when asked to."""
-
-    code = "DAEMON_NOT_STOPPED"
-    hint = "`bb daemon status` names its process; `bb daemon logs` may show its activity"
+DaemonNotStopped = Busy.declare(
+    "DAEMON_NOT_STOPPED",
+    "The daemon did not end when asked to",
+    hint="`bb daemon status` names its process; `bb daemon logs` may show its activity",
+)
 
 
 def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) -> dict[str, Any]:
@@ -84,7 +82,7 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
     found = status(env)
     try:
         client.ask(home, "shutdown", {}, patience=TO_START)
-    except (DaemonUnavailable, client.OutcomeUnknown):
+    except (DaemonUnavailable.error, client.OutcomeUnknown.error):
         _terminate(home, found["pid"])
     deadline = time.monotonic() + TO_STOP
     while descriptor.is_running(home):
@@ -165,7 +163,7 @@ def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
         os.close(log)
 
 
-def _not_started(home: str, begun_at: int, why: str) -> DaemonNotStarted:
+def _not_started(home: str, begun_at: int, why: str) -> BbError:
     """The refusal for a failed start, with the daemon's last log lines."""
     words = daemon_log.since(home, begun_at)[-LAST_WORDS:]
     own = [line.removeprefix("Error: ") for line in words if line.startswith("Error: ")]
@@ -176,7 +174,7 @@ def _ping(home: str) -> dict[str, Any] | None:
     """The daemon's answer to a ping; None without one."""
     try:
         about = client.ask(home, "ping", {}, patience=TO_PING)
-    except (DaemonUnavailable, client.OutcomeUnknown):
+    except (DaemonUnavailable.error, client.OutcomeUnknown.error):
         return None
     where = descriptor.address(home)
     return {

@@ -20,12 +20,9 @@ from bb.ledger.files import output_files
 from bb.ledger.git import git
 from bb.start import ALONE
 
-
-class DemoWentWrong(Refused):
-    """A step of the demo ended with an unexpected result."""
-
-    code = "DEMO_WENT_WRONG"
-    hint = "run `bb doctor` to find the cause"
+DemoWentWrong = Refused.declare(
+    "DEMO_WENT_WRONG", "A step of the demo ended with an unexpected result", hint="run `bb doctor` to find the cause"
+)
 
 
 def play(*, keep: bool, as_json: bool) -> int:

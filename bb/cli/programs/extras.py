@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 # extra -> the packages that its face imports
 EXTRAS = {"web": ("starlette", "uvicorn", "jinja2"), "mcp": ("mcp",)}
 
-
-class ExtraMissing(Refused):
-    """This part of bb needs packages that are not installed."""
-
-    code = "EXTRA_MISSING"
+ExtraMissing = Refused.declare("EXTRA_MISSING", "This part of bb needs packages that are not installed")
 
 
 def require_extra(command: str, extra: str) -> None:

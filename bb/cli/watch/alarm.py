@@ -19,12 +19,7 @@ from bb.ops.overview.changes import Alarms
 BELL = "\a"
 OPEN, NEW, SETTLED = "open", "new", "settled"
 
-
-class NeedsWatch(Usage):
-    """--quiet needs --watch."""
-
-    code = "NEEDS_WATCH"
-    hint = "pass --watch, or omit --quiet"
+NeedsWatch = Usage.declare("NEEDS_WATCH", "--quiet needs --watch", hint="pass --watch, or omit --quiet")
 
 
 def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:

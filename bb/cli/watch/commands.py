@@ -121,7 +121,7 @@ def problems(asked: Asked, *, watch: bool = False, quiet: bool = False) -> int:
     from bb.cli.watch import alarm  # noqa: PLC0415
 
     if not watch:
-        raise alarm.NeedsWatch
+        raise alarm.NeedsWatch()
     return alarm.watch(as_json=asked.as_json, is_quiet=quiet)
 
 

@@ -34,33 +34,22 @@ MADE_UP = {
     "next_step": "no action is needed",
 }
 
+InvalidCommand = Usage.declare(
+    "INVALID_COMMAND", "The command cannot be run", hint="for example --command 'notify-send bb'"
+)
 
-class InvalidCommand(Usage):
-    """The command cannot be run."""
+NoShell = Usage.declare(
+    "NO_SHELL",
+    "--shell is not available on this system, because its shell expands variables unsafely",
+    hint="omit --shell, and let the command read its environment or stdin",
+)
 
-    code = "INVALID_COMMAND"
-    hint = "for example --command 'notify-send bb'"
-
-
-class NoShell(Usage):
-    """--shell is not available on this system, because its shell expands variables unsafely."""
-
-    code = "NO_SHELL"
-    hint = "omit --shell, and let the command read its environment or stdin"
-
-
-class TestOrOnce(Usage):
-    """--test cannot be combined with --once or --existing."""
-
-    code = "TEST_OR_ONCE"
-    hint = "pass --test, or --once and --existing"
-
-
-class NotifyFailed(Refused):
-    """The command failed."""
-
-    code = "NOTIFY_FAILED"
-    hint = "`bb notify --test --command …` runs it for an example problem"
+TestOrOnce = Usage.declare(
+    "TEST_OR_ONCE", "--test cannot be combined with --once or --existing", hint="pass --test, or --once and --existing"
+)
+NotifyFailed = Refused.declare(
+    "NOTIFY_FAILED", "The command failed", hint="`bb notify --test --command …` runs it for an example problem"
+)
 
 
 class NotifyOptions(Record):
@@ -87,23 +76,23 @@ def wanted(
 ) -> NotifyOptions:
     """The checked options, or a refusal."""
     if is_test and (is_once or is_existing):
-        raise TestOrOnce
+        raise TestOrOnce()
     return NotifyOptions(command, tuple(_words(command, is_shell=is_shell)), timeout, is_existing, is_once, is_test)
 
 
 def _words(command: str, *, is_shell: bool) -> list[str]:
     if "\0" in command or not command.strip():
-        raise InvalidCommand
+        raise InvalidCommand()
     if is_shell:
         if os.name == "nt":  # cmd.exe expands variables before it parses the line, so it could run text of agents
-            raise NoShell
+            raise NoShell()
         return [SHELL, "-c", command]
     try:
         words = shlex.split(command, posix=os.name != "nt")
     except ValueError as error:
         raise InvalidCommand(f"the command cannot be split into words: {error}") from None
     if not words:
-        raise InvalidCommand
+        raise InvalidCommand()
     return words if os.name != "nt" else [word.strip('"') for word in words]
 
 

@@ -22,12 +22,11 @@ from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import Watched
 from bb.ops.overview.news import News
 
-
-class NoScreen(Usage):
-    """The output cannot show a full screen, so --view has no effect."""
-
-    code = "NO_SCREEN"
-    hint = "omit --view: events are then printed line by line"
+NoScreen = Usage.declare(
+    "NO_SCREEN",
+    "The output cannot show a full screen, so --view has no effect",
+    hint="omit --view: events are then printed line by line",
+)
 
 
 def watch(
@@ -36,7 +35,7 @@ def watch(
     """Show the state live until the user quits."""
     has_screen = not as_json and _is_at_terminal() and _can_draw()
     if view is not None and not has_screen:
-        raise NoScreen
+        raise NoScreen()
     if not as_json and _is_at_terminal() and not has_screen:
         output.lines(
             [f"Note: [{NoScreen.code}] this terminal cannot show a screen; printing lines instead"], sys.stderr

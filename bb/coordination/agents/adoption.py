@@ -10,7 +10,7 @@ The recommendation is deterministic: the same situation always gets the same rec
 from __future__ import annotations
 
 from bb.kernel import escaping
-from bb.kernel.errors import Refused, Usage
+from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -26,26 +26,21 @@ ANOTHER = "start under another name, or adopt this name to continue its work"
 ADOPT, REGISTER, STOP = "adopt", "register", "stop"
 SHOWN = 5  # names in a sentence; the lists in the details are complete
 
+AmbiguousSession = Usage.declare(
+    "AMBIGUOUS_SESSION",
+    "The agent for this session is ambiguous",
+    hint="pass --register NAME to start as a new agent, or --adopt ID to continue an earlier agent's work",
+)
 
-class AmbiguousSession(Usage):
-    """The agent for this session is ambiguous."""
+AdoptOrRegister = Usage.declare(
+    "ADOPT_OR_REGISTER", "--adopt and --register cannot be combined", hint="pass either --adopt ID or --register NAME"
+)
 
-    code = "AMBIGUOUS_SESSION"
-    hint = "pass --register NAME to start as a new agent, or --adopt ID to continue an earlier agent's work"
-
-
-class AdoptOrRegister(Usage):
-    """--adopt and --register cannot be combined."""
-
-    code = "ADOPT_OR_REGISTER"
-    hint = "pass either --adopt ID or --register NAME"
-
-
-class AdoptionRejected(Refused):
-    """No unfinished work of that agent was found here, or another session of the agent is alive."""
-
-    code = "ADOPTION_REJECTED"
-    hint = "register a new agent: `bb init --register NAME`"
+AdoptionRejected = Refused.declare(
+    "ADOPTION_REJECTED",
+    "No unfinished work of that agent was found here, or another session of the agent is alive",
+    hint="register a new agent: `bb init --register NAME`",
+)
 
 
 class Evidence(Record):
@@ -79,12 +74,12 @@ def weigh(
     return None
 
 
-def no_evidence_refusal(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+def no_evidence_refusal(agent: str, why: str, **looked_at: Any) -> BbError:
     """The refusal if there is no evidence of unfinished work of AGENT."""
     return AdoptionRejected(f"{agent} cannot be adopted: {why}", reason=NO_EVIDENCE, **looked_at)
 
 
-def session_alive_refusal(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+def session_alive_refusal(agent: str, why: str, **looked_at: Any) -> BbError:
     """The refusal if another session of AGENT is alive."""
     hint = (
         "if that session is yours, continue there, or set BB_SESSION to its id; if it crashed, wait two minutes after "

@@ -39,33 +39,30 @@ VARIABLES = (*HOSTS, OWN)
 LONGEST = 200  # characters of an id
 ALIVE = 2 * clock.MINUTE  # a session counts as alive for this long after its last heartbeat
 
+InvalidSession = Usage.declare(
+    "INVALID_SESSION",
+    "BB_SESSION must be one line of 1 to 200 printable characters",
+    hint="unset BB_SESSION, or set it to a unique id, such as a UUID",
+)
 
-class InvalidSession(Usage):
-    """BB_SESSION must be one line of 1 to 200 printable characters."""
+NotYourName = Forbidden.declare(
+    "NOT_YOUR_NAME",
+    "That name belongs to another agent or session",
+    hint="use your own name; to continue that agent's work, adopt it: `bb init --adopt ID`",
+)
 
-    code = "INVALID_SESSION"
-    hint = "unset BB_SESSION, or set it to a unique id, such as a UUID"
-
-
-class NotYourName(Forbidden):
-    """That name belongs to another agent or session."""
-
-    code = "NOT_YOUR_NAME"
-    hint = "use your own name; to continue that agent's work, adopt it: `bb init --adopt ID`"
-
-
-class SessionSuperseded(Forbidden):
-    """Another session has taken over this name."""
-
-    code = "SESSION_SUPERSEDED"
-    hint = "register under another name: `bb init --register NAME`; to take the name back: `bb init --adopt ID`"
+SessionSuperseded = Forbidden.declare(
+    "SESSION_SUPERSEDED",
+    "Another session has taken over this name",
+    hint="register under another name: `bb init --register NAME`; to take the name back: `bb init --adopt ID`",
+)
 
 
 def sessions(env: Mapping[str, str], said: str = "") -> tuple[str, ...]:
     """The caller's session ids in order of precedence: the id that was SAID, then those in ENV."""
     own = env.get(OWN, "")
     if own and not _is_sound(own):
-        raise InvalidSession
+        raise InvalidSession()
     session_ids = [said, *(env.get(name, "") for name in HOSTS), own]
     return tuple(dict.fromkeys(session_digest(session) for session in session_ids if session and _is_sound(session)))
 

@@ -12,54 +12,46 @@ if TYPE_CHECKING:
     from bb.coordination.agents.roster import Agent
     from bb.coordination.facts import AgentFact
 
+InvalidRole = Usage.declare(
+    "INVALID_ROLE", "A role is one line of 1 to 64 characters", hint="for example builder, reviewer, tester"
+)
 
-class InvalidRole(Usage):
-    """A role is one line of 1 to 64 characters."""
+InvalidDisplayName = Usage.declare(
+    "INVALID_DISPLAY_NAME",
+    "A display name is one line of 1 to 80 characters",
+    hint="omit it to use the agent's id as display name",
+)
 
-    code = "INVALID_ROLE"
-    hint = "for example builder, reviewer, tester"
+DuplicateAgentId = Conflict.declare(
+    "DUPLICATE_AGENT_ID",
+    "That name is already registered",
+    hint="choose another name: `bb agent name` suggests unused names; to change your own role, pass --force-update",
+)
 
+AgentNotFound = NotFound.declare(
+    "AGENT_NOT_FOUND",
+    "No agent with that name is registered",
+    hint="list the agents: `bb agent list`; register one: `bb agent register --name NAME --role ROLE`",
+)
 
-class InvalidDisplayName(Usage):
-    """A display name is one line of 1 to 80 characters."""
+AgentRetired = Refused.declare(
+    "AGENT_RETIRED",
+    "That agent is retired",
+    hint="register under a new name: `bb init --register NAME`; to continue its work: `bb init --adopt ID`",
+)
 
-    code = "INVALID_DISPLAY_NAME"
-    hint = "omit it to use the agent's id as display name"
-
-
-class DuplicateAgentId(Conflict):
-    """That name is already registered."""
-
-    code = "DUPLICATE_AGENT_ID"
-    hint = "choose another name: `bb agent name` suggests unused names; to change your own role, pass --force-update"
-
-
-class AgentNotFound(NotFound):
-    """No agent with that name is registered."""
-
-    code = "AGENT_NOT_FOUND"
-    hint = "list the agents: `bb agent list`; register one: `bb agent register --name NAME --role ROLE`"
-
-
-class AgentRetired(Refused):
-    """That agent is retired."""
-
-    code = "AGENT_RETIRED"
-    hint = "register under a new name: `bb init --register NAME`; to continue its work: `bb init --adopt ID`"
-
-
-class AdoptionNeeded(Refused):
-    """That agent has stopped sending heartbeats, so its name must be adopted."""
-
-    code = "ADOPTION_NEEDED"
-    hint = "adopt it: `bb init --adopt ID`; if you are that agent: `bb agent heartbeat`"
+AdoptionNeeded = Refused.declare(
+    "ADOPTION_NEEDED",
+    "That agent has stopped sending heartbeats, so its name must be adopted",
+    hint="adopt it: `bb init --adopt ID`; if you are that agent: `bb agent heartbeat`",
+)
 
 
 def role(text: str) -> str:
     """TEXT as a role."""
     trimmed = text.strip()
     if not is_role(trimmed) or has_control(trimmed):
-        raise InvalidRole
+        raise InvalidRole()
     return trimmed
 
 
@@ -67,7 +59,7 @@ def title(text: str) -> str:
     """TEXT as a display name."""
     trimmed = text.strip()
     if not is_title(trimmed) or has_control(trimmed):
-        raise InvalidDisplayName
+        raise InvalidDisplayName()
     return trimmed
 
 

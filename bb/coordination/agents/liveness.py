@@ -27,12 +27,11 @@ LIVENESS = (
     (0, ACTIVE),
 )
 
-
-class InvalidStaleMinutes(Usage):
-    """BB_AGENT_STALE_MINUTES must be a whole number of minutes from 1 to 10080."""
-
-    code = "INVALID_STALE_MINUTES"
-    hint = "unset BB_AGENT_STALE_MINUTES for the default of 15"
+InvalidStaleMinutes = Usage.declare(
+    "INVALID_STALE_MINUTES",
+    "BB_AGENT_STALE_MINUTES must be a whole number of minutes from 1 to 10080",
+    hint="unset BB_AGENT_STALE_MINUTES for the default of 15",
+)
 
 
 def stale_after(minutes: str | None, pinned: int | None = None) -> int:

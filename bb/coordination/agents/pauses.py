@@ -29,12 +29,11 @@ EVERYBODY = "*"
 WORD = "word"
 BEAD = "pause"  # the bead of a notification to an agent without reservations
 
-
-class AgentPaused(Refused):
-    """The person has paused this agent."""
-
-    code = "AGENT_PAUSED"
-    hint = "change nothing; you may still read, reply, `bb protocol handoff` and `bb agent release`"
+AgentPaused = Refused.declare(
+    "AGENT_PAUSED",
+    "The person has paused this agent",
+    hint="change nothing; you may still read, reply, `bb protocol handoff` and `bb agent release`",
+)
 
 
 class Pause(Record):

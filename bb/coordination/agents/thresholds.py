@@ -25,12 +25,11 @@ ENTRY = "stale"  # the one entry of this fold
 WORD = "word"
 DEFAULT = "default"  # removes the pin
 
-
-class InvalidPin(Usage):
-    """--stale-minutes takes a whole number of minutes from 1 to 10080, or `default`."""
-
-    code = "INVALID_PIN"
-    hint = "for example `bb init --stale-minutes 30`; `--stale-minutes default` removes the setting"
+InvalidPin = Usage.declare(
+    "INVALID_PIN",
+    "--stale-minutes takes a whole number of minutes from 1 to 10080, or `default`",
+    hint="for example `bb init --stale-minutes 30`; `--stale-minutes default` removes the setting",
+)
 
 
 def keys(fact: ThresholdFact, at: Place) -> list[str]:  # noqa: ARG001

@@ -33,7 +33,7 @@ from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol.notices import is_known, notice, resolution
 from bb.coordination.records.signed_lines import Verification
 from bb.kernel import clock, ids
-from bb.kernel.errors import Conflict
+from bb.kernel.errors import Conflict, Refusal
 from bb.kernel.escaping import name, quotation
 from bb.kernel.record import Record
 from bb.kernel.total_order import State
@@ -60,40 +60,35 @@ ERROR, WARNING = "error", "warning"
 AGENT, TOKEN = "bb-agent", "bb-token"  # trailer names are case-insensitive
 MOST_WRITERS = 3  # writers named in a finding
 
+CiIncursion = Conflict.declare(
+    "CI_INCURSION",
+    "This change includes paths that another agent holds or held, or that are or were frozen",
+    hint="remove those paths from the change, or ask the holder to transfer or accept them: `bb agent status`",
+)
 
-class CiIncursion(Conflict):
-    """This change includes paths that another agent holds or held, or that are or were frozen."""
+OutsideDeclared = Conflict.declare(
+    "OUTSIDE_DECLARED",
+    "This change includes paths that its author had not declared",
+    hint="reserve those paths (`bb agent reserve`) and explain why they are needed, or remove them from this change",
+)
 
-    code = "CI_INCURSION"
-    hint = "remove those paths from the change, or ask the holder to transfer or accept them: `bb agent status`"
+PausedAuthor = Conflict.declare(
+    "PAUSED_AUTHOR",
+    "A commit was made by an agent that the person has paused",
+    hint="a person reviews the commit and unpauses the agent: `bb agent unpause NAME`",
+)
 
+UnclearAuthor = Conflict.declare(
+    "UNCLEAR_AUTHOR",
+    "The agent that made a commit is unclear",
+    hint="end the commit message with one trailer such as `BB-Agent: amber-otter`",
+)
 
-class OutsideDeclared(Conflict):
-    """This change includes paths that its author had not declared."""
-
-    code = "OUTSIDE_DECLARED"
-    hint = "reserve those paths (`bb agent reserve`) and explain why they are needed, or remove them from this change"
-
-
-class PausedAuthor(Conflict):
-    """A commit was made by an agent that the person has paused."""
-
-    code = "PAUSED_AUTHOR"
-    hint = "a person reviews the commit and unpauses the agent: `bb agent unpause NAME`"
-
-
-class UnclearAuthor(Conflict):
-    """The agent that made a commit is unclear."""
-
-    code = "UNCLEAR_AUTHOR"
-    hint = "end the commit message with one trailer such as `BB-Agent: amber-otter`"
-
-
-class LedgerLacking(Conflict):
-    """Some lines of the published ledger have lost their content, so this change cannot be checked."""
-
-    code = "LEDGER_LACKING"
-    hint = "find the commit that emptied those lines (`git log bb-ledger`) and restore the branch: see docs/sync.md"
+LedgerLacking = Conflict.declare(
+    "LEDGER_LACKING",
+    "Some lines of the published ledger have lost their content, so this change cannot be checked",
+    hint="find the commit that emptied those lines (`git log bb-ledger`) and restore the branch: see docs/sync.md",
+)
 
 
 class Commit(Record):
@@ -191,7 +186,7 @@ def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Findi
     )
 
 
-def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
+def refusal(findings: Sequence[Finding]) -> Refusal | None:
     """The refusal for FINDINGS; None if all are warnings."""
     rules = {finding.rule for finding in findings if finding.severity == ERROR}
     if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:

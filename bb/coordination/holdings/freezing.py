@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 BEAD = "freeze"  # the bead of a freeze
 
-
-class NotFrozen(NotFound):
-    """There is no freeze on that scope."""
-
-    code = "NOT_FROZEN"
-    hint = "list the freezes: `bb agent status --agent user`"
+NotFrozen = NotFound.declare(
+    "NOT_FROZEN", "There is no freeze on that scope", hint="list the freezes: `bb agent status --agent user`"
+)
 
 
 def freeze(wanted: Iterable[Scope], why: str | None, minutes: int | None, met: Sequence[Overlap]) -> list[HoldingFact]:

@@ -32,12 +32,11 @@ ANY: One = (True, frozenset())
 STAR: Part = ((), ())
 DEPTH: Part = ()  # `**`
 
-
-class InvalidScope(Usage):
-    """A scope is a path or a pattern of at most 4096 characters, without control characters."""
-
-    code = "INVALID_SCOPE"
-    hint = "for example src/lib, 'src/*' or 'src/**/*.py'"
+InvalidScope = Usage.declare(
+    "INVALID_SCOPE",
+    "A scope is a path or a pattern of at most 4096 characters, without control characters",
+    hint="for example src/lib, 'src/*' or 'src/**/*.py'",
+)
 
 
 # -- reading

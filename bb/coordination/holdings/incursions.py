@@ -29,47 +29,36 @@ NOTE_LENGTH = 500
 THAW = "lift the freeze: `bb thaw`; or resolve this incursion with --as accepted"
 HINT = "{owner} resolves it: `bb protocol incursions`, `bb protocol resolve ID`"
 
+NotAnIncursion = NotFound.declare(
+    "INCURSION_NOT_FOUND", "No incursion has that id", hint="list the ids: `bb protocol incursions`"
+)
+InvalidNote = Usage.declare(
+    "INVALID_NOTE", "A note is one line of 1 to 500 characters", hint="shorten the note, or omit it"
+)
 
-class NotAnIncursion(NotFound):
-    """No incursion has that id."""
+ResolveForbidden = Forbidden.declare(
+    "RESOLVE_FORBIDDEN",
+    "Another agent must resolve that incursion",
+    hint="the owner or the person resolves it (`--agent user`); you may resolve your own changes with --as reverted",
+)
 
-    code = "INCURSION_NOT_FOUND"
-    hint = "list the ids: `bb protocol incursions`"
+IncursionResolved = Conflict.declare(
+    "INCURSION_RESOLVED",
+    "That incursion is already resolved in another way",
+    hint="see the resolution: `bb protocol show ID`; report later changes by mail: `bb agent send`",
+)
 
+IncursionClosed = Refused.declare(
+    "INCURSION_CLOSED",
+    "That incursion needs no resolution",
+    hint="list the open incursions: `bb protocol incursions --state open`",
+)
 
-class InvalidNote(Usage):
-    """A note is one line of 1 to 500 characters."""
-
-    code = "INVALID_NOTE"
-    hint = "shorten the note, or omit it"
-
-
-class ResolveForbidden(Forbidden):
-    """Another agent must resolve that incursion."""
-
-    code = "RESOLVE_FORBIDDEN"
-    hint = "the owner or the person resolves it (`--agent user`); you may resolve your own changes with --as reverted"
-
-
-class IncursionResolved(Conflict):
-    """That incursion is already resolved in another way."""
-
-    code = "INCURSION_RESOLVED"
-    hint = "see the resolution: `bb protocol show ID`; report later changes by mail: `bb agent send`"
-
-
-class IncursionClosed(Refused):
-    """That incursion needs no resolution."""
-
-    code = "INCURSION_CLOSED"
-    hint = "list the open incursions: `bb protocol incursions --state open`"
-
-
-class NothingToTransfer(Refused):
-    """The reservation of that incursion has ended, so it cannot be transferred."""
-
-    code = "NOTHING_TO_TRANSFER"
-    hint = "the agent that continues there reserves it: `bb agent reserve`; then resolve this with --as accepted"
+NothingToTransfer = Refused.declare(
+    "NOTHING_TO_TRANSFER",
+    "The reservation of that incursion has ended, so it cannot be transferred",
+    hint="the agent that continues there reserves it: `bb agent reserve`; then resolve this with --as accepted",
+)
 
 
 def report(

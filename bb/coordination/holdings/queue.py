@@ -17,19 +17,17 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.held import Overlap
     from bb.coordination.holdings.scopes import Scope
 
+ReservationAwaited = Conflict.declare(
+    "RESERVATION_AWAITED",
+    "Another agent is waiting for that scope and comes first",
+    hint="join the queue with --wait SECONDS",
+)
 
-class ReservationAwaited(Conflict):
-    """Another agent is waiting for that scope and comes first."""
-
-    code = "RESERVATION_AWAITED"
-    hint = "join the queue with --wait SECONDS"
-
-
-class WaitDeadlock(Conflict):
-    """Waiting would cause a deadlock: those agents are waiting for you."""
-
-    code = "WAIT_DEADLOCK"
-    hint = "release the scope that one of them waits for, or hand over your work"
+WaitDeadlock = Conflict.declare(
+    "WAIT_DEADLOCK",
+    "Waiting would cause a deadlock: those agents are waiting for you",
+    hint="release the scope that one of them waits for, or hand over your work",
+)
 
 
 class Waiter(Record):

@@ -27,7 +27,7 @@ from bb.coordination.facts import (
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.held import FROZEN_HINT, Held, Overlap, freeze_text
 from bb.kernel import escaping, ids
-from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
+from bb.kernel.errors import BbError, Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.validation import BEAD_LENGTH, is_bead
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.facts import HoldingFact, NoticeFact
     from bb.coordination.holdings.scopes import Scope
+    from bb.kernel.errors import Refusal
 
 MINUTES_ALLOWED = range(5, 1441)
 SHOWN = 20  # conflicts listed in a refusal; `count` has the number of all
@@ -45,47 +46,41 @@ MOST_NAMED = 5  # further reservations named in a sentence
 
 TIME_OVER = "time_over"  # taken over because it had expired, while its holder was active
 
+InvalidArgs = Usage.declare(
+    "INVALID_ARGS",
+    "A reservation needs a scope, a bead, and a time to live from 5 to 1440 minutes",
+    hint="for example --scope src/parser --bead bb-12 --ttl 120",
+)
 
-class InvalidArgs(Usage):
-    """A reservation needs a scope, a bead, and a time to live from 5 to 1440 minutes."""
+ReservationConflict = Conflict.declare(
+    "RESERVATION_CONFLICT",
+    "Another active agent holds that scope or a part of it",
+    hint="narrow the scope, wait for it with --wait SECONDS, or message the holder",
+)
 
-    code = "INVALID_ARGS"
-    hint = "for example --scope src/parser --bead bb-12 --ttl 120"
+ReservationStaleFound = Conflict.declare(
+    "RESERVATION_STALE_FOUND",
+    "The reservation of that scope has expired, or its holder is no longer active",
+    hint="take it over with --takeover-stale; its holder is notified",
+)
 
+ReservationNotFound = NotFound.declare(
+    "RESERVATION_NOT_FOUND",
+    "There is no live reservation for that scope",
+    hint="list the reservations: `bb agent status`",
+)
 
-class ReservationConflict(Conflict):
-    """Another active agent holds that scope or a part of it."""
+ReleaseForbidden = Forbidden.declare(
+    "RELEASE_FORBIDDEN",
+    "Another agent holds that scope, so you cannot release it",
+    hint="ask the holder to release it; if the holder is stale: `bb agent reserve --takeover-stale`",
+)
 
-    code = "RESERVATION_CONFLICT"
-    hint = "narrow the scope, wait for it with --wait SECONDS, or message the holder"
-
-
-class ReservationStaleFound(Conflict):
-    """The reservation of that scope has expired, or its holder is no longer active."""
-
-    code = "RESERVATION_STALE_FOUND"
-    hint = "take it over with --takeover-stale; its holder is notified"
-
-
-class ReservationNotFound(NotFound):
-    """There is no live reservation for that scope."""
-
-    code = "RESERVATION_NOT_FOUND"
-    hint = "list the reservations: `bb agent status`"
-
-
-class ReleaseForbidden(Forbidden):
-    """Another agent holds that scope, so you cannot release it."""
-
-    code = "RELEASE_FORBIDDEN"
-    hint = "ask the holder to release it; if the holder is stale: `bb agent reserve --takeover-stale`"
-
-
-class RenewForbidden(Forbidden):
-    """Another agent holds that scope, so you cannot renew it."""
-
-    code = "RENEW_FORBIDDEN"
-    hint = "reserve a scope of your own: `bb agent reserve`"
+RenewForbidden = Forbidden.declare(
+    "RENEW_FORBIDDEN",
+    "Another agent holds that scope, so you cannot renew it",
+    hint="reserve a scope of your own: `bb agent reserve`",
+)
 
 
 class Wanted(Record):
@@ -200,7 +195,7 @@ def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[Holding
     ]
 
 
-def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
+def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: Refusal) -> list[Held]:
     """The live reservations of exactly SCOPE that AGENT may renew, release or transfer. The person may use any.
 
     Expired reservations of AGENT are recorded as expired and refused. Freezes are lifted by `freezing`.
@@ -276,9 +271,7 @@ HINTS = {
 }
 
 
-def _conflict(
-    wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap], facts: list[NoticeFact]
-) -> ReservationConflict:
+def _conflict(wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap], facts: list[NoticeFact]) -> BbError:
     """The refusal because of the active holders MET. It also names the SILENT holders, so that an agent that waits for
     the active holders is not refused again because of the others."""
     first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
@@ -299,7 +292,7 @@ def _conflict(
     return ReservationConflict(message, hint=hint, leaving=facts, **_listed([*met, *silent]))
 
 
-def _held_everywhere(met: Sequence[Overlap]) -> ReservationStaleFound:
+def _held_everywhere(met: Sequence[Overlap]) -> BbError:
     """The refusal to take over a global reservation in one clone only."""
     held = met[0].held.reservation
     message = f"{held.agent} holds {escaping.name(held.scope)} in every clone, and is no longer active"
@@ -307,7 +300,7 @@ def _held_everywhere(met: Sequence[Overlap]) -> ReservationStaleFound:
     return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
-def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
+def _stale_found(met: Sequence[Overlap]) -> BbError:
     first = met[0].held
     message = f"{first.reservation.agent} holds {escaping.name(first.scope.text)} ({met[0].kind} overlap) and is "
     message += _silence(first)

@@ -35,19 +35,15 @@ INVISIBLE = "\u00ad\u200b\u2060\ufeff"
 BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character is that literal character
 WILDCARDS = 64
 
+ScopeOutside = Refused.declare(
+    "SCOPE_OUTSIDE", "That path lies outside the repository", hint="name a path inside the repository"
+)
 
-class ScopeOutside(Refused):
-    """That path lies outside the repository."""
-
-    code = "SCOPE_OUTSIDE"
-    hint = "name a path inside the repository"
-
-
-class AmbiguousScope(Usage):
-    """That scope probably does not name the intended file."""
-
-    code = "AMBIGUOUS_SCOPE"
-    hint = "write the path with / between names, without blanks at the ends of names"
+AmbiguousScope = Usage.declare(
+    "AMBIGUOUS_SCOPE",
+    "That scope probably does not name the intended file",
+    hint="write the path with / between names, without blanks at the ends of names",
+)
 
 
 class Scope(Record):
@@ -153,7 +149,7 @@ def stored(text: str) -> Scope | None:
     found = Scope(text)
     try:
         is_canonical = _sound(text) == _canonical(found.parts) and "" not in text.split("/")
-    except InvalidScope:
+    except InvalidScope.error:
         return None
     return found if is_canonical else None
 

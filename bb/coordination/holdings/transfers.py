@@ -19,26 +19,19 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.held import Held, Overlap
     from bb.coordination.holdings.scopes import Scope
 
+TransferForbidden = Forbidden.declare(
+    "TRANSFER_FORBIDDEN",
+    "Another agent holds that scope, so you cannot transfer it",
+    hint="ask the holder to transfer it; the person may do so with `--agent user`",
+)
 
-class TransferForbidden(Forbidden):
-    """Another agent holds that scope, so you cannot transfer it."""
+ManyHolders = Conflict.declare("MANY_HOLDERS", "Several agents share that scope", hint="name the holder: --from ID")
 
-    code = "TRANSFER_FORBIDDEN"
-    hint = "ask the holder to transfer it; the person may do so with `--agent user`"
-
-
-class ManyHolders(Conflict):
-    """Several agents share that scope."""
-
-    code = "MANY_HOLDERS"
-    hint = "name the holder: --from ID"
-
-
-class GlobalTransfer(Refused):
-    """A global reservation cannot be transferred."""
-
-    code = "GLOBAL_TRANSFER"
-    hint = "release it, and let the other agent reserve it: `bb agent reserve --global`"
+GlobalTransfer = Refused.declare(
+    "GLOBAL_TRANSFER",
+    "A global reservation cannot be transferred",
+    hint="release it, and let the other agent reserve it: `bb agent reserve --global`",
+)
 
 
 def transferable(who: str, scope: Scope, met: Sequence[Overlap], whose: str | None) -> Held:

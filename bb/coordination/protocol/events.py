@@ -110,12 +110,9 @@ OF_EACH_MESSAGE = ("subject", "requires_ack")  # fields that each message has; t
 LABELS = {HANDOFF: "Passed to", BLOCKED: "Needs input", INCURSION: "Incursion", RESUME: "Resumed"}
 SEEN, ACCEPTED = "Seen", "Accepted"
 
-
-class InvalidProtocolEvent(Usage):
-    """That protocol event is not valid."""
-
-    code = "INVALID_PROTOCOL_EVENT"
-    hint = "see the fields of each type in docs/protocol.md"
+InvalidProtocolEvent = Usage.declare(
+    "INVALID_PROTOCOL_EVENT", "That protocol event is not valid", hint="see the fields of each type in docs/protocol.md"
+)
 
 
 def validated(event: Mapping[str, Any]) -> dict[str, Any]:

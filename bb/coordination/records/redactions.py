@@ -34,28 +34,25 @@ LASTING = frozenset(
     ]
 )
 
-
-class NotRedactable(Refused):
-    """Events of that kind cannot be redacted."""
-
-    code = "NOT_REDACTABLE"
-    hint = (
+NotRedactable = Refused.declare(
+    "NOT_REDACTABLE",
+    "Events of that kind cannot be redacted",
+    hint=(
         "only messages, notices, registrations and agents' reservations can be redacted; to undo an order, give the "
         "opposite order, such as `bb thaw` or `bb agent unpause`"
-    )
-
+    ),
+)
 
 ORDER = (
     "undo it with the opposite order, such as `bb thaw` or `bb agent unpause`. If its reason has a secret, change the "
     "secret, give the order again with another --why, and redact the messages that repeat the reason (docs/sync.md)"
 )
 
-
-class RedactForbidden(Forbidden):
-    """Another agent recorded that event, so you cannot redact it."""
-
-    code = "REDACT_FORBIDDEN"
-    hint = "its author or the person may redact it: --agent user"
+RedactForbidden = Forbidden.declare(
+    "REDACT_FORBIDDEN",
+    "Another agent recorded that event, so you cannot redact it",
+    hint="its author or the person may redact it: --agent user",
+)
 
 
 def redact(event: str, kind: str, by: str, who: str, reason: str) -> Redacted:

@@ -24,12 +24,11 @@ FOLDER = "${workspaceFolder}"  # the open directory, for hosts that start server
 PASSED_ON = ["BB_AGENT"]  # Codex passes an environment variable to a server only if it is listed
 EMPTY = "{}\n"
 
-
-class NameTaken(Conflict):
-    """The configuration already has another server with that name."""
-
-    code = "MCP_NAME_TAKEN"
-    hint = "rename that server in the file, or add the entry for bb by hand under another name: see docs/mcp.md"
+NameTaken = Conflict.declare(
+    "MCP_NAME_TAKEN",
+    "The configuration already has another server with that name",
+    hint="rename that server in the file, or add the entry for bb by hand under another name: see docs/mcp.md",
+)
 
 
 class Host(Record):

@@ -31,21 +31,19 @@ TRUE = ("1", "true", "yes", "on")
 GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems limit socket paths to 104 or 108
 
+InvalidEndpoint = Usage.declare(
+    "INVALID_ENDPOINT",
+    "The daemon cannot listen at that address",
+    hint="set CCCC_DAEMON_TRANSPORT to unix or tcp, and CCCC_DAEMON_PORT to a number from 0 to 65535",
+)
 
-class InvalidEndpoint(Usage):
-    """The daemon cannot listen at that address."""
-
-    code = "INVALID_ENDPOINT"
-    hint = "set CCCC_DAEMON_TRANSPORT to unix or tcp, and CCCC_DAEMON_PORT to a number from 0 to 65535"
-
-
-class RemoteRefused(Refused):
-    """The daemon listens only on loopback, since it runs programs and its connections are not encrypted."""
-
-    code = "REMOTE_REFUSED"
-    hint = (
+RemoteRefused = Refused.declare(
+    "REMOTE_REFUSED",
+    "The daemon listens only on loopback, since it runs programs and its connections are not encrypted",
+    hint=(
         "CCCC_DAEMON_ALLOW_REMOTE=1 allows it; anyone who can read that network's traffic can then run programs as you"
-    )
+    ),
+)
 
 
 class Endpoint:

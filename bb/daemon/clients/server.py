@@ -43,19 +43,12 @@ TIDY = 0.1  # seconds after an event was recorded
 SWEEP = 2.0  # seconds between checks for overdue clients
 LARGE = 4 << 20  # bytes of journals above which building an index may take a while
 
-
-class UnknownOp(catalogue.UnknownOp):
-    """There is no such operation."""
-
-    code = "UNKNOWN_OP"
-    hint = "`ping` lists the operations in its capabilities"
-
-
-class TooManyClients(Busy):
-    """Too many clients are connected."""
-
-    code = "TOO_MANY_CLIENTS"
-    hint = "close idle connections and try again"
+UnknownOp = catalogue.UnknownOp.declare(
+    "UNKNOWN_OP", "There is no such operation", hint="`ping` lists the operations in its capabilities"
+)
+TooManyClients = Busy.declare(
+    "TOO_MANY_CLIENTS", "Too many clients are connected", hint="close idle connections and try again"
+)
 
 
 class Request:

@@ -24,12 +24,9 @@ T = TypeVar("T")
 MOST = 64  # concurrent requests; most of them wait for a lock or a message
 MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; the rest of the answer is shorter than the margin
 
-
-class TooManyWait(Busy):
-    """Too many long operations are running."""
-
-    code = "TOO_MANY_WAIT"
-    hint = "try again when some of them have finished"
+TooManyWait = Busy.declare(
+    "TOO_MANY_WAIT", "Too many long operations are running", hint="try again when some of them have finished"
+)
 
 
 class ThreadedOps:

@@ -74,10 +74,9 @@ class Log:
             os.replace(self.path, self.path + ".1")
 
 
-class ObservabilityUpdateFailed(Usage):
-    """log_level must be DEBUG, INFO, WARNING or ERROR."""
-
-    code = "OBSERVABILITY_UPDATE_FAILED"
+ObservabilityUpdateFailed = Usage.declare(
+    "OBSERVABILITY_UPDATE_FAILED", "log_level must be DEBUG, INFO, WARNING or ERROR"
+)
 
 
 class LogSettings:

@@ -19,19 +19,17 @@ SIZE_NAMES = ("COLUMNS", "LINES")  # would override the size of the terminal
 # Signals whose handling cannot be reset. All others are reset, since a program inherits ignored signals.
 UNCHANGEABLE = ("SIGKILL", "SIGSTOP")
 
+NoTerminal = Refused.declare(
+    "NO_TERMINAL",
+    "This system provides no terminals",
+    hint="run the actor headless (`runner: headless`); terminals need Linux or macOS",
+)
 
-class NoTerminal(Refused):
-    """This system provides no terminals."""
-
-    code = "NO_TERMINAL"
-    hint = "run the actor headless (`runner: headless`); terminals need Linux or macOS"
-
-
-class ActorStartFailed(Refused):
-    """The actor's program cannot be started."""
-
-    code = "ACTOR_START_FAILED"
-    hint = "check the actor's command, its environment and the folder of its scope"
+ActorStartFailed = Refused.declare(
+    "ACTOR_START_FAILED",
+    "The actor's program cannot be started",
+    hint="check the actor's command, its environment and the folder of its scope",
+)
 
 
 class Ended(Record):
@@ -122,7 +120,7 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
             setsigmask=[],
         )
     except NotImplementedError:  # an old macOS, whose posix_spawn has no setsid
-        raise NoTerminal from None
+        raise NoTerminal() from None
     except OSError as error:
         raise _refusal(error) from error
     except ValueError as error:  # an invalid argument or variable
@@ -155,7 +153,7 @@ def _refusal(error: OSError) -> BbError:
 def _pair(cols: int, rows: int) -> tuple[int, int]:
     """Both ends of a new terminal, ours first. Other children inherit neither."""
     if not (hasattr(os, "openpty") and hasattr(os, "posix_spawn")):
-        raise NoTerminal
+        raise NoTerminal()
     try:
         ours, theirs = os.openpty()
     except OSError as error:

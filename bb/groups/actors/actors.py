@@ -23,30 +23,12 @@ GROUP_TITLE = "working-group"  # the default title of a group
 ID_LENGTH = 32
 TAKEN = "duplicate_actor_id"
 
-
-class ActorAddFailed(Refused):
-    """The actor cannot be added."""
-
-    code = "ACTOR_ADD_FAILED"
-    hint = "`bb actor add --help` describes the options"
-
-
-class InvalidStatus(Usage):
-    """The status must be idle, working, waiting or stopped."""
-
-    code = "INVALID_STATUS"
-
-
-class MissingState(Usage):
-    """The request does not name a state: active, idle or paused."""
-
-    code = "MISSING_STATE"
-
-
-class GroupSetStateFailed(Usage):
-    """The state of a group must be active, idle or paused."""
-
-    code = "GROUP_SET_STATE_FAILED"
+ActorAddFailed = Refused.declare(
+    "ACTOR_ADD_FAILED", "The actor cannot be added", hint="`bb actor add --help` describes the options"
+)
+InvalidStatus = Usage.declare("INVALID_STATUS", "The status must be idle, working, waiting or stopped")
+MissingState = Usage.declare("MISSING_STATE", "The request does not name a state: active, idle or paused")
+GroupSetStateFailed = Usage.declare("GROUP_SET_STATE_FAILED", "The state of a group must be active, idle or paused")
 
 
 # -- joining
@@ -140,14 +122,14 @@ def roles(actors: Sequence[tuple[str, bool]]) -> dict[str, str]:
 def group_state(value: Any) -> str:
     """VALUE as the state of a group."""
     if value in (None, ""):
-        raise MissingState
+        raise MissingState()
     if value not in STATES:
-        raise GroupSetStateFailed
+        raise GroupSetStateFailed()
     return str(value)
 
 
 def status(value: Any) -> str:
     """VALUE as the status of a headless actor."""
     if value not in STATUSES:
-        raise InvalidStatus
+        raise InvalidStatus()
     return str(value)

@@ -8,7 +8,7 @@ from typing import Any
 from bb.groups.context.view import ContextView
 from bb.groups.context_forms import Op
 from bb.kernel import members as m
-from bb.kernel.errors import Conflict, PermissionDenied, Refused, Usage
+from bb.kernel.errors import BbError, Conflict, PermissionDenied, Refused, Usage
 from bb.kernel.members import Form, Members
 from bb.kernel.record import Record
 
@@ -33,25 +33,23 @@ def _step(path: str, name: str | int) -> str:
     return f"{path}[{name}]" if isinstance(name, int) else f"{path}.{name}"
 
 
-class InvalidOps(Usage):
-    """`ops` must be a list of objects, each with the name of an operation in `op`."""
+InvalidOps = Usage.declare(
+    "INVALID_OPS",
+    "`ops` must be a list of objects, each with the name of an operation in `op`",
+    hint='for example [{"op": "task.create", "title": "…"}]',
+)
 
-    code = "INVALID_OPS"
-    hint = 'for example [{"op": "task.create", "title": "…"}]'
+ContextSyncError = Refused.declare(
+    "CONTEXT_SYNC_ERROR",
+    "An operation on the context was refused, so nothing was changed",
+    hint="correct the operation at `details.path` and send all operations again",
+)
 
-
-class ContextSyncError(Refused):
-    """An operation on the context was refused, so nothing was changed."""
-
-    code = "CONTEXT_SYNC_ERROR"
-    hint = "correct the operation at `details.path` and send all operations again"
-
-
-class VersionConflict(Conflict):
-    """The context has changed since the given version, so nothing was changed."""
-
-    code = "VERSION_CONFLICT"
-    hint = "`bb call context_get` shows the current context and its version"
+VersionConflict = Conflict.declare(
+    "VERSION_CONFLICT",
+    "The context has changed since the given version, so nothing was changed",
+    hint="`bb call context_get` shows the current context and its version",
+)
 
 
 class Request(Record):
@@ -81,10 +79,10 @@ class Request(Record):
         """The recorded form of this op, which changes the entry KEY."""
         return {"op": self.op, **self.view.ref(key), "set": changes}
 
-    def refused(self, why: str, field: str = "") -> ContextSyncError:
+    def refused(self, why: str, field: str = "") -> BbError:
         return ContextSyncError(f"{self.op}: {why}", **self._details(field))
 
-    def forbidden(self, why: str, field: str = "") -> PermissionDenied:
+    def forbidden(self, why: str, field: str = "") -> BbError:
         return PermissionDenied(f"{self.op}: {why}", hint=HINT, **self._details(field))
 
     def _details(self, field: str) -> dict[str, Any]:

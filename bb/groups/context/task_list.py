@@ -28,19 +28,13 @@ MOST_IDS, PAGE, LONGEST_PAGE = 100, 30, 100
 INDEXED = ("id", "title", "status", "assignee", "parent_id")
 SEARCHED = ("id", "title", "outcome", "notes", "assignee", "priority", "handoff_to")
 
+TaskNotFound = NotFound.declare("TASK_NOT_FOUND", "The task does not exist", hint="`bb call task_list` lists all tasks")
 
-class TaskNotFound(NotFound):
-    """The task does not exist."""
-
-    code = "TASK_NOT_FOUND"
-    hint = "`bb call task_list` lists all tasks"
-
-
-class InvalidFilter(Usage):
-    """A filter for tasks is not valid."""
-
-    code = "INVALID_ARGS"
-    hint = "valid filters: status or statuses, query, assignee, attention, task_ids, and limit with offset"
+InvalidFilter = Usage.declare(
+    "INVALID_ARGS",
+    "A filter for tasks is not valid",
+    hint="valid filters: status or statuses, query, assignee, attention, task_ids, and limit with offset",
+)
 
 
 def tasks(view: ContextView, **filters: object) -> list[Shown]:

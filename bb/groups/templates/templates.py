@@ -17,7 +17,7 @@ from bb.groups.actors.profiles import InvalidProfile, Profile
 from bb.groups.settings import InvalidPatch, Value
 from bb.groups.templates import plain_yaml
 from bb.kernel import clock
-from bb.kernel.errors import Refused, Usage
+from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.record import Record
 from bb.kernel.validation import is_unicode
 
@@ -30,18 +30,13 @@ ACTORS = 100
 TEXT_LENGTH = 4000  # of title and topic
 SLUG_LENGTH = 60
 
+InvalidTemplate = Usage.declare(
+    "INVALID_TEMPLATE",
+    "The template is not valid",
+    hint="`bb group template-export` prints a valid template of an existing group",
+)
 
-class InvalidTemplate(Usage):
-    """The template is not valid."""
-
-    code = "INVALID_TEMPLATE"
-    hint = "`bb group template-export` prints a valid template of an existing group"
-
-
-class TemplateExportFailed(Refused):
-    """The group cannot be exported as a template."""
-
-    code = "TEMPLATE_EXPORT_FAILED"
+TemplateExportFailed = Refused.declare("TEMPLATE_EXPORT_FAILED", "The group cannot be exported as a template")
 
 
 class TemplateActor(Record):
@@ -102,7 +97,7 @@ def export(
     text = plain_yaml.dump(template.plain())
     try:
         parse(text)
-    except InvalidTemplate as refusal:
+    except InvalidTemplate.error as refusal:
         raise TemplateExportFailed(refusal.message, **refusal.details) from None
     return text
 
@@ -170,7 +165,7 @@ def _settings(value: Any) -> dict[str, Value]:
     known = {key: setting for key, setting in _mapping(value, ".settings").items() if key in settings.SETTINGS}
     try:
         return settings.checked_patch(known) if known else {}
-    except InvalidPatch as refusal:
+    except InvalidPatch.error as refusal:
         raise _wrong(f".settings{refusal.details['path'].removeprefix('$.patch')}", refusal.message) from None
 
 
@@ -197,5 +192,5 @@ def _informative(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() else ""
 
 
-def _wrong(path: str, message: str) -> InvalidTemplate:
+def _wrong(path: str, message: str) -> BbError:
     return InvalidTemplate(message, path=f"$.template{path}")

@@ -71,9 +71,9 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         found = clone.read(place.store)
         if found:
             found.may_write()  # a line that looks torn to this bb may be valid for a newer one
-    except clone.LedgerTooNew:
+    except clone.LedgerTooNew.error:
         return []
-    except clone.StoreUnreadable:
+    except clone.StoreUnreadable.error:
         found = None
     if found is None:
         repair.rewrite_clone(place.store)
@@ -218,7 +218,7 @@ def _store(
 def _writable(store: Store) -> Finding:
     try:
         store.clone.may_write()
-    except clone.LedgerTooNew as error:
+    except clone.LedgerTooNew.error as error:
         return Finding("ledger", ODD, error.message, error.hint)
     if not os.access(store.path, os.W_OK):
         return Finding("ledger", ODD, f"{store.path} is read-only", "remount or change its permissions")

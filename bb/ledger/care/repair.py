@@ -57,12 +57,11 @@ OWN_FILES = frozenset(
 NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
 EMPTY = ("a pipe", "a socket")  # these have no contents
 
-
-class NothingToRepair(Refused):
-    """clone.json cannot be restored, because no journal is left."""
-
-    code = "STORE_LOST"
-    hint = "start again with `bb init --undo --delete-history` and `bb init`"
+NothingToRepair = Refused.declare(
+    "STORE_LOST",
+    "clone.json cannot be restored, because no journal is left",
+    hint="start again with `bb init --undo --delete-history` and `bb init`",
+)
 
 
 def close_holes(store: Store) -> list[str]:
@@ -207,7 +206,7 @@ def rewrite_clone(store: str) -> Clone:
     """Write clone.json again, from the origin lines of the journals."""
     found = clone.from_journals(store)
     if found is None:
-        raise NothingToRepair
+        raise NothingToRepair()
     clone.write(store, found)
     return found
 

@@ -4,59 +4,39 @@ from __future__ import annotations
 
 import errno
 
-from bb.kernel.errors import BbError, Busy, Forbidden, Refused
+from bb.kernel.errors import BbError, Busy, Forbidden, Refusal, Refused
 
+DiskFull = Refused.declare(
+    "DISK_FULL", "The disk is full; nothing was recorded", hint="free some space and repeat the command"
+)
 
-class DiskFull(Refused):
-    """The disk is full; nothing was recorded."""
+ReadOnlyStore = Refused.declare(
+    "STORE_READ_ONLY",
+    "The ledger's directory cannot be written",
+    hint="reading works; to write, remount the file system read-write",
+)
 
-    code = "DISK_FULL"
-    hint = "free some space and repeat the command"
+NoPermission = Forbidden.declare(
+    "NO_PERMISSION",
+    "Permission to access the ledger's directory was denied",
+    hint="check who owns the repository's .git/bb directory",
+)
 
+DiskFailed = Refused.declare(
+    "DISK_FAILED", "The disk reported an error; nothing was acknowledged", hint="check the disk, then run `bb doctor`"
+)
+NoSuchFolder = Refused.declare("FOLDER_MISSING", "A folder of the ledger is missing", hint="run `bb doctor`")
+TooManyFiles = Busy.declare(
+    "TOO_MANY_FILES", "The system has no file handles left", hint="try again, or raise the limit on open files"
+)
 
-class ReadOnlyStore(Refused):
-    """The ledger's directory cannot be written."""
+NotAFile = Refused.declare(
+    "NOT_A_FILE",
+    "The path is a pipe, a device, a socket or a folder, not a regular file",
+    hint="inspect the path with `ls -l`, then remove it or replace it by a regular file",
+)
 
-    code = "STORE_READ_ONLY"
-    hint = "reading works; to write, remount the file system read-write"
-
-
-class NoPermission(Forbidden):
-    """Permission to access the ledger's directory was denied."""
-
-    code = "NO_PERMISSION"
-    hint = "check who owns the repository's .git/bb directory"
-
-
-class DiskFailed(Refused):
-    """The disk reported an error; nothing was acknowledged."""
-
-    code = "DISK_FAILED"
-    hint = "check the disk, then run `bb doctor`"
-
-
-class NoSuchFolder(Refused):
-    """A folder of the ledger is missing."""
-
-    code = "FOLDER_MISSING"
-    hint = "run `bb doctor`"
-
-
-class TooManyFiles(Busy):
-    """The system has no file handles left."""
-
-    code = "TOO_MANY_FILES"
-    hint = "try again, or raise the limit on open files"
-
-
-class NotAFile(Refused):
-    """The path is a pipe, a device, a socket or a folder, not a regular file."""
-
-    code = "NOT_A_FILE"
-    hint = "inspect the path with `ls -l`, then remove it or replace it by a regular file"
-
-
-REFUSALS: dict[int | None, type[BbError]] = {
+REFUSALS: dict[int | None, Refusal] = {
     errno.ENOSPC: DiskFull,
     errno.EDQUOT: DiskFull,
     errno.EFBIG: DiskFull,
@@ -73,8 +53,8 @@ REFUSALS: dict[int | None, type[BbError]] = {
 
 def refusal_of(error: OSError) -> BbError:
     """The refusal for a failed system call."""
-    family = REFUSALS.get(error.errno, DiskFailed)
-    if family is NotAFile and error.filename:
+    refusal = REFUSALS.get(error.errno, DiskFailed)
+    if refusal is NotAFile and error.filename:
         return NotAFile(f"{error.filename} is not a regular file", path=str(error.filename))
-    message = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
-    return family(message, **({"path": str(error.filename)} if error.filename else {}))
+    message = f"{refusal.message}: {error.strerror or error}"
+    return refusal(message, **({"path": str(error.filename)} if error.filename else {}))

@@ -21,12 +21,11 @@ PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
 
-
-class LedgerBusy(Busy):
-    """Another process has held the ledger's lock for too long."""
-
-    code = "LEDGER_BUSY"
-    hint = "try again; if this happens again, check what the process that holds the lock is doing"
+LedgerBusy = Busy.declare(
+    "LEDGER_BUSY",
+    "Another process has held the ledger's lock for too long",
+    hint="try again; if this happens again, check what the process that holds the lock is doing",
+)
 
 
 class Lock:

@@ -9,12 +9,9 @@ from bb.kernel.errors import BbError, Refused
 from bb.ledger.files import disk
 from bb.ledger.files.disk_refusals import DiskFull
 
-
-class OutputNotWritten(Refused):
-    """The file cannot be written."""
-
-    code = "OUTPUT_NOT_WRITTEN"
-    hint = "name a file in a directory that you may write to"
+OutputNotWritten = Refused.declare(
+    "OUTPUT_NOT_WRITTEN", "The file cannot be written", hint="name a file in a directory that you may write to"
+)
 
 
 class Replacement:
@@ -62,6 +59,6 @@ class Replacement:
 def not_written(error: OSError, path: str) -> BbError:
     """DiskFull for a full disk; any other error is reported for the file that was named."""
     found = disk.refusal(error)
-    if isinstance(found, DiskFull):
+    if isinstance(found, DiskFull.error):
         return found
     return OutputNotWritten(f"{path} cannot be written: {error.strerror}", path=path)

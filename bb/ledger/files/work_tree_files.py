@@ -27,12 +27,11 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # Windows has no folder descriptors. There the path is checked for links once more, and then used.
 BY_NUMBER = {os.open, os.mkdir, os.rename, os.unlink, os.rmdir, os.stat} <= os.supports_dir_fd
 
-
-class LinkInTheWay(Refused):
-    """The path that bb would write goes through a symbolic link."""
-
-    code = "LINK_IN_THE_WAY"
-    hint = "replace the link by a regular file or folder, or change the link's target by hand"
+LinkInTheWay = Refused.declare(
+    "LINK_IN_THE_WAY",
+    "The path that bb would write goes through a symbolic link",
+    hint="replace the link by a regular file or folder, or change the link's target by hand",
+)
 
 
 def read(root: str, path: str, most: int = disk.SMALL) -> bytes | None:
@@ -147,7 +146,7 @@ def _steps(root: str, path: str) -> list[str]:
     return [*steps, name]
 
 
-def _leads(path: str, folder: str, where: str) -> LinkInTheWay:
+def _leads(path: str, folder: str, where: str) -> BbError:
     return LinkInTheWay(f"{path} would be written {where}: a folder on the way is a symbolic link", path=folder)
 
 

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 # Commands that neither need nor search for a repository.
 OUTSIDE = ("--version", "init", "clone")
 
-
-class TooMuchOutput(program.GitFailed):
-    """git printed more than bb accepts."""
-
-    code = "GIT_SAID_TOO_MUCH"
-    hint = "the repository contains an object that is much larger than it looks; `git log --stat` may show which one"
+TooMuchOutput = program.GitFailed.declare(
+    "GIT_SAID_TOO_MUCH",
+    "git printed more than bb accepts",
+    hint="the repository contains an object that is much larger than it looks; `git log --stat` may show which one",
+)
 
 
 def run(
@@ -131,7 +130,7 @@ def refuse_foreign(path: str) -> None:
         return
     try:
         ownership.refuse_another_users(places.place_containing(path))
-    except places.NotARepository:
+    except places.NotARepository.error:
         return
 
 

@@ -21,19 +21,15 @@ STORE = "bb"
 LONGEST = 4096 if os.name == "posix" else 1 << 15  # characters: the system's limit for a path
 SHOWN = 60
 
+NotARepository = NotFound.declare(
+    "NOT_A_REPOSITORY",
+    "This directory is not in a git repository",
+    hint="change to a git repository, or make one with `git init`",
+)
 
-class NotARepository(NotFound):
-    """This directory is not in a git repository."""
-
-    code = "NOT_A_REPOSITORY"
-    hint = "change to a git repository, or make one with `git init`"
-
-
-class NoWorkTree(Refused):
-    """This repository has no work tree."""
-
-    code = "NO_WORK_TREE"
-    hint = "change to a work tree of the repository"
+NoWorkTree = Refused.declare(
+    "NO_WORK_TREE", "This repository has no work tree", hint="change to a work tree of the repository"
+)
 
 
 class Place(Record):

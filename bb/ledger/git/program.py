@@ -61,12 +61,9 @@ HARMLESS = (
 # The umask belongs to the whole process. One thread at a time changes it, and only to a stricter one.
 UMASK, PLAIN_UMASK, OTHERS_WRITE = _thread.allocate_lock(), 0o022, 0o002
 
-
-class GitNotFound(NotFound):
-    """git was not found on the PATH."""
-
-    code = "GIT_NOT_FOUND"
-    hint = "install git, or put it on the PATH"
+GitNotFound = NotFound.declare(
+    "GIT_NOT_FOUND", "git was not found on the PATH", hint="install git, or put it on the PATH"
+)
 
 
 class GitFailed(Refused):
@@ -121,6 +118,6 @@ def spawned(command: Sequence[str], env: Mapping[str, str]) -> Child:
             finally:
                 os.umask(before)
     except FileNotFoundError as error:
-        raise GitNotFound from error
+        raise GitNotFound() from error
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}") from error

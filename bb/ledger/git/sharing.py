@@ -52,7 +52,7 @@ def wanted_folder_mode(place: Place) -> int | None:
         return None
     try:
         done = git.ask(["config", "--get", "core.sharedRepository"], git_dir=place.common)
-    except (program.GitNotFound, ownership.UnsafeRepository):
+    except (program.GitNotFound.error, ownership.UnsafeRepository):
         return None
     return folder_mode(done.out.decode("utf-8", "replace").strip()) if done.status == 0 else None
 

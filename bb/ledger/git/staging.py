@@ -34,7 +34,7 @@ class StagedCommit:
 
     def __init__(self, place: Place, env: Mapping[str, str]) -> None:
         if place.work_tree is None:
-            raise NoWorkTree
+            raise NoWorkTree()
         index = env.get("GIT_INDEX_FILE")  # a relative path starts at the top of the work tree
         here = {"GIT_INDEX_FILE": os.path.join(place.work_tree, index)} if index else {}
         self._folder = place.git_dir

@@ -68,7 +68,7 @@ def _resolved(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
     is_path = is_path or (not SPECIAL.isdisjoint(written) and os.path.lexists(os.path.join(cwd, written)))
     try:
         scope = scopes.scope(written, root=root, cwd=cwd, platform=PLATFORM, is_path=is_path)
-    except ScopeOutside:
+    except ScopeOutside.error:
         return _through_links(os.path.join(cwd, written), root, is_path)
     if _has_link(root, scope.text):
         return _through_links(os.path.join(root, scope.text), root, is_path)
@@ -114,7 +114,7 @@ def _through_links(path: str, root: str, is_path: bool) -> Scope:
     followed = os.path.join(real, *parts[len(literal) :])
     try:
         return scopes.scope(followed, root=os.path.realpath(root), cwd=root, platform=PLATFORM, is_path=is_path)
-    except ScopeOutside:
+    except ScopeOutside.error:
         return scopes.scope(path, root=root, cwd=root, platform=PLATFORM, is_path=is_path)
 
 

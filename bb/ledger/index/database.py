@@ -45,12 +45,7 @@ create table law (basis text);
 """
 TABLES = ("cursor", "state", "term", "idempotency", "merged", "signature", "counted", "law")
 
-
-class IndexBusy(Busy):
-    """Another process is rebuilding the index."""
-
-    code = "INDEX_BUSY"
-    hint = "try again in a few seconds"
+IndexBusy = Busy.declare("INDEX_BUSY", "Another process is rebuilding the index", hint="try again in a few seconds")
 
 
 class Database:
@@ -252,7 +247,7 @@ class ConsistentRead:
 def _refuse_to_wait(error: sqlite3.DatabaseError) -> None:
     """IndexBusy if ERROR says that another process holds the database."""
     if "locked" in str(error) or "busy" in str(error):
-        raise IndexBusy from error
+        raise IndexBusy() from error
 
 
 def _make_file(path: str) -> None:

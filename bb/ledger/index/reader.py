@@ -325,7 +325,7 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
     try:
         writer, n = ids.split_event_id(data["salvaged_from"]) if "salvaged_from" in data else at[1:]
         lamport, then = data["salvaged_lamport"], data["salvaged_ts"]
-    except (KeyError, AttributeError, ids.InvalidEventId):
+    except (KeyError, AttributeError, ids.InvalidEventId.error):
         return at, ts
     is_right = type(lamport) is int and 0 < lamport < at[0] and type(then) is str
     return ([lamport, writer, n], then) if is_right else (at, ts)

@@ -17,19 +17,15 @@ NAME = "clone.json"
 FORMAT = 1
 MOST_FORMER = 8  # former repository ids that are kept
 
+LedgerTooNew = Refused.declare(
+    "LEDGER_TOO_NEW", "This ledger has a format that only a newer version of bb supports", hint="upgrade bb"
+)
 
-class LedgerTooNew(Refused):
-    """This ledger has a format that only a newer version of bb supports."""
-
-    code = "LEDGER_TOO_NEW"
-    hint = "upgrade bb"
-
-
-class StoreUnreadable(Refused):
-    """The store's clone.json is damaged."""
-
-    code = "STORE_UNREADABLE"
-    hint = "run `bb doctor --fix` to restore it from the journals"
+StoreUnreadable = Refused.declare(
+    "STORE_UNREADABLE",
+    "The store's clone.json is damaged",
+    hint="run `bb doctor --fix` to restore it from the journals",
+)
 
 
 class Clone(Record):

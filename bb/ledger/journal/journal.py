@@ -353,7 +353,7 @@ class Journal:
         """Whether a fragment without a line feed is a whole line that follows the line before it."""
         try:
             lines.check(fragment, self.writer, self.tail())
-        except (BadLine, LedgerDamaged):
+        except (BadLine, LedgerDamaged.error):
             return False
         return len(fragment) < lines.MAX_LINE
 

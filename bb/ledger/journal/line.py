@@ -46,12 +46,11 @@ P_START = -TAIL + len(P_MARK)
 P_END = P_START + HEX_LENGTH
 DH_START = P_END + len(DH_MARK)
 
-
-class LineTooLong(Refused):
-    """The event is larger than a ledger line may be (1 MiB)."""
-
-    code = "EVENT_TOO_LARGE"
-    hint = "put the large text into a file and refer to that file"
+LineTooLong = Refused.declare(
+    "EVENT_TOO_LARGE",
+    "The event is larger than a ledger line may be (1 MiB)",
+    hint="put the large text into a file and refer to that file",
+)
 
 
 class BadLine(Exception):
@@ -93,7 +92,7 @@ def write(event: Event, previous: Link, salt: str) -> tuple[bytes, Link]:
             }
         )[:-1].encode()
     except UnicodeEncodeError as error:
-        raise json_text.InvalidText from error
+        raise json_text.InvalidText() from error
     line = head + DATA + data + b"}\n"
     if len(line) > MAX_LINE:
         raise LineTooLong(f"the event takes {len(line):,} bytes; at most {MAX_LINE:,} are allowed", bytes=len(line))

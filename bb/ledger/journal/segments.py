@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel.errors import Refused
+from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.journal import line as lines
@@ -19,12 +19,11 @@ LARGEST = 1 << 26  # bytes; far more than a segment can have, because a new one 
 NEAR = 1 << 14  # bytes; reading so many is cheaper than another step of the search
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
-
-class LedgerDamaged(Refused):
-    """A journal contains a damaged line."""
-
-    code = "LEDGER_DAMAGED"
-    hint = "run `bb ledger verify` to see the line; run `bb doctor --fix` to keep the valid lines and continue"
+LedgerDamaged = Refused.declare(
+    "LEDGER_DAMAGED",
+    "A journal contains a damaged line",
+    hint="run `bb ledger verify` to see the line; run `bb doctor --fix` to keep the valid lines and continue",
+)
 
 
 class Block(Record):
@@ -125,7 +124,7 @@ def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]
             yield rest
 
 
-def _too_long(segment: Segment) -> LedgerDamaged:
+def _too_long(segment: Segment) -> BbError:
     return LedgerDamaged(f"{segment.path} contains a line that is longer than the limit", path=segment.path)
 
 

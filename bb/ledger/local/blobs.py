@@ -20,26 +20,21 @@ LARGEST = 64 << 20
 PORTION = 1 << 20
 HINT = "remove the secret; if the text is not a secret, give a reason: `bb blob put FILE --allow-secret REASON`"
 
+BlobNotFound = NotFound.declare(
+    "BLOB_NOT_FOUND",
+    "This clone does not have that attachment",
+    hint="attachments stay in the clone they were sent from",
+)
 
-class BlobNotFound(NotFound):
-    """This clone does not have that attachment."""
+BlobTooLarge = Refused.declare(
+    "BLOB_TOO_LARGE",
+    "The attachment is larger than 64 MiB",
+    hint="store the file where all readers have access, and send a reference to it",
+)
 
-    code = "BLOB_NOT_FOUND"
-    hint = "attachments stay in the clone they were sent from"
-
-
-class BlobTooLarge(Refused):
-    """The attachment is larger than 64 MiB."""
-
-    code = "BLOB_TOO_LARGE"
-    hint = "store the file where all readers have access, and send a reference to it"
-
-
-class BlobDamaged(Refused):
-    """The attachment has changed since it was sent."""
-
-    code = "BLOB_DAMAGED"
-    hint = "ask its sender to attach it again"
+BlobDamaged = Refused.declare(
+    "BLOB_DAMAGED", "The attachment has changed since it was sent", hint="ask its sender to attach it again"
+)
 
 
 def folder(store: str) -> str:
@@ -89,7 +84,7 @@ def must_be_there(store: str, attachment: Mapping[str, Any]) -> None:
     """Refuse an attachment whose file is missing or damaged. Adds its size to ATTACHMENT."""
     try:
         octets = read(store, attachment["path"])
-    except (BlobNotFound, BlobDamaged) as refusal:
+    except (BlobNotFound.error, BlobDamaged.error) as refusal:
         raise InvalidAttachments(refusal.message, path="$.attachments") from refusal
     attachment["bytes"] = len(octets)  # type: ignore[index]
 

@@ -21,19 +21,17 @@ MOST = 1 << 16  # bytes of a descriptor
 MOST_TOKEN = 256  # characters
 ROOT = 0
 
+AlreadyRunning = Busy.declare(
+    "ALREADY_RUNNING",
+    "A daemon is already running for this home directory",
+    hint="`bb daemon status` shows it; `bb daemon stop` stops it",
+)
 
-class AlreadyRunning(Busy):
-    """A daemon is already running for this home directory."""
-
-    code = "ALREADY_RUNNING"
-    hint = "`bb daemon status` shows it; `bb daemon stop` stops it"
-
-
-class DescriptorNotOurs(Forbidden):
-    """The daemon's descriptor belongs to another user, so bb does not connect to the address in it."""
-
-    code = "DESCRIPTOR_NOT_OURS"
-    hint = "set CCCC_HOME to your own directory, or remove the file if it is not needed"
+DescriptorNotOurs = Forbidden.declare(
+    "DESCRIPTOR_NOT_OURS",
+    "The daemon's descriptor belongs to another user, so bb does not connect to the address in it",
+    hint="set CCCC_HOME to your own directory, or remove the file if it is not needed",
+)
 
 
 class Address(Record):

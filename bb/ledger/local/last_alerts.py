@@ -21,12 +21,11 @@ MOST_COMMANDS = 32  # the latest commands are kept, so that experiments with the
 LARGEST = 16 << 20  # bytes
 PATIENCE = 1.0  # seconds
 
-
-class AlreadyNotifying(Busy):
-    """Another `bb notify --once` is running in this clone."""
-
-    code = "ALREADY_NOTIFYING"
-    hint = "wait until it ends; the next run reports problems that are new by then"
+AlreadyNotifying = Busy.declare(
+    "ALREADY_NOTIFYING",
+    "Another `bb notify --once` is running in this clone",
+    hint="wait until it ends; the next run reports problems that are new by then",
+)
 
 
 class ReportedProblems:
@@ -41,8 +40,8 @@ class ReportedProblems:
         disk.make_empty(self._lock.path)
         try:
             self._lock.__enter__()
-        except LedgerBusy as error:
-            raise AlreadyNotifying from error
+        except LedgerBusy.error as error:
+            raise AlreadyNotifying() from error
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,19 +26,17 @@ GROUPS, FILE, LEDGER, LOCK = "groups", "group.json", "ledger.git", "groups.lock"
 IN_GROUP_ID = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 MOST = 1 << 20  # bytes of one group's file
 
+GroupNotFound = NotFound.declare(
+    "GROUP_NOT_FOUND",
+    "There is no such group on this machine",
+    hint="`bb group list` shows all groups; `bb group attach .` adds the repository you are in",
+)
 
-class GroupNotFound(NotFound):
-    """There is no such group on this machine."""
-
-    code = "GROUP_NOT_FOUND"
-    hint = "`bb group list` shows all groups; `bb group attach .` adds the repository you are in"
-
-
-class GroupUnreadable(Refused):
-    """This machine's file about the group cannot be read."""
-
-    code = "GROUP_UNREADABLE"
-    hint = "correct or remove that file, then attach the group's directory again"
+GroupUnreadable = Refused.declare(
+    "GROUP_UNREADABLE",
+    "This machine's file about the group cannot be read",
+    hint="correct or remove that file, then attach the group's directory again",
+)
 
 
 class RegisteredGroup(Record):
@@ -95,7 +93,7 @@ def all_groups(home: str) -> list[RegisteredGroup]:
     for name in disk.names(os.path.join(home, GROUPS)):
         try:
             known = read(home, name) if is_group_id(name) else None
-        except GroupUnreadable:
+        except GroupUnreadable.error:
             continue
         groups += [known] if known else []
     return groups

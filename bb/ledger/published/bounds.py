@@ -22,12 +22,11 @@ FREE = 8 << 20  # bytes that are exempt from the compression limit
 MOST_PACKED = 40  # highest compression ratio; text of real ledgers compresses 3 to 10 times
 SAMPLE = 4096
 
-
-class LedgerTooLarge(NotALedger):
-    """The branch is larger than any ledger."""
-
-    code = "LEDGER_TOO_LARGE"
-    hint = "nothing was imported; look at the branch with `git log --stat`, and ask who pushed to it"
+LedgerTooLarge = NotALedger.declare(
+    "LEDGER_TOO_LARGE",
+    "The branch is larger than any ledger",
+    hint="nothing was imported; look at the branch with `git log --stat`, and ask who pushed to it",
+)
 
 
 class Allowance:

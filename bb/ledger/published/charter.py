@@ -22,21 +22,20 @@ class NotALedger(Refused):
     hint = "nothing was imported; look at the branch with `git log`, and ask who pushed to it"
 
 
-class LedgerRewritten(Refused):
-    """The published ledger was rewritten: published lines are missing or changed."""
+LedgerRewritten = Refused.declare(
+    "LEDGER_REWRITTEN",
+    "The published ledger was rewritten: published lines are missing or changed",
+    hint="nothing was imported, and your own copy is complete; restore the branch: see docs/sync.md",
+)
 
-    code = "LEDGER_REWRITTEN"
-    hint = "nothing was imported, and your own copy is complete; restore the branch: see docs/sync.md"
-
-
-class NotOurLedger(Conflict):
-    """The branch holds the ledger of a repository that the reviewed .bb/allowed_signers does not name."""
-
-    code = "NOT_OUR_LEDGER"
-    hint = (
+NotOurLedger = Conflict.declare(
+    "NOT_OUR_LEDGER",
+    "The branch holds the ledger of a repository that the reviewed .bb/allowed_signers does not name",
+    hint=(
         "nothing was imported; ask who pushed another repository's ledger there, and restore the branch. "
         "If the ledger is this repository's, correct `#bb repo` in .bb/allowed_signers"
-    )
+    ),
+)
 
 
 def must_be_ours(repo: str, expected: str | None) -> None:

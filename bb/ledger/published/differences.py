@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from bb.kernel.errors import BbError
     from bb.ledger.published.layout import Change
 
     Pair = tuple[bytes, bytes]  # a folder before and after
@@ -38,7 +39,7 @@ def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, l
         batch = commits[start : start + AT_ONCE]
         try:
             changes = _Changes(git_dir, batch)
-        except git.TooMuchOutput:
+        except git.TooMuchOutput.error:
             for name in batch:
                 yield name, _alone(git_dir, name).of(name)
         else:
@@ -49,11 +50,11 @@ def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, l
 def _alone(git_dir: str, name: str) -> _Changes:
     try:
         return _Changes(git_dir, [name])
-    except git.TooMuchOutput as error:
+    except git.TooMuchOutput.error as error:
         raise _too_large(name) from error
 
 
-def _too_large(name: str) -> bounds.LedgerTooLarge:
+def _too_large(name: str) -> BbError:
     return bounds.LedgerTooLarge(f"commit {name[:12]} changes more files than a ledger can have")
 
 

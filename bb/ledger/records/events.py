@@ -25,19 +25,15 @@ if TYPE_CHECKING:
     from bb.ledger.journal.cursors import Marker
     from bb.ledger.records.store import Store
 
+EventNotFound = NotFound.declare(
+    "EVENT_NOT_FOUND", "The ledger has no event with that id", hint="run `bb ledger log` to list the events"
+)
 
-class EventNotFound(NotFound):
-    """The ledger has no event with that id."""
-
-    code = "EVENT_NOT_FOUND"
-    hint = "run `bb ledger log` to list the events"
-
-
-class EventUnreadable(Refused):
-    """This version of bb cannot read that event."""
-
-    code = "EVENT_UNREADABLE"
-    hint = "upgrade bb, if a newer version wrote the event; `bb ledger export --raw` prints the line unchanged"
+EventUnreadable = Refused.declare(
+    "EVENT_UNREADABLE",
+    "This version of bb cannot read that event",
+    hint="upgrade bb, if a newer version wrote the event; `bb ledger export --raw` prints the line unchanged",
+)
 
 
 def event(store: Store, event_id: str) -> Event:
@@ -128,7 +124,7 @@ def events_with_unreadable(raws: Iterable[bytes], decode: Callable[[bytes], Any]
             ids.split_event_id(event.id)
         except lines.Unreadable as error:
             event = lines.unreadable_event(raw, str(error))
-        except ids.InvalidEventId:
+        except ids.InvalidEventId.error:
             continue
         yield event
 

@@ -76,7 +76,7 @@ def unexplained_blanks(index: Index, raws: Iterable[bytes]) -> list[str]:
         try:
             head = lines.members(raw)
             writer, n = ids.split_event_id(head["id"])
-        except (lines.Unreadable, ids.InvalidEventId):  # such a line has no effect, blank or not
+        except (lines.Unreadable, ids.InvalidEventId.error):  # such a line has no effect, blank or not
             continue
         counts = law is None or n <= law.reach(writer, counting.signatures(index, law.repo)).upto
         if head["kind"] == SIGNED or (counts and signed_lines.changes_how_things_stand(head["kind"])):

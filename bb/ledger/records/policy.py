@@ -51,25 +51,23 @@ LARGEST = 2 * signers.LARGEST
 UPSTREAM = ("refs/remotes/{}/HEAD", "refs/remotes/{}/main", "refs/remotes/{}/master")
 HEAD = "HEAD"
 
-
-class WriterNotAllowed(Forbidden):
-    """The key of this clone is not listed, so lines recorded here would not count."""
-
-    code = "WRITER_NOT_ALLOWED"
-    hint = (
+WriterNotAllowed = Forbidden.declare(
+    "WRITER_NOT_ALLOWED",
+    "The key of this clone is not listed, so lines recorded here would not count",
+    hint=(
         "add the line that `bb ledger key` prints to .bb/allowed_signers; after review and merge, run `bb sync`; "
         "if the key was revoked, run `bb ledger key --rotate` first"
-    )
+    ),
+)
 
-
-class OrderNotAllowed(Forbidden):
-    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so."""
-
-    code = "ORDER_NOT_ALLOWED"
-    hint = (
+OrderNotAllowed = Forbidden.declare(
+    "ORDER_NOT_ALLOWED",
+    "The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so",
+    hint=(
         "give the order in a clone that has the person's key; or add the line that `bb ledger key --for user` prints "
         "to .bb/allowed_signers, and after review and merge run `bb sync`"
-    )
+    ),
+)
 
 
 class SignerPolicy(Record):
@@ -269,7 +267,7 @@ def require_own_lines_to_count(store: Store, now: int) -> SigningLaw | None:
         refresh(store, now)
         law = store.law
     if law and law.excludes_own_lines:
-        raise WriterNotAllowed
+        raise WriterNotAllowed()
     return law
 
 
@@ -279,4 +277,4 @@ def refuse_orders(law: SigningLaw, events: Iterable[tuple[str, str]]) -> None:
         from bb.coordination.records import signed_lines  # noqa: PLC0415  (needed only if orders must be signed)
 
         if any(signed_lines.is_order(kind, by) for kind, by in events):
-            raise OrderNotAllowed
+            raise OrderNotAllowed()

@@ -40,7 +40,7 @@ def must_be_recordable(fact: Fact) -> None:
         refuse_secrets_in(data)
         octets = len(json_text.dumps(data).encode())
     except UnicodeEncodeError as error:
-        raise json_text.InvalidText from error
+        raise json_text.InvalidText() from error
     if octets + LONGEST_HEAD > lines.MAX_LINE:
         raise lines.LineTooLong(
             f"the event takes {octets:,} bytes; at most {lines.MAX_LINE:,} are allowed", bytes=octets

@@ -84,7 +84,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
     for path in owed_files(store.path):
         try:
             store.clone.may_write()
-        except clone.LedgerTooNew:
+        except clone.LedgerTooNew.error:
             break  # later, by a newer bb
         writer, upto = os.path.basename(path).partition("-")[0], path.rpartition(OWED)[2]
         if store.caught_up().heads().get(writer, 0) < int(upto):

@@ -40,19 +40,12 @@ SYSTEM = "system"  # the author of markers and signatures
 INDEX = "index.sqlite"
 SIGNERS = "signers.json"  # if this file exists, some lines may not count (`ledger/records/policy.py`)
 
-
-class NotInitialized(NotFound):
-    """This repository has no ledger yet."""
-
-    code = "NOT_INITIALIZED"
-    hint = "run `bb init` to make one"
-
-
-class KeyReused(Conflict):
-    """That idempotency key was used for another request."""
-
-    code = "KEY_REUSED"
-    hint = "use a new key for a new request"
+NotInitialized = NotFound.declare(
+    "NOT_INITIALIZED", "This repository has no ledger yet", hint="run `bb init` to make one"
+)
+KeyReused = Conflict.declare(
+    "KEY_REUSED", "That idempotency key was used for another request", hint="use a new key for a new request"
+)
 
 
 class Store:
@@ -105,7 +98,7 @@ class Store:
     @property
     def clone(self) -> Clone:
         if self._clone is None:
-            raise NotInitialized
+            raise NotInitialized()
         return self._clone
 
     @property
@@ -376,7 +369,7 @@ class Store:
     def _own(self) -> Journal:
         own = self._journals.own()
         if own is None:
-            raise NotInitialized
+            raise NotInitialized()
         return own
 
     def ensure_writer(self) -> None:

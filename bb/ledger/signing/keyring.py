@@ -15,7 +15,7 @@ from bb.cbcl.judge import signatures
 from bb.cbcl.judge import trust as judge_trust
 from bb.cbcl.judge.trust import Trust
 from bb.kernel import json_text
-from bb.kernel.errors import BbError, Busy, Conflict, NotFound, Refused, Usage
+from bb.kernel.errors import BbError, Busy, Conflict, NotFound, Refusal, Refused, Usage
 from bb.kernel.escaping import quoted
 from bb.ledger.files import disk
 from bb.ledger.files.lock import LedgerBusy, Lock
@@ -28,75 +28,52 @@ MOST = 1 << 18  # octets of the trust file; reading that many keys takes a fract
 OTHERS_MAY_LOOK, OTHERS_MAY_WRITE = 0o077, 0o022
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
+KeyNotFound = NotFound.declare(
+    "KEY_NOT_FOUND", "There is no key with that name", hint="run `bb cbcl keygen NAME` to make one"
+)
 
-class KeyNotFound(NotFound):
-    """There is no key with that name."""
+KeyExists = Conflict.declare(
+    "KEY_EXISTS",
+    "A key with that name exists already; keys are never replaced",
+    hint="use the existing key, or make one with another name",
+)
 
-    code = "KEY_NOT_FOUND"
-    hint = "run `bb cbcl keygen NAME` to make one"
+KeyInRepository = Refused.declare(
+    "KEY_IN_REPOSITORY",
+    "The folder for keys is in a git repository, so the keys could be published",
+    hint="set XDG_CONFIG_HOME to a directory outside of any repository",
+)
 
+UnsafeKey = Refused.declare(
+    "KEY_UNSAFE", "Other users can access the key's file", hint="make a new key: others may have copied this one"
+)
 
-class KeyExists(Conflict):
-    """A key with that name exists already; keys are never replaced."""
+KeyUnreadable = Refused.declare(
+    "KEY_UNREADABLE",
+    "The key's file does not contain a valid key",
+    hint="restore the file from a backup, or move it away and make a new key",
+)
 
-    code = "KEY_EXISTS"
-    hint = "use the existing key, or make one with another name"
+UnsafeFolder = Refused.declare(
+    "FOLDER_UNSAFE", "Other users can change the folder's contents", hint="run `chmod 700` on the folder, as its owner"
+)
 
+FolderUnusable = Refused.declare(
+    "FOLDER_UNUSABLE",
+    "The folder of your configuration cannot be written",
+    hint="check the folder's owner and permissions with `ls -ld`",
+)
 
-class KeyInRepository(Refused):
-    """The folder for keys is in a git repository, so the keys could be published."""
+TrustUnreadable = Refused.declare(
+    "TRUST_UNREADABLE",
+    "The file of trusted authors cannot be read",
+    hint="correct the file; or move it away, then add the trusted authors and set your policy again",
+)
 
-    code = "KEY_IN_REPOSITORY"
-    hint = "set XDG_CONFIG_HOME to a directory outside of any repository"
-
-
-class UnsafeKey(Refused):
-    """Other users can access the key's file."""
-
-    code = "KEY_UNSAFE"
-    hint = "make a new key: others may have copied this one"
-
-
-class KeyUnreadable(Refused):
-    """The key's file does not contain a valid key."""
-
-    code = "KEY_UNREADABLE"
-    hint = "restore the file from a backup, or move it away and make a new key"
-
-
-class UnsafeFolder(Refused):
-    """Other users can change the folder's contents."""
-
-    code = "FOLDER_UNSAFE"
-    hint = "run `chmod 700` on the folder, as its owner"
-
-
-class FolderUnusable(Refused):
-    """The folder of your configuration cannot be written."""
-
-    code = "FOLDER_UNUSABLE"
-    hint = "check the folder's owner and permissions with `ls -ld`"
-
-
-class TrustUnreadable(Refused):
-    """The file of trusted authors cannot be read."""
-
-    code = "TRUST_UNREADABLE"
-    hint = "correct the file; or move it away, then add the trusted authors and set your policy again"
-
-
-class TrustFull(Refused):
-    """The file of trusted authors is full."""
-
-    code = "TRUST_FULL"
-    hint = "remove authors whose dialects you no longer use"
-
-
-class TrustBusy(Busy):
-    """Another process is changing the file of trusted authors."""
-
-    code = "TRUST_BUSY"
-    hint = "try again"
+TrustFull = Refused.declare(
+    "TRUST_FULL", "The file of trusted authors is full", hint="remove authors whose dialects you no longer use"
+)
+TrustBusy = Busy.declare("TRUST_BUSY", "Another process is changing the file of trusted authors", hint="try again")
 
 
 class Keyring:
@@ -129,7 +106,7 @@ class Keyring:
             raise KeyNotFound(f"there is no key {name} in {self._keys}", hint=hint)
         try:
             return signatures.seed_of(octets.decode("ascii", "replace").strip())
-        except signatures.InvalidKey:
+        except signatures.InvalidKey.error:
             raise KeyUnreadable(f"{path} does not contain a valid key", path=path) from None
 
     def public(self, name: str) -> bytes:
@@ -191,7 +168,7 @@ class Keyring:
             with _lock(os.path.join(self.folder, LOCK)):
                 changed = change(self.trust())
                 self._write(changed)
-        except LedgerBusy as error:
+        except LedgerBusy.error as error:
             raise TrustBusy(**error.details) from error
         return changed
 
@@ -232,7 +209,7 @@ def _repository_around(path: str) -> str | None:
         return upwards
     try:
         return places.find(path, {}).common
-    except places.NotARepository:
+    except places.NotARepository.error:
         return None
 
 
@@ -278,7 +255,7 @@ def _give_name(staged: str, path: str) -> None:
         os.replace(staged, path)
 
 
-def _read_own(path: str, forbidden: int, refusal: type[BbError]) -> bytes | None:
+def _read_own(path: str, forbidden: int, refusal: Refusal) -> bytes | None:
     """The contents of a file of this user; None if it does not exist. REFUSAL if other users can access it.
 
     The open file is checked, because its name could lead to another file a moment later.

@@ -35,12 +35,11 @@ PROGRAM = "ssh-keygen"
 QUIET = {"SSH_ASKPASS_REQUIRE": "never", "SSH_ASKPASS": "", "DISPLAY": "", "LC_ALL": "C"}
 LITERAL = ("ssh-", "key::")
 
-
-class SigningFailed(Refused):
-    """Signing failed."""
-
-    code = "SIGNING_FAILED"
-    hint = "load the key into ssh-agent, or run `bb ledger key --own` to sign with a key of bb's own"
+SigningFailed = Refused.declare(
+    "SIGNING_FAILED",
+    "Signing failed",
+    hint="load the key into ssh-agent, or run `bb ledger key --own` to sign with a key of bb's own",
+)
 
 
 class Key(Record):
@@ -257,7 +256,7 @@ def _by_command(command: str | None) -> str | None:
         return None
     try:
         rows = _run(["sh", "-c", command], b"").splitlines()
-    except SigningFailed:
+    except SigningFailed.error:
         return None
     return rows[0].strip() if rows and rows[0].strip().startswith(LITERAL) else None
 

@@ -64,7 +64,7 @@ class History:
         try:
             listing = ["rev-list", "--reverse", "--parents", commit, *behind]
             done = git.ask(listing, git_dir=self._git_dir, most=bounds.MOST_HISTORY)
-        except git.TooMuchOutput as error:
+        except git.TooMuchOutput.error as error:
             raise bounds.LedgerTooLarge("the branch has more commits than a ledger can have") from error
         if done.status and self._known and not self._is_here(self._known.commit):
             # The fetch brought neither the known commit nor a descendant of it.

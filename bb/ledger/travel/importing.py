@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 REDACTED = b'"kind":"x.bb.redacted"'
 GLANCE = 1000  # lines between two progress reports
 
-
-class LedgerForked(Conflict):
-    """Two different lines are published with the same number."""
-
-    code = "LEDGER_FORKED"
-    hint = "two stores wrote under one id; docs/sync.md says what to do"
+LedgerForked = Conflict.declare(
+    "LEDGER_FORKED",
+    "Two different lines are published with the same number",
+    hint="two stores wrote under one id; docs/sync.md says what to do",
+)
 
 
 class Incoming(Record):

@@ -63,7 +63,7 @@ class OwnSignatures:
                 self._known = policy.refresh(store, self._now, makes=True, remote=self._remote)
             key = self.known.must_have_key()
             store.sign(key, self._now)
-        except keys.SigningFailed as refusal:
+        except keys.SigningFailed.error as refusal:
             if self.known.mode == signers.REQUIRE:
                 raise
             self.failure = refusal

@@ -38,40 +38,33 @@ DENIED = (
 )
 UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
 
+RemoteNotFound = NotFound.declare(
+    "REMOTE_NOT_FOUND", "There is no such remote", hint="`git remote -v` shows all remotes; name one with --remote"
+)
 
-class RemoteNotFound(NotFound):
-    """There is no such remote."""
+Offline = Busy.declare(
+    "OFFLINE",
+    "The remote cannot be reached",
+    hint="everything you recorded stays in this clone; sync again when the remote can be reached",
+)
 
-    code = "REMOTE_NOT_FOUND"
-    hint = "`git remote -v` shows all remotes; name one with --remote"
+PushDenied = Refused.declare(
+    "PUSH_DENIED",
+    "The remote does not let you push to its ledger",
+    hint="give your account permission to push to the branch bb-ledger; `bb sync --pull` works without it",
+)
 
+TransportNotAllowed = Refused.declare(
+    "TRANSPORT_NOT_ALLOWED",
+    "The address of the remote uses a transport that git may not use here: a program, or a file descriptor",
+    hint="`git remote -v` shows the address; to allow it: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`",
+)
 
-class Offline(Busy):
-    """The remote cannot be reached."""
-
-    code = "OFFLINE"
-    hint = "everything you recorded stays in this clone; sync again when the remote can be reached"
-
-
-class PushDenied(Refused):
-    """The remote does not let you push to its ledger."""
-
-    code = "PUSH_DENIED"
-    hint = "give your account permission to push to the branch bb-ledger; `bb sync --pull` works without it"
-
-
-class TransportNotAllowed(Refused):
-    """The address of the remote uses a transport that git may not use here: a program, or a file descriptor."""
-
-    code = "TRANSPORT_NOT_ALLOWED"
-    hint = "`git remote -v` shows the address; to allow it: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`"
-
-
-class Contended(Busy):
-    """Other clones published at the same time, several times in a row."""
-
-    code = "CONTENDED"
-    hint = "nothing is lost; try again in a moment"
+Contended = Busy.declare(
+    "CONTENDED",
+    "Other clones published at the same time, several times in a row",
+    hint="nothing is lost; try again in a moment",
+)
 
 
 class Moved(Exception):

@@ -53,19 +53,15 @@ THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth
 PLAIN = ("100644", "blob")
 GLOBAL = b'"base":"'  # in the line of a global reservation
 
+LedgerUnreachable = Refused.declare(
+    "LEDGER_UNREACHABLE",
+    "The published ledger cannot be fetched",
+    hint="try again, or check the credentials; with `--unreachable pass` a change passes in this case",
+)
 
-class LedgerUnreachable(Refused):
-    """The published ledger cannot be fetched."""
-
-    code = "LEDGER_UNREACHABLE"
-    hint = "try again, or check the credentials; with `--unreachable pass` a change passes in this case"
-
-
-class LedgerUnpublished(NotFound):
-    """The remote has no ledger."""
-
-    code = "LEDGER_UNPUBLISHED"
-    hint = "publish one with `bb sync --publish`"
+LedgerUnpublished = NotFound.declare(
+    "LEDGER_UNPUBLISHED", "The remote has no ledger", hint="publish one with `bb sync --publish`"
+)
 
 
 class Peek(Record):
@@ -380,10 +376,10 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
     try:
         words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
         listed = git.output(words, git_dir=repository, most=bounds.MAX_GIT_OUTPUT)
-    except git.TooMuchOutput as error:
-        raise bounds.LedgerTooLarge from error
+    except git.TooMuchOutput.error as error:
+        raise bounds.LedgerTooLarge() from error
     if listed.count(b"\0") > bounds.MOST_FILES:
-        raise bounds.LedgerTooLarge
+        raise bounds.LedgerTooLarge()
     for entry in listed.split(b"\0"):
         if not entry:
             continue
@@ -394,5 +390,5 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
         total += int(size)
         blobs[path] = blob
         if total > MOST_BYTES:
-            raise bounds.LedgerTooLarge
+            raise bounds.LedgerTooLarge()
     return blobs

@@ -42,12 +42,11 @@ LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
-
-class AnotherLedger(Conflict):
-    """The remote has the ledger of another project."""
-
-    code = "ANOTHER_LEDGER"
-    hint = "nothing was imported; sync with a remote of this project: --remote NAME"
+AnotherLedger = Conflict.declare(
+    "ANOTHER_LEDGER",
+    "The remote has the ledger of another project",
+    hint="nothing was imported; sync with a remote of this project: --remote NAME",
+)
 
 
 class SyncResult(Record):
@@ -175,12 +174,12 @@ class Sync:
         try:
             try:
                 commits = self._verified(history, found, tip)
-            except LedgerRewritten:
+            except LedgerRewritten.error:
                 if tip is None or not self._is_later_epoch(found, tip):
                     raise
                 history = History(self.store.place.common, None)
                 commits = self._begun_anew(history, found, tip)
-        except LedgerRewritten as refusal:
+        except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": found, "verified": tip.commit if tip else None}
             raise
         if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
@@ -216,7 +215,7 @@ class Sync:
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
             incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
-        except importing.LedgerForked as changed:
+        except importing.LedgerForked.error as changed:
             if not self.begun_anew:
                 raise
             raise LedgerRewritten(f"the new epoch of the ledger has other lines: {changed.message}") from None
@@ -309,7 +308,7 @@ class Sync:
                 if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
                 known = self.pin.tip
-            except remote.Offline:
+            except remote.Offline.error:
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
                 if publish.unpublished(self.store, self.pin.tip):
@@ -342,7 +341,7 @@ class Sync:
             return
         try:
             self._compact_on(before)
-        except (remote.Moved, remote.Offline):
+        except (remote.Moved, remote.Offline.error):
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 LOCK = "sync.lock"
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 
-
-class AlreadySyncing(Busy):
-    """Another process is syncing this clone."""
-
-    code = "ALREADY_SYNCING"
-    hint = "wait for that sync; lines that it misses go with the next sync"
+AlreadySyncing = Busy.declare(
+    "ALREADY_SYNCING",
+    "Another process is syncing this clone",
+    hint="wait for that sync; lines that it misses go with the next sync",
+)
 
 
 def random_pause(pause: float) -> float:
@@ -48,7 +47,7 @@ class SyncLock:
         while not try_lock(self._fd):
             if time.monotonic() >= deadline:
                 os.close(self._fd)
-                raise AlreadySyncing
+                raise AlreadySyncing()
             time.sleep(FIRST_PAUSE)
         return self
 

@@ -127,7 +127,7 @@ class ChatReader:
             return
         try:
             NOTED[members["kind"]](self, passed, by, data, ts)
-        except (KeyError, TypeError, ValueError, ids.InvalidEventId):
+        except (KeyError, TypeError, ValueError, ids.InvalidEventId.error):
             return  # written by another version, or invalid
 
     def _is_hidden(self, passed: Passed, by: str, kind: str) -> bool:

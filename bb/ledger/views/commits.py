@@ -12,7 +12,7 @@ from functools import partial
 
 from bb.coordination.guards.ci import Commit
 from bb.kernel import clock
-from bb.kernel.errors import NotFound, Refused, Usage
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
 from bb.ledger.files import disk
@@ -34,40 +34,30 @@ HINTS = {
     "tree": "a partial clone must have its trees: fetch it with --filter=blob:none",
 }
 
+InvalidRevision = Usage.declare(
+    "INVALID_REVISION",
+    "The text is not a valid name of a commit",
+    hint="name a commit, for example origin/main or 1a2b3c4",
+)
 
-class InvalidRevision(Usage):
-    """The text is not a valid name of a commit."""
+RevisionNotFound = NotFound.declare(
+    "REVISION_NOT_FOUND", "This clone does not have that commit", hint="fetch it: `git fetch origin REVISION`"
+)
+HistoryCut = Refused.declare(
+    "HISTORY_CUT", "This clone does not have enough of the history to determine the changes", hint=DEEPER
+)
 
-    code = "INVALID_REVISION"
-    hint = "name a commit, for example origin/main or 1a2b3c4"
+BaseUnrelated = Refused.declare(
+    "BASE_UNRELATED",
+    "The two commits have no history in common",
+    hint="name the branch that the change is meant for, for example --base origin/main",
+)
 
-
-class RevisionNotFound(NotFound):
-    """This clone does not have that commit."""
-
-    code = "REVISION_NOT_FOUND"
-    hint = "fetch it: `git fetch origin REVISION`"
-
-
-class HistoryCut(Refused):
-    """This clone does not have enough of the history to determine the changes."""
-
-    code = "HISTORY_CUT"
-    hint = DEEPER
-
-
-class BaseUnrelated(Refused):
-    """The two commits have no history in common."""
-
-    code = "BASE_UNRELATED"
-    hint = "name the branch that the change is meant for, for example --base origin/main"
-
-
-class ChangeTooLarge(Refused):
-    """The change consists of more commits or paths than can be judged."""
-
-    code = "CHANGE_TOO_LARGE"
-    hint = "name a later --base, and check the commits before it separately"
+ChangeTooLarge = Refused.declare(
+    "CHANGE_TOO_LARGE",
+    "The change consists of more commits or paths than can be judged",
+    hint="name a later --base, and check the commits before it separately",
+)
 
 
 class Change(Record):
@@ -98,7 +88,7 @@ def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
         done = git.ask(
             [NO_REPLACE_OBJECTS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most
         )
-    except git.TooMuchOutput:
+    except git.TooMuchOutput.error:
         return None
     return done.out if done.status == 0 else None
 
@@ -111,7 +101,7 @@ def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) 
     """The output of git. git does not fetch missing objects: trees must be in this clone."""
     try:
         done = git.ask([NO_REPLACE_OBJECTS, *words], at=where, given=given, most=MOST_SAID)
-    except git.TooMuchOutput as error:
+    except git.TooMuchOutput.error as error:
         raise ChangeTooLarge(f"git's description of the change has more than {MOST_SAID >> 20} MiB") from error
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
@@ -149,7 +139,7 @@ def _refuse_cut(where: str, base: str, head: str, cuts: frozenset[str]) -> None:
             raise _cut(f"the parents of commit {commit[:12]} are missing")
 
 
-def _cut(why: str) -> HistoryCut:
+def _cut(why: str) -> BbError:
     return HistoryCut(f"this clone does not have enough of the history to determine the changes: {why}")
 
 

@@ -17,12 +17,11 @@ T = TypeVar("T")
 LARGEST = 1 << 22
 EMPTY = "{}\n"
 
-
-class SettingsUnreadable(Refused):
-    """The editor's settings file is invalid, so it was left unchanged."""
-
-    code = "SETTINGS_UNREADABLE"
-    hint = "correct the file, or add the hooks by hand: docs/editor-hooks.md shows how"
+SettingsUnreadable = Refused.declare(
+    "SETTINGS_UNREADABLE",
+    "The editor's settings file is invalid, so it was left unchanged",
+    hint="correct the file, or add the hooks by hand: docs/editor-hooks.md shows how",
+)
 
 
 def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:

@@ -21,26 +21,21 @@ OURS, CHANGED, FOREIGN, NONE = "ours", "changed", "foreign", "none"
 PRIVATE = ("local", "worktree")  # scopes of settings that apply to this repository only
 LARGEST = 1 << 24
 
+HooksOff = Refused.declare(
+    "HOOKS_OFF", "Git's hooks are disabled here", hint="`git config --show-origin core.hooksPath` shows the setting"
+)
 
-class HooksOff(Refused):
-    """Git's hooks are disabled here."""
+HooksShared = Refused.declare(
+    "HOOKS_SHARED",
+    "The folder of hooks does not belong to this clone alone",
+    hint="add `bb hook pre-commit || exit` to its pre-commit hook, or use --anywhere to install ours there",
+)
 
-    code = "HOOKS_OFF"
-    hint = "`git config --show-origin core.hooksPath` shows the setting"
-
-
-class HooksShared(Refused):
-    """The folder of hooks does not belong to this clone alone."""
-
-    code = "HOOKS_SHARED"
-    hint = "add `bb hook pre-commit || exit` to its pre-commit hook, or use --anywhere to install ours there"
-
-
-class HookInTheWay(Conflict):
-    """There is a hook, and another hook of the same name was renamed by an earlier installation."""
-
-    code = "HOOK_IN_THE_WAY"
-    hint = "keep the right one, remove the other, and repeat the command"
+HookInTheWay = Conflict.declare(
+    "HOOK_IN_THE_WAY",
+    "There is a hook, and another hook of the same name was renamed by an earlier installation",
+    hint="keep the right one, remove the other, and repeat the command",
+)
 
 
 class Hook(Record):

@@ -25,12 +25,11 @@ LARGEST = 1 << 20  # bytes of a file that is read as a text
 CREATED, CHANGED, UNCHANGED, REMOVED, LEFT = "created", "changed", "unchanged", "removed", "left"
 NOT_OURS = "it was changed since, or bb did not write it"
 
-
-class SkillFileUnfit(Refused):
-    """A file of the skill cannot be written; nothing was changed."""
-
-    code = "SKILL_FILE_UNFIT"
-    hint = "correct or move the file; docs/skill.md shows how to install the skill by hand"
+SkillFileUnfit = Refused.declare(
+    "SKILL_FILE_UNFIT",
+    "A file of the skill cannot be written; nothing was changed",
+    hint="correct or move the file; docs/skill.md shows how to install the skill by hand",
+)
 
 
 class Piece(Record):
@@ -170,7 +169,7 @@ def _read(work_tree: str, path: str) -> str | None:
         return None
     try:
         work_tree_files.refuse_links(work_tree, path)
-    except work_tree_files.LinkInTheWay as error:
+    except work_tree_files.LinkInTheWay.error as error:
         raise SkillFileUnfit(error.message, path=path) from error
     if why := _why_unfit(whole):
         raise SkillFileUnfit(f"{path} {why}", path=path)

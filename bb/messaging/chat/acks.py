@@ -18,47 +18,32 @@ from bb.messaging.chat.message import MESSAGE, is_attention
 from bb.messaging.chat.principals import USER
 from bb.messaging.chat.recipients import FOREMAN
 
+UnknownActor = NotFound.declare("UNKNOWN_ACTOR", "The group has no such actor", hint="list the actors: `bb actor list`")
 
-class UnknownActor(NotFound):
-    """The group has no such actor."""
+EventNotFound = NotFound.declare(
+    "EVENT_NOT_FOUND",
+    "The group has no such event",
+    hint="list the messages: `bb chat inbox`; list all events: `bb events`",
+)
 
-    code = "UNKNOWN_ACTOR"
-    hint = "list the actors: `bb actor list`"
+InvalidEventKind = Refused.declare(
+    "INVALID_EVENT_KIND",
+    "The event is of the wrong kind for that operation",
+    hint="acknowledge messages with chat_ack, notifications with notify_ack",
+)
 
+CannotAckOwnMessage = Refused.declare(
+    "CANNOT_ACK_OWN_MESSAGE", "A sender cannot acknowledge its own message", hint="the recipients acknowledge it"
+)
+NotAnAttentionMessage = Refused.declare(
+    "NOT_AN_ATTENTION_MESSAGE", "The message does not require acknowledgement", hint="mark it as read instead"
+)
 
-class EventNotFound(NotFound):
-    """The group has no such event."""
-
-    code = "EVENT_NOT_FOUND"
-    hint = "list the messages: `bb chat inbox`; list all events: `bb events`"
-
-
-class InvalidEventKind(Refused):
-    """The event is of the wrong kind for that operation."""
-
-    code = "INVALID_EVENT_KIND"
-    hint = "acknowledge messages with chat_ack, notifications with notify_ack"
-
-
-class CannotAckOwnMessage(Refused):
-    """A sender cannot acknowledge its own message."""
-
-    code = "CANNOT_ACK_OWN_MESSAGE"
-    hint = "the recipients acknowledge it"
-
-
-class NotAnAttentionMessage(Refused):
-    """The message does not require acknowledgement."""
-
-    code = "NOT_AN_ATTENTION_MESSAGE"
-    hint = "mark it as read instead"
-
-
-class EventNotForActor(Forbidden):
-    """The event is not addressed to that actor."""
-
-    code = "EVENT_NOT_FOR_ACTOR"
-    hint = "list the messages for that actor: `bb chat inbox`"
+EventNotForActor = Forbidden.declare(
+    "EVENT_NOT_FOR_ACTOR",
+    "The event is not addressed to that actor",
+    hint="list the messages for that actor: `bb chat inbox`",
+)
 
 
 def may_ack(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, joined: bool, roles: Mapping[str, str]) -> None:
@@ -70,9 +55,9 @@ def may_ack(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, joined: 
     _refuse_unknown(actor_id, roles)
     data = _data(event, (MESSAGE,))
     if event and event.get("by") == actor_id:
-        raise CannotAckOwnMessage
+        raise CannotAckOwnMessage()
     if not is_attention(data):
-        raise NotAnAttentionMessage
+        raise NotAnAttentionMessage()
     if not joined or is_record_of_crossing(data) or not is_for(actor_id, MESSAGE, data, roles):
         raise EventNotForActor(actor_id=actor_id)
 

@@ -22,12 +22,11 @@ KIND = "runtime.delivery"
 ACCEPTED, FAILED = "accepted", "failed"
 CLAIMED = "claimed"  # a client has requested it
 
-
-class MissingActorIds(Usage):
-    """The request names no actor to deliver to."""
-
-    code = "MISSING_ACTOR_IDS"
-    hint = "pass `actor_ids`: one or more recipients of the message"
+MissingActorIds = Usage.declare(
+    "MISSING_ACTOR_IDS",
+    "The request names no actor to deliver to",
+    hint="pass `actor_ids`: one or more recipients of the message",
+)
 
 
 def delivery(actor_id: str, event_id: str, state: str, failure: str | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.kernel.errors import BbError
+    from bb.kernel.errors import Refusal
 
 NAME_LENGTH = 200
 REASONS = m.REASONS | {
@@ -26,12 +26,9 @@ REASONS = m.REASONS | {
     m.NUMBER: "must be a whole number from 0",
 }
 
-
-class InvalidRequest(Usage):
-    """The request is malformed."""
-
-    code = "INVALID_REQUEST"
-    hint = "see `path` in the details for the member of the request"
+InvalidRequest = Usage.declare(
+    "INVALID_REQUEST", "The request is malformed", hint="see `path` in the details for the member of the request"
+)
 
 
 class Fields(Members):
@@ -40,8 +37,8 @@ class Fields(Members):
     def __init__(self, value: Mapping[str, Any], form: Form | None = None, path: str = "$") -> None:
         super().__init__(value, form or FORM, path)
 
-    def refusing(self, refusal: type[BbError]) -> Fields:
-        """The same members; a wrong one is refused with this class."""
+    def refusing(self, refusal: Refusal) -> Fields:
+        """The same members; a wrong one is refused with REFUSAL."""
         return Fields(self.value, form_of(refusal), self.path)
 
     def name(self, name: str | int, longest: int = NAME_LENGTH) -> str | None:
@@ -56,8 +53,8 @@ class Fields(Members):
         return value
 
 
-def form_of(refusal: type[BbError]) -> Form:
-    """The form of a request whose wrong members are refused with the class REFUSAL."""
+def form_of(refusal: Refusal) -> Form:
+    """The form of a request whose wrong members are refused with REFUSAL."""
     return Form(lambda reason, path: refusal(f"{path} {reason}", path=path), REASONS, absent=(None, ""))
 
 

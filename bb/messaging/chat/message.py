@@ -25,40 +25,26 @@ MODES = (SEND, REQUEST_REPLY, MAIL)
 QUOTE_LENGTH = 100
 CLIENT_TIME_LENGTH = 64
 
+MissingText = Usage.declare(
+    "MISSING_TEXT", "A message needs a text or attachments", hint="pass a `text` that is not blank"
+)
+InvalidFormat = Usage.declare("INVALID_FORMAT", "The format must be plain or markdown", hint="omit it for plain")
 
-class MissingText(Usage):
-    """A message needs a text or attachments."""
+InvalidPriority = Usage.declare(
+    "INVALID_PRIORITY",
+    "The priority must be normal or attention; of a notification low, normal, high or urgent",
+    hint="omit it for normal",
+)
 
-    code = "MISSING_TEXT"
-    hint = "pass a `text` that is not blank"
+InvalidMessageMode = Usage.declare(
+    "INVALID_MESSAGE_MODE", "The message mode must be send, request_reply or mail", hint="omit it for send"
+)
 
-
-class InvalidFormat(Usage):
-    """The format must be plain or markdown."""
-
-    code = "INVALID_FORMAT"
-    hint = "omit it for plain"
-
-
-class InvalidPriority(Usage):
-    """The priority must be normal or attention; of a notification low, normal, high or urgent."""
-
-    code = "INVALID_PRIORITY"
-    hint = "omit it for normal"
-
-
-class InvalidMessageMode(Usage):
-    """The message mode must be send, request_reply or mail."""
-
-    code = "INVALID_MESSAGE_MODE"
-    hint = "omit it for send"
-
-
-class IncompleteSource(Usage):
-    """The source of a relayed message needs both a group and an event."""
-
-    code = "INCOMPLETE_SOURCE"
-    hint = "pass `src_group_id` and `src_event_id` together"
+IncompleteSource = Usage.declare(
+    "INCOMPLETE_SOURCE",
+    "The source of a relayed message needs both a group and an event",
+    hint="pass `src_group_id` and `src_event_id` together",
+)
 
 
 def compose(*, by: Any, to: tuple[str, ...], members: Sequence[Member], **given: Any) -> dict[str, Any]:

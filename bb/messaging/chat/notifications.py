@@ -21,19 +21,17 @@ PRIORITIES = ("low", "normal", "high", "urgent")
 KIND_LENGTH, TITLE_LENGTH = 64, 500
 IN_KIND = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
 
+InvalidNotifyKind = Usage.declare(
+    "INVALID_NOTIFY_KIND",
+    "A notification's kind is one word of at most 64 letters, digits and the characters . _ : / -",
+    hint="for example nudge, error or status_change; omit it for info",
+)
 
-class InvalidNotifyKind(Usage):
-    """A notification's kind is one word of at most 64 letters, digits and the characters . _ : / -."""
-
-    code = "INVALID_NOTIFY_KIND"
-    hint = "for example nudge, error or status_change; omit it for info"
-
-
-class EmptyNotification(Usage):
-    """A notification needs a title or a message."""
-
-    code = "EMPTY_NOTIFICATION"
-    hint = "pass a `title` or `message` that is not blank"
+EmptyNotification = Usage.declare(
+    "EMPTY_NOTIFICATION",
+    "A notification needs a title or a message",
+    hint="pass a `title` or `message` that is not blank",
+)
 
 
 def compose(*, members: Sequence[Member], by: Any = None, **given: Any) -> dict[str, Any]:

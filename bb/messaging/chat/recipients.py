@@ -24,19 +24,17 @@ EVERYBODY = ("", ALL)  # "" stands for a broadcast without any token
 OF_EVERY_GROUP = {token: token for token in (ALL, *SELECTORS.values(), USER)} | {"@user": USER}
 NOBODY = ("@nobody",)
 
+InvalidRecipient = NotFound.declare(
+    "INVALID_RECIPIENT",
+    "The group has no such recipient",
+    hint="pass an actor's id or title, user, @all, @peers or @foreman; omit `to` to send to all",
+)
 
-class InvalidRecipient(NotFound):
-    """The group has no such recipient."""
-
-    code = "INVALID_RECIPIENT"
-    hint = "pass an actor's id or title, user, @all, @peers or @foreman; omit `to` to send to all"
-
-
-class NoEnabledRecipients(Refused):
-    """None of the recipients is enabled."""
-
-    code = "NO_ENABLED_RECIPIENTS"
-    hint = "start a recipient with `bb actor start`, or send to @all or user"
+NoEnabledRecipients = Refused.declare(
+    "NO_ENABLED_RECIPIENTS",
+    "None of the recipients is enabled",
+    hint="start a recipient with `bb actor start`, or send to @all or user",
+)
 
 
 class Member(Record):

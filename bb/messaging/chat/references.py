@@ -24,19 +24,17 @@ STATUSES = ("open", "needs_user", "resolved")
 IN_SHA256 = "0123456789abcdefABCDEF"
 IN_MIME_TYPE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&^_.+-"
 
+InvalidAttachments = Usage.declare(
+    "INVALID_ATTACHMENTS",
+    "An attachment must be a blob of the group: state/blobs/<sha256>_<name>",
+    hint="first store the file in the group's blobs, under its hash and a plain name",
+)
 
-class InvalidAttachments(Usage):
-    """An attachment must be a blob of the group: state/blobs/<sha256>_<name>."""
-
-    code = "INVALID_ATTACHMENTS"
-    hint = "first store the file in the group's blobs, under its hash and a plain name"
-
-
-class InvalidRefs(Usage):
-    """A reference must have one of the forms of CCCS."""
-
-    code = "INVALID_REFS"
-    hint = f"pass one of these kinds: {', '.join(REFERENCE_KINDS)}"
+InvalidRefs = Usage.declare(
+    "INVALID_REFS",
+    "A reference must have one of the forms of CCCS",
+    hint=f"pass one of these kinds: {', '.join(REFERENCE_KINDS)}",
+)
 
 
 def attachments(value: Any) -> list[dict[str, Any]]:

@@ -17,26 +17,21 @@ from bb.messaging.chat.recipients import Member
 
 TRUNCATED = "[Truncated] "
 
+MissingDstGroupId = Usage.declare(
+    "MISSING_DST_GROUP_ID", "A relayed message needs a destination group", hint="pass `dst_group_id`"
+)
 
-class MissingDstGroupId(Usage):
-    """A relayed message needs a destination group."""
+InvalidDstGroupId = Usage.declare(
+    "INVALID_DST_GROUP_ID",
+    "The destination of a relayed message must be another group",
+    hint="within one group, use `send`",
+)
 
-    code = "MISSING_DST_GROUP_ID"
-    hint = "pass `dst_group_id`"
-
-
-class InvalidDstGroupId(Usage):
-    """The destination of a relayed message must be another group."""
-
-    code = "INVALID_DST_GROUP_ID"
-    hint = "within one group, use `send`"
-
-
-class AttachmentsNotSupported(Refused):
-    """Attachments cannot be relayed to another group."""
-
-    code = "ATTACHMENTS_NOT_SUPPORTED"
-    hint = "send them again in the other group"
+AttachmentsNotSupported = Refused.declare(
+    "ATTACHMENTS_NOT_SUPPORTED",
+    "Attachments cannot be relayed to another group",
+    hint="send them again in the other group",
+)
 
 
 def crossing(group_id: str, dst_group_id: Any, attachments: Any = None) -> str:

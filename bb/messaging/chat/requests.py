@@ -12,12 +12,11 @@ from bb.messaging.chat.principals import USER
 
 CANCELLED_KIND, MAIL_READ = "chat.reply_request.cancelled", "mail.read"
 
-
-class NotAReplyRequest(Refused):
-    """The message does not request a reply."""
-
-    code = "NOT_A_REPLY_REQUEST"
-    hint = "only a message with message_mode request_reply can be cancelled"
+NotAReplyRequest = Refused.declare(
+    "NOT_A_REPLY_REQUEST",
+    "The message does not request a reply",
+    hint="only a message with message_mode request_reply can be cancelled",
+)
 
 
 def is_request(data: Any) -> bool:

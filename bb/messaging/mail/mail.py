@@ -38,82 +38,48 @@ BROADCAST, ROLE = "broadcast", "role:"
 SUBJECT_LENGTH, BODY_LENGTH = validation.SUBJECT_LENGTH, 262_144
 BEAD_LENGTH, THREAD_LENGTH = validation.BEAD_LENGTH, validation.THREAD_LENGTH
 
+UnknownSender = NotFound.declare(
+    "UNKNOWN_SENDER",
+    "The sender is not registered",
+    hint="register the agent: `bb agent register --name NAME --role ROLE`",
+)
 
-class UnknownSender(NotFound):
-    """The sender is not registered."""
+UnknownRecipient = NotFound.declare(
+    "UNKNOWN_RECIPIENT",
+    "The recipient is not registered, or no agent matches it",
+    hint="list the agents: `bb agent list`; other recipients: `role:ROLE`, `broadcast`, `user` (the person)",
+)
 
-    code = "UNKNOWN_SENDER"
-    hint = "register the agent: `bb agent register --name NAME --role ROLE`"
+MissingBeadId = Usage.declare("MISSING_BEAD_ID", "A message needs the id of a bead", hint="pass --bead ID")
 
+InvalidCategory = Usage.declare(
+    "INVALID_CATEGORY",
+    "The category must be HANDOFF, BLOCKED, DECISION or INFO",
+    hint="HANDOFF and BLOCKED require acknowledgement; DECISION and INFO do not",
+)
 
-class UnknownRecipient(NotFound):
-    """The recipient is not registered, or no agent matches it."""
+InvalidMessage = Usage.declare(
+    "INVALID_MESSAGE",
+    "A message needs a subject of one line and a body",
+    hint="see the options with `--help`; pass `-` as the main text to read it from stdin",
+)
 
-    code = "UNKNOWN_RECIPIENT"
-    hint = "list the agents: `bb agent list`; other recipients: `role:ROLE`, `broadcast`, `user` (the person)"
-
-
-class MissingBeadId(Usage):
-    """A message needs the id of a bead."""
-
-    code = "MISSING_BEAD_ID"
-    hint = "pass --bead ID"
-
-
-class InvalidCategory(Usage):
-    """The category must be HANDOFF, BLOCKED, DECISION or INFO."""
-
-    code = "INVALID_CATEGORY"
-    hint = "HANDOFF and BLOCKED require acknowledgement; DECISION and INFO do not"
-
-
-class InvalidMessage(Usage):
-    """A message needs a subject of one line and a body."""
-
-    code = "INVALID_MESSAGE"
-    hint = "see the options with `--help`; pass `-` as the main text to read it from stdin"
-
-
-class InvalidState(Usage):
-    """The state of a message is unread, read or acked."""
-
-    code = "INVALID_STATE"
-    hint = "for example --state unread"
-
-
-class InvalidLimit(Usage):
-    """The limit must be a whole number from 1 to 500."""
-
-    code = "INVALID_LIMIT"
-    hint = "for example --limit 50"
-
-
-class InvalidMessageId(Usage):
-    """That is not a valid message id."""
-
-    code = "INVALID_MESSAGE_ID"
-    hint = "list the ids: `bb agent inbox`"
-
-
-class MessageNotFound(NotFound):
-    """No message has that id."""
-
-    code = "MESSAGE_NOT_FOUND"
-    hint = "list the ids: `bb agent inbox`"
-
-
-class ReadForbidden(Forbidden):
-    """Only a recipient may mark that message as read."""
-
-    code = "READ_FORBIDDEN"
-    hint = "list your own messages: `bb agent inbox`"
-
-
-class AckForbidden(Forbidden):
-    """Only a recipient may acknowledge that message."""
-
-    code = "ACK_FORBIDDEN"
-    hint = "list your own messages: `bb agent inbox`"
+InvalidState = Usage.declare(
+    "INVALID_STATE", "The state of a message is unread, read or acked", hint="for example --state unread"
+)
+InvalidLimit = Usage.declare(
+    "INVALID_LIMIT", "The limit must be a whole number from 1 to 500", hint="for example --limit 50"
+)
+InvalidMessageId = Usage.declare(
+    "INVALID_MESSAGE_ID", "That is not a valid message id", hint="list the ids: `bb agent inbox`"
+)
+MessageNotFound = NotFound.declare("MESSAGE_NOT_FOUND", "No message has that id", hint="list the ids: `bb agent inbox`")
+ReadForbidden = Forbidden.declare(
+    "READ_FORBIDDEN", "Only a recipient may mark that message as read", hint="list your own messages: `bb agent inbox`"
+)
+AckForbidden = Forbidden.declare(
+    "ACK_FORBIDDEN", "Only a recipient may acknowledge that message", hint="list your own messages: `bb agent inbox`"
+)
 
 
 def compose(
@@ -157,7 +123,7 @@ def compose(
 
 def _bead(text: str) -> str:
     if not text.strip():
-        raise MissingBeadId
+        raise MissingBeadId()
     if not is_bead(text.strip()) or not text.strip().isprintable():
         message = f"the bead's id must be one line of 1 to {BEAD_LENGTH} characters"
         raise MissingBeadId(message, hint="for example --bead bb-12")
@@ -245,6 +211,6 @@ def split_message_id(text: str) -> tuple[str, str | None]:
     event, _, agent = text.partition("_")
     try:
         ids.split_event_id(event)
-    except ids.InvalidEventId:
+    except ids.InvalidEventId.error:
         raise MessageNotFound(f"there is no message {text[:60]}") from None
     return event, agent or None

@@ -43,11 +43,11 @@ class ThreadName(Text):
     metavar = "CONVERSATION/THREAD"
 
 
-class NeedsEvent(Usage):
-    """The request must name either an event or a thread."""
-
-    code = "EVENT_OR_THREAD"
-    hint = "pass an event's id, or --thread CONVERSATION/THREAD"
+NeedsEvent = Usage.declare(
+    "EVENT_OR_THREAD",
+    "The request must name either an event or a thread",
+    hint="pass an event's id, or --thread CONVERSATION/THREAD",
+)
 
 
 class C2aDesk:
@@ -95,7 +95,7 @@ class C2aDesk:
 
         try:
             self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
-        except SecretFound as refusal:
+        except SecretFound.error as refusal:
             refusal.hint = NAMED  # C2A has no --allow-secret
             raise
         return answer
@@ -126,6 +126,6 @@ def store_of(desk: Desk, group_id: Any) -> Store:
 def subject_of(event: str | None, thread: str | None) -> dict[str, str]:
     """The event or the thread that a request names, in the recorded form. Refused unless it names exactly one."""
     if bool(event) == bool(thread):
-        raise NeedsEvent
+        raise NeedsEvent()
     conversation, _, name = (thread or "").rpartition("/")
     return {"event": event or "", "thread": f"{conversation} {name}" if thread else ""}

@@ -36,12 +36,9 @@ MOST_TOLD = 100  # lines whose result is part of the answer
 NATIVE, ENVELOPE = "c2a", "envelope"
 BRIDGE = f"{SERVICE}bridge"
 
-
-class NotALine(Usage):
-    """The line is not a JSON object."""
-
-    code = "INVALID_LINE"
-    hint = "pass one JSON object per line, as docs/surfaces.md shows"
+NotALine = Usage.declare(
+    "INVALID_LINE", "The line is not a JSON object", hint="pass one JSON object per line, as docs/surfaces.md shows"
+)
 
 
 class Format(Text):

@@ -14,19 +14,17 @@ from bb.ops.desk.desk import Desk
 
 LARGEST = 25 << 20  # GitHub's limit for payloads
 
+InvalidPayload = Usage.declare(
+    "INVALID_PAYLOAD",
+    "The payload is not a JSON object, or its headers are not",
+    hint="""pass one JSON object per line: the body, or {"headers": {…}, "body": {…}}""",
+)
 
-class InvalidPayload(Usage):
-    """The payload is not a JSON object, or its headers are not."""
-
-    code = "INVALID_PAYLOAD"
-    hint = """pass one JSON object per line: the body, or {"headers": {…}, "body": {…}}"""
-
-
-class NoSecret(Usage):
-    """The secret for checking signatures is missing."""
-
-    code = "NO_SECRET"
-    hint = "set the environment variable that --secret-env names"
+NoSecret = Usage.declare(
+    "NO_SECRET",
+    "The secret for checking signatures is missing",
+    hint="set the environment variable that --secret-env names",
+)
 
 
 def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
@@ -67,7 +65,7 @@ def _texts(headers: Any) -> dict[str, str]:
 def _payloads(octets: bytes) -> Iterator[Any]:
     """The payloads: one document, or one per line. For an invalid line, the refusal takes its place."""
     whole = _payload(octets, "the payload")
-    if not isinstance(whole, InvalidPayload):
+    if not isinstance(whole, InvalidPayload.error):
         yield whole
         return
     listed = [line for line in octets.split(b"\n") if line.strip()]
@@ -101,7 +99,7 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
 def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
     """The lines of one payload, or its refusal."""
     try:
-        if isinstance(payload, InvalidPayload):
+        if isinstance(payload, InvalidPayload.error):
             raise payload
         if not isinstance(payload, dict):
             raise InvalidPayload("the payload is not a JSON object")

@@ -16,12 +16,9 @@ from bb.ops.json_params import Json
 
 LARGEST = 16 << 20
 
-
-class NoScript(NotFound):
-    """The script cannot be read."""
-
-    code = "SCRIPT_NOT_READ"
-    hint = "pass a file with one JSON object per line, or - for stdin"
+NoScript = NotFound.declare(
+    "SCRIPT_NOT_READ", "The script cannot be read", hint="pass a file with one JSON object per line, or - for stdin"
+)
 
 
 @op(

@@ -212,7 +212,7 @@ def is_known(book: AttentionState, event: str) -> bool:
     """Whether an event with this id exists."""
     try:
         find_message(book, event)
-    except NoSuchEvent:
+    except NoSuchEvent.error:
         return False
     return True
 

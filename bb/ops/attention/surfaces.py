@@ -18,11 +18,7 @@ from bb.ops.params import AgentId, Number, Text, invalid
 
 FOR_EVER = 10**9  # seconds
 
-
-class UnknownSetting(Usage):
-    """The settings must be a JSON object."""
-
-    code = "INVALID_SETTING"
+UnknownSetting = Usage.declare("INVALID_SETTING", "The settings must be a JSON object")
 
 
 class KindOf(Text):

@@ -18,12 +18,7 @@ from bb.ops.attention.attention_desk import C2aDesk
 
 MOST_ANSWER = 250_000  # bytes of a tool's answer; a response line can contain the answer twice
 
-
-class UnknownTool(Usage):
-    """The tool does not exist."""
-
-    code = "UNKNOWN_TOOL"
-    hint = "the request tools/list returns all tools"
+UnknownTool = Usage.declare("UNKNOWN_TOOL", "The tool does not exist", hint="the request tools/list returns all tools")
 
 
 def find_tool(name: str) -> Tool:

@@ -25,19 +25,15 @@ from bb.cbcl.read.words import DEFINE, SIGNED
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
 
+NotSigned = Usage.declare(
+    "NOT_SIGNED", "The text has no signature", hint='run `bb cbcl sign`: it prints `(signed "…" TEXT)`'
+)
 
-class NotSigned(Usage):
-    """The text has no signature."""
-
-    code = "NOT_SIGNED"
-    hint = 'run `bb cbcl sign`: it prints `(signed "…" TEXT)`'
-
-
-class CallsNothing(Usage):
-    """The message calls no performative of a dialect, so there is nothing to explain."""
-
-    code = "CALLS_NOTHING"
-    hint = "write a call in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
+CallsNothing = Usage.declare(
+    "CALLS_NOTHING",
+    "The message calls no performative of a dialect, so there is nothing to explain",
+    hint="write a call in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))",
+)
 
 
 class ParsedText(Record):
@@ -256,7 +252,7 @@ def check_signature(
     outside = () if signature is not None else tuple(_outside(what))
     signature = signature if signature is not None else what.signature
     if signature is None:
-        raise NotSigned
+        raise NotSigned()
     is_definition = what.message is None or head(node) == DEFINE
     contexts: list[tuple[str | None, str | None]] = [(None, None)]
     if not is_definition:
@@ -267,7 +263,7 @@ def check_signature(
         for key in keys:
             try:
                 signatures.check(signature, octets, key)
-            except signatures.InvalidSignature as error:
+            except signatures.InvalidSignature.error as error:
                 refusal = error
                 continue
             return ValidSignature(key, node, octets, author, ledger, is_definition, outside)
@@ -300,7 +296,7 @@ def explained(message: Message, dialects: Mapping[str, Definition], policy: Limi
 
     found = explanation.explain(message, dialects, policy)
     if found is None:
-        raise CallsNothing
+        raise CallsNothing()
     made, refusal = found.expansion, found.refusal
     used = {} if made is None else {"max-depth": made.depth, "max-expansion-size": made.size}
     return {

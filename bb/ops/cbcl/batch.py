@@ -46,12 +46,11 @@ MEMBERS = frozenset(
     ]
 )
 
-
-class InvalidRequest(Usage):
-    """The request is not valid."""
-
-    code = "INVALID_REQUEST"
-    hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` lists all requests"""
+InvalidRequest = Usage.declare(
+    "INVALID_REQUEST",
+    "The request is not valid",
+    hint="""for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` lists all requests""",
+)
 
 
 class BatchClient:

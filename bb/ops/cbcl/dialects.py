@@ -36,12 +36,11 @@ from bb.ops.desk import input_text, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, UncheckedText
 
-
-class DialectInUse(Refused):
-    """Another dialect extends this one."""
-
-    code = "DIALECT_IN_USE"
-    hint = "remove the dialects that extend it first, with `bb cbcl dialect remove`"
+DialectInUse = Refused.declare(
+    "DIALECT_IN_USE",
+    "Another dialect extends this one",
+    hint="remove the dialects that extend it first, with `bb cbcl dialect remove`",
+)
 
 
 class Dialect(Name):

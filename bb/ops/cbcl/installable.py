@@ -12,6 +12,7 @@ from bb.cbcl.read import canonical
 from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.fuel import for_text
 from bb.cbcl.read.reader import Bounds, Places
+from bb.kernel.errors import BbError
 from bb.kernel.escaping import harmless
 from bb.ledger.signing.keyring import Keyring
 from bb.ops.cbcl import answers, inputs
@@ -81,7 +82,7 @@ def _tried(
     }
 
 
-def _rejected(answer: dict[str, Any]) -> DialectRejected:
+def _rejected(answer: dict[str, Any]) -> BbError:
     """The refusal of a dialect, with the whole report."""
     first, others = answer["violations"][0], answer["count"] - 1
     where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""

@@ -24,19 +24,15 @@ from bb.ops.params import Number, Text
 
 ON, OFF = "on", "off"
 
+KeyOrAuthor = Usage.declare(
+    "KEY_OR_AUTHOR",
+    "The request names neither an author nor a key to check the signature with",
+    hint="pass --author NAME, or --public-key KEY",
+)
 
-class KeyOrAuthor(Usage):
-    """The request names neither an author nor a key to check the signature with."""
-
-    code = "KEY_OR_AUTHOR"
-    hint = "pass --author NAME, or --public-key KEY"
-
-
-class InvalidLedger(Usage):
-    """The value is not the id of a ledger."""
-
-    code = "INVALID_LEDGER"
-    hint = "`bb ledger status` shows the id of this ledger"
+InvalidLedger = Usage.declare(
+    "INVALID_LEDGER", "The value is not the id of a ledger", hint="`bb ledger status` shows the id of this ledger"
+)
 
 
 class KeyName(Text):
@@ -222,13 +218,13 @@ def check_signature(
     bounds = bounds_of(max_depth, max_size)
     what = answers.parse_text(read_input(desk, file, text, bounds).octets, bounds)
     if what.signature is None:
-        raise answers.NotSigned
+        raise answers.NotSigned()
     declared = what.definition.author if what.definition and what.signature else None
     if declared and author not in (None, declared):
         raise signatures.InvalidSignature(f"the definition names @{declared[:60]} as its author, not @{author}")
     author = Author(declared) if declared and public_key is None else author
     if author is None and public_key is None:
-        raise KeyOrAuthor
+        raise KeyOrAuthor()
     keys = (
         (signatures.key_of(public_key),)
         if public_key is not None

@@ -72,7 +72,7 @@ class Talk:
             return octets
         try:
             message = grammar.message(octets, MAXIMUM_BOUNDS)
-        except Malformed:
+        except Malformed.error:
             return octets  # `speech` refuses them, with the place of the mistake in the given text
         if authorship.signature_in(message) is not None:
             return octets

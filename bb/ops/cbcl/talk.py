@@ -80,7 +80,7 @@ def send_text(
     if key is None:  # with a key, the message may have been sent already
         # Refuse an invalid message before hearing, because a refusal cannot report the heard messages. An unknown
         # dialect or an exceeded limit is not refused yet: a message to be heard can teach or settle it.
-        with suppress(UnknownDialect, ResourceLimit):
+        with suppress(UnknownDialect.error, ResourceLimit):
             talk.speech(desk.store.caught_up(), octets, to)
     heard = list(talk.hear_all(None))
 

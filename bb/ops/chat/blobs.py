@@ -20,12 +20,11 @@ from bb.ops.params import AllowSecretReason, Number, Text, invalid
 # Bytes in one answer. Base64 adds a third; clients refuse larger answers (IPC §4.3).
 PORTION = 2_900_000
 
-
-class InvalidBlob(Usage):
-    """An attachment must be either a file, or base64 data with a name."""
-
-    code = "INVALID_BLOB"
-    hint = "run `bb blob put FILE`; in a request, pass `file`, or `data_base64` with `name`"
+InvalidBlob = Usage.declare(
+    "INVALID_BLOB",
+    "An attachment must be either a file, or base64 data with a name",
+    hint="run `bb blob put FILE`; in a request, pass `file`, or `data_base64` with `name`",
+)
 
 
 class Base64(Text):
@@ -61,7 +60,7 @@ def put(
         name (NAME): The attachment's name; the file's own name unless given.
     """
     if (file is None) == (data_base64 is None) or (file is None and name is None):
-        raise InvalidBlob
+        raise InvalidBlob()
     group = group_desk.open_group(desk, group_id)
     octets = read(desk, file) if file is not None else _decoded(str(data_base64))
     return {"group_id": group.id, **blobs.keep(group.store.path, octets, str(name or file), allow_secret)}

@@ -8,7 +8,7 @@ from bb.attention.messages import system_messages
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
 from bb.kernel.digest import digest
-from bb.kernel.errors import Usage
+from bb.kernel.errors import Refusal, Usage
 from bb.kernel.event import Event
 from bb.ledger.index import counting
 from bb.ledger.local import blobs as stored_blobs
@@ -44,27 +44,21 @@ WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one mess
 RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group
 LONGEST_KEY = 100
 
+MissingReplyTo = Usage.declare(
+    "MISSING_REPLY_TO",
+    "The request does not name the message to reply to",
+    hint="pass `reply_to`, the id of a message; `bb chat inbox` shows it",
+)
 
-class MissingReplyTo(Usage):
-    """The request does not name the message to reply to."""
+MissingEventId = Usage.declare(
+    "MISSING_EVENT_ID", "The request does not name an event", hint="pass the event's id; `bb chat inbox` shows it"
+)
 
-    code = "MISSING_REPLY_TO"
-    hint = "pass `reply_to`, the id of a message; `bb chat inbox` shows it"
-
-
-class MissingEventId(Usage):
-    """The request does not name an event."""
-
-    code = "MISSING_EVENT_ID"
-    hint = "pass the event's id; `bb chat inbox` shows it"
-
-
-class NotOfC2A(Usage):
-    """A C2A message cannot have the options of a plain message."""
-
-    code = "NOT_OF_C2A"
-    hint = "remove the option, or remove all C2A options; `bb chat send --help` marks them with C2A"
-
+NotOfC2A = Usage.declare(
+    "NOT_OF_C2A",
+    "A C2A message cannot have the options of a plain message",
+    hint="remove the option, or remove all C2A options; `bb chat send --help` marks them with C2A",
+)
 
 MASKED = (
     "remove --allow-secret: in a C2A message, a suspected secret is replaced by the name of its type and not refused"
@@ -365,10 +359,10 @@ def send_cross_group(
     return {"src_event": src_event, "dst_event": dst_event}
 
 
-def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
+def message(group: GroupDesk, event_id: Any, missing: Refusal) -> Event:
     """Find a message by its id; raise MISSING if no id is given."""
     if not event_id:
-        raise missing
+        raise missing()
     event = event_of(group, event_id)
     if event is None:
         raise acks.EventNotFound(f"the group has no message {str(event_id)[:60]!r}", path="$.event_id")
@@ -380,6 +374,6 @@ def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
 def event_of(group: GroupDesk, event_id: Any) -> Event | None:
     """Find an event of the group by its id; None if there is no event with that id that counts."""
     if not event_id:
-        raise MissingEventId
+        raise MissingEventId()
     event = group.event(event_id)
     return event if event and counting.counts(group.store.index, event) else None

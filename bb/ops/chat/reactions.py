@@ -178,7 +178,7 @@ def react(
         from bb.ops.chat import saying  # noqa: PLC0415  (a plain emoji needs none of the C2A rules)
 
         if not event_id:
-            raise MissingEventId
+            raise MissingEventId()
         how = {"eta": eta, "until": until, "note": note, "remove": remove}
         found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
         return found
@@ -197,17 +197,15 @@ def react(
 
 LONGEST_EMOJI = 32
 
-
-class InvalidEmoji(Usage):
-    """The reaction is not an emoji or a printable word of at most 32 characters."""
-
-    code = "INVALID_EMOJI"
+InvalidEmoji = Usage.declare(
+    "INVALID_EMOJI", "The reaction is not an emoji or a printable word of at most 32 characters"
+)
 
 
 def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
     """The caller and the actor to acknowledge for. At a terminal they are the same unless ACTOR_ID is given."""
     if not actor_id and group.desk.is_served:
-        raise MissingActorId
+        raise MissingActorId()
     who = group.by(by)
     return who, str(actor_id) if actor_id else who
 

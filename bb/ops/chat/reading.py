@@ -34,11 +34,7 @@ LARGEST_ANSWER = 3_500_000
 FILTERS = {"all": (0, 0), "chat": (0, NOTICE), "notify": (NOTICE, 0)}
 MODES = {"all": (0, 0), "send": (0, MAIL | REQUEST), "request_reply": (REQUEST, 0), "mail": (MAIL, 0)}
 
-
-class InvalidHistoryMode(Usage):
-    """The mode must be all, send, request_reply or mail."""
-
-    code = "INVALID_MODE"
+InvalidHistoryMode = Usage.declare("INVALID_MODE", "The mode must be all, send, request_reply or mail")
 
 
 class Limit(Json):
@@ -96,7 +92,7 @@ def mark_read(
     """Mark all messages up to this one as read. This does not acknowledge them."""
     group, actor = _of(desk, group_id, actor_id, by)
     if not event_id:
-        raise MissingEventId
+        raise MissingEventId()
     who = group.by(by)
     found = group.event(event_id)
     plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
@@ -247,7 +243,7 @@ def reply_request_cancel(
     """Cancel a message's request for replies. Only its sender and the person can."""
     group = group_desk.open_group(desk, group_id)
     if not source_event_id:
-        raise MissingEventId
+        raise MissingEventId()
     who = group.by(by)
     found = group.event(source_event_id)
 
@@ -271,7 +267,7 @@ def _of(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str = "inbox.
     """The group and the owner of the inbox: at a terminal the caller unless given. Refused if BY may not see it."""
     group = group_desk.open_group(desk, group_id)
     if not actor_id and desk.is_served:
-        raise MissingActorId
+        raise MissingActorId()
     who = group.by(by)
     actor = str(actor_id) if actor_id else who
     roles = group.roles()

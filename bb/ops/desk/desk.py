@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 SERVED_PATIENCE = 1.0  # seconds that a client of the daemon waits while another process builds the index
 RARELY = 300.0  # least seconds between two automatic syncs
 
-
-class NoAgent(Usage):
-    """The request names no agent."""
-
-    code = "NO_AGENT"
-    hint = "pass --agent ID, or set BB_AGENT"
+NoAgent = Usage.declare("NO_AGENT", "The request names no agent", hint="pass --agent ID, or set BB_AGENT")
 
 
 class Desk:
@@ -103,14 +98,14 @@ class Desk:
             return time.time_ns() // 1_000_000
         try:
             return clock.parse(fixed)
-        except clock.NotATime as error:
+        except clock.NotATime.error as error:
             raise clock.NotATime(f"BB_NOW is {fixed[:40]!r}, which is not a valid RFC 3339 time") from error
 
     def now_or_none(self) -> int | None:
         """The current time; None if BB_NOW is invalid. `doctor` reports that instead of refusing."""
         try:
             return self.now()
-        except clock.NotATime:
+        except clock.NotATime.error:
             return None
 
     @property
@@ -125,7 +120,7 @@ class Desk:
         minutes = self.env.get("BB_AGENT_STALE_MINUTES")
         try:
             return liveness.stale_after(minutes, pinned_threshold.read(self.place.store))
-        except places.NotARepository:
+        except places.NotARepository.error:
             return liveness.stale_after(minutes)
 
     def stale_after_in(self, index: Index) -> int:
@@ -177,7 +172,7 @@ class Desk:
         """The ledger of the current repository; outside a repository, the one in bb's home directory."""
         try:
             return self.store
-        except places.NotARepository:
+        except places.NotARepository.error:
             self._store = self.store_at(places.home_place(self.env))
             return self._store
 
@@ -210,7 +205,7 @@ class Desk:
         """The calling agent: the one NAMED in the request, else BB_AGENT. They must not contradict each other."""
         agent = self.actor(named)
         if not agent:
-            raise NoAgent
+            raise NoAgent()
         return ids.actor_id(agent)
 
     def actor(self, named: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.coordination.agents import roster
 from bb.groups.facts import Changed, ScopeAttached
-from bb.kernel.errors import Conflict, NotFound, Usage
+from bb.kernel.errors import BbError, Conflict, NotFound, Usage
 from bb.kernel.record import Record
 from bb.ledger.git import place
 from bb.ledger.git.place import Place
@@ -21,33 +21,19 @@ from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 
+MissingPath = Usage.declare("MISSING_PATH", "The request names no directory", hint="pass `path`")
+InvalidPath = Usage.declare(
+    "INVALID_PATH", "The path is not a directory", hint="pass the absolute path of an existing directory"
+)
+ScopeNotAttached = NotFound.declare(
+    "SCOPE_NOT_ATTACHED", "That directory does not belong to the group", hint="`bb group attach PATH` adds it"
+)
 
-class MissingPath(Usage):
-    """The request names no directory."""
-
-    code = "MISSING_PATH"
-    hint = "pass `path`"
-
-
-class InvalidPath(Usage):
-    """The path is not a directory."""
-
-    code = "INVALID_PATH"
-    hint = "pass the absolute path of an existing directory"
-
-
-class ScopeNotAttached(NotFound):
-    """That directory does not belong to the group."""
-
-    code = "SCOPE_NOT_ATTACHED"
-    hint = "`bb group attach PATH` adds it"
-
-
-class ScopeAlreadyAttached(Conflict):
-    """That directory belongs to another group."""
-
-    code = "SCOPE_ALREADY_ATTACHED"
-    hint = "use that group, or detach the directory from it"
+ScopeAlreadyAttached = Conflict.declare(
+    "SCOPE_ALREADY_ATTACHED",
+    "That directory belongs to another group",
+    hint="use that group, or detach the directory from it",
+)
 
 
 class Directory(Record):
@@ -62,7 +48,7 @@ class Directory(Record):
 def root_of(desk: Desk, path: Any) -> str:
     """The absolute path of the directory that PATH names."""
     if path in (None, ""):
-        raise MissingPath
+        raise MissingPath()
     if not isinstance(path, str) or "\0" in path:
         raise InvalidPath(path="$.path")
     root = os.path.realpath(os.path.join(desk.cwd, os.path.expanduser(path)))
@@ -76,7 +62,7 @@ def directory(desk: Desk, path: Any) -> Directory:
     root = root_of(desk, path)
     try:
         found = place.find(root, {})
-    except place.NotARepository:
+    except place.NotARepository.error:
         return Directory(root, knowns.scope_key(None, root), os.path.basename(root) or root, None)
     root = os.path.realpath(found.work_tree or found.common)
     return Directory(root, _key(desk, found), found.title, found.replace(common=os.path.realpath(found.common)))
@@ -155,7 +141,7 @@ def forget(desk: Desk, group: GroupDesk) -> None:
     knowns.remove(knowns.home(desk.env), group.id)
 
 
-def _taken(found: Directory, group_id: str) -> ScopeAlreadyAttached:
+def _taken(found: Directory, group_id: str) -> BbError:
     return ScopeAlreadyAttached(f"{found.root} belongs to group {group_id}", group_id=group_id)
 
 
@@ -250,7 +236,7 @@ def _common(path: str) -> str | None:
     """The git directory of the repository that contains PATH."""
     try:
         return os.path.realpath(place.find(path, {}).common)
-    except place.NotARepository:
+    except place.NotARepository.error:
         return None
 
 

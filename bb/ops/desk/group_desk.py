@@ -43,12 +43,7 @@ T = TypeVar("T")
 
 MOST_OPEN = 60  # groups whose index is kept open
 
-
-class MissingGroupId(Usage):
-    """The request names no group."""
-
-    code = "MISSING_GROUP_ID"
-    hint = "pass `group_id`"
+MissingGroupId = Usage.declare("MISSING_GROUP_ID", "The request names no group", hint="pass `group_id`")
 
 
 class Actor(Record):
@@ -224,11 +219,9 @@ def _actors(index: Index) -> list[Actor]:
     return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in agents]
 
 
-class ActorNotFound(NotFound):
-    """The group has no actor with that id."""
-
-    code = "ACTOR_NOT_FOUND"
-    hint = "`bb actor list` lists the actors"
+ActorNotFound = NotFound.declare(
+    "ACTOR_NOT_FOUND", "The group has no actor with that id", hint="`bb actor list` lists the actors"
+)
 
 
 def profile_of(agent: Agent) -> Profile:
@@ -275,7 +268,7 @@ def open_group(desk: Desk, group_id: Any) -> GroupDesk:
         group_id = group_id or desk.env.get("CCCC_GROUP_ID")
     if not group_id:
         if desk.is_served:
-            raise MissingGroupId
+            raise MissingGroupId()
         return _here(desk)
     if not isinstance(group_id, str):
         raise GroupNotFound("group_id must be text", path="$.group_id")
@@ -319,7 +312,7 @@ def _here(desk: Desk) -> GroupDesk:
     try:
         store = desk.store
         store.require_ledger()
-    except (NotARepository, NotInitialized):
+    except (NotARepository.error, NotInitialized.error):
         known = knowns.group_of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
         if known is None:
             raise

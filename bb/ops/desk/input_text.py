@@ -21,26 +21,16 @@ STDIN = "-"
 PORTION = 1 << 20
 LONGEST_NAME = 200  # characters of a file's name that a refusal repeats
 
+FileOrText = Usage.declare(
+    "FILE_OR_TEXT",
+    "The text must be given exactly once: in a file or on the command line",
+    hint="name a FILE, or - for stdin; or pass --text TEXT",
+)
 
-class FileOrText(Usage):
-    """The text must be given exactly once: in a file or on the command line."""
-
-    code = "FILE_OR_TEXT"
-    hint = "name a FILE, or - for stdin; or pass --text TEXT"
-
-
-class FileNotRead(NotFound):
-    """The file cannot be read."""
-
-    code = "FILE_NOT_READ"
-    hint = "name an existing file that you have permission to read"
-
-
-class NoStdin(Usage):
-    """A client of the daemon has no stdin there."""
-
-    code = "NO_STDIN"
-    hint = "pass the text itself, as `text`"
+FileNotRead = NotFound.declare(
+    "FILE_NOT_READ", "The file cannot be read", hint="name an existing file that you have permission to read"
+)
+NoStdin = Usage.declare("NO_STDIN", "A client of the daemon has no stdin there", hint="pass the text itself, as `text`")
 
 
 class Source(Record):
@@ -55,7 +45,7 @@ def file_or_text(
 ) -> Source:
     """The content of FILE, or TEXT; refused with TOO_LARGE if it has more than MOST octets."""
     if (file is None) == (text is None):
-        raise FileOrText
+        raise FileOrText()
     if text is None:
         return read(desk, str(file), most, too_large)
     octets = text.encode("utf-8", "surrogatepass")
@@ -68,7 +58,7 @@ def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbErr
     """The content of FILE; `-` is stdin."""
     if file == STDIN:
         if desk.stdin is None:
-            raise NoStdin
+            raise NoStdin()
         return Source("<stdin>", _within(desk.stdin, "the text on stdin", most, too_large))
     name = harmless(file[:LONGEST_NAME])
     try:

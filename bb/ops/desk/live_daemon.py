@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bb.kernel.errors import Busy, Refused
+from bb.kernel.errors import BbError, Busy, Refused
 from bb.kernel.event import Event
 from bb.ledger.local import presence
 from bb.ops.desk.desk import Desk
@@ -37,25 +37,15 @@ class Live(Protocol):
     def shut_down(self) -> None: ...
 
 
-class DaemonUnavailable(Busy):
-    """No daemon is running here."""
-
-    code = "DAEMON_UNAVAILABLE"
-    hint = "`bb daemon start` starts one"
-
-
-class ActorNotRunning(Refused):
-    """That actor is not running."""
-
-    code = "ACTOR_NOT_RUNNING"
-    hint = "`bb actor start` starts it"
+DaemonUnavailable = Busy.declare("DAEMON_UNAVAILABLE", "No daemon is running here", hint="`bb daemon start` starts one")
+ActorNotRunning = Refused.declare("ACTOR_NOT_RUNNING", "That actor is not running", hint="`bb actor start` starts it")
 
 
 def running_actors(desk: Desk) -> Live:
     """The running actors; refused outside a daemon."""
     live: Live | None = desk.live
     if live is None:
-        raise DaemonUnavailable
+        raise DaemonUnavailable()
     return live
 
 
@@ -82,7 +72,7 @@ def exit_of(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:
     return desk.live.ended(group_id, actor_id) if desk.live is not None else None
 
 
-def not_running(desk: Desk, group_id: str, actor_id: str) -> ActorNotRunning:
+def not_running(desk: Desk, group_id: str, actor_id: str) -> BbError:
     """The refusal for an actor that is not running, with the exit status of its program if it is known."""
     how = exit_of(desk, group_id, actor_id)
     if how is None:

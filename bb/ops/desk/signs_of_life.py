@@ -32,12 +32,9 @@ Decide: TypeAlias = "Callable[[Index, Holdings], Sequence[Fact]]"
 
 ROLL_UP = 5 * clock.MINUTE
 
-
-class PersonOnly(Forbidden):
-    """Only the person may do that, not an agent."""
-
-    code = "PERSON_ONLY"
-    hint = "ask the person: `bb agent send --to user`"
+PersonOnly = Forbidden.declare(
+    "PERSON_ONLY", "Only the person may do that, not an agent", hint="ask the person: `bb agent send --to user`"
+)
 
 
 def act(
@@ -109,7 +106,7 @@ def in_service(index: Index, who: str) -> Agent:
     ):  # its registration may be here, but lines here do not count
         from bb.ledger.records.policy import WriterNotAllowed  # noqa: PLC0415  (needed only to refuse)
 
-        raise WriterNotAllowed
+        raise WriterNotAllowed()
     return identity.in_service(roster.agent(who, state), who)
 
 

@@ -25,12 +25,9 @@ from bb.ops.params import invalid
 
 ROLE = "actor"  # the role of an agent that was added as an actor
 
-
-class MissingActorId(Usage):
-    """The request does not name an actor."""
-
-    code = "MISSING_ACTOR_ID"
-    hint = "pass `actor_id`; `bb actor list` shows the ids"
+MissingActorId = Usage.declare(
+    "MISSING_ACTOR_ID", "The request does not name an actor", hint="pass `actor_id`; `bb actor list` shows the ids"
+)
 
 
 class Runtime(JsonText):
@@ -256,7 +253,7 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
     """The group, the caller and the named actor. Refused if the caller has no permission for ACTION."""
     group = group_desk.open_group(desk, group_id)
     if not actor_id:
-        raise MissingActorId
+        raise MissingActorId()
     who = group.by(by)
     actor = group.actor(str(actor_id))
     group.check(action, who, actor.id)

@@ -20,11 +20,7 @@ from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.json_params import By, GroupId, Json, JsonText
 
-
-class InvalidDetail(Usage):
-    """The detail must be full, summary or overview."""
-
-    code = "INVALID_ARGS"
+InvalidDetail = Usage.declare("INVALID_ARGS", "The detail must be full, summary or overview")
 
 
 class Detail(JsonText):

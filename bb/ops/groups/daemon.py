@@ -18,11 +18,7 @@ from bb.ops.json_params import By, GroupId, Json, JsonText
 STREAMED = ("chat.message", "chat.ack", "system.notify", "system.notify_ack")
 MOST_KINDS = 100
 
-
-class InvalidKinds(Usage):
-    """The kinds must be a list of names such as chat.message."""
-
-    code = "INVALID_KINDS"
+InvalidKinds = Usage.declare("INVALID_KINDS", "The kinds must be a list of names such as chat.message")
 
 
 @op("ping", words="call ping", live=True, examples=("bb call ping",))

@@ -20,7 +20,7 @@ from bb.groups.facts import (
 )
 from bb.groups.group import Group
 from bb.kernel import secret_patterns
-from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.errors import BbError, NotFound, Refusal, Refused, Usage
 from bb.kernel.escaping import has_control
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.records import events
@@ -34,37 +34,29 @@ from bb.ops.json_params import By, GroupId, Json, JsonText
 TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
 AT_A_TERMINAL = "cli"  # CCCC clients pass this as `by` when they attach a directory; it means the person
 
+GroupUpdateFailed = Usage.declare(
+    "GROUP_UPDATE_FAILED",
+    "A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters",
+)
 
-class GroupUpdateFailed(Usage):
-    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
+GroupCreateFailed = Usage.declare(
+    "GROUP_CREATE_FAILED",
+    "A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters",
+)
 
-    code = "GROUP_UPDATE_FAILED"
+GroupStartFailed = Refused.declare(
+    "GROUP_START_FAILED",
+    "The group's actors cannot be started",
+    hint="attach a directory first: `bb group attach PATH`",
+)
 
+MissingScopeKey = Usage.declare(
+    "MISSING_SCOPE_KEY",
+    "The request does not name a directory's key",
+    hint="pass `scope_key`; `bb group show --json` lists the group's directories with their keys",
+)
 
-class GroupCreateFailed(Usage):
-    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
-
-    code = "GROUP_CREATE_FAILED"
-
-
-class GroupStartFailed(Refused):
-    """The group's actors cannot be started."""
-
-    code = "GROUP_START_FAILED"
-    hint = "attach a directory first: `bb group attach PATH`"
-
-
-class MissingScopeKey(Usage):
-    """The request does not name a directory's key."""
-
-    code = "MISSING_SCOPE_KEY"
-    hint = "pass `scope_key`; `bb group show --json` lists the group's directories with their keys"
-
-
-class ConfirmationRequired(Usage):
-    """The command cannot be undone, so it must be confirmed."""
-
-    code = "CONFIRMATION_REQUIRED"
+ConfirmationRequired = Usage.declare("CONFIRMATION_REQUIRED", "The command cannot be undone, so it must be confirmed")
 
 
 class Confirmed(JsonText):
@@ -264,7 +256,7 @@ def use(
     who = group.by(by)
     group.check("group.use", who)
     if not path:
-        raise directories.MissingPath
+        raise directories.MissingPath()
     key = directories.key_of(group, path)
     (event,) = group.record([ScopeChosen(who, key)], who)
     return {"group_id": group.id, "active_scope_key": key, "event": event}
@@ -288,7 +280,7 @@ def detach_scope(
     who = group.by(by)
     group.check("group.detach_scope", who)
     if not scope_key:
-        raise MissingScopeKey
+        raise MissingScopeKey()
     if str(scope_key) not in {scope.key for scope in group.group().scopes}:
         raise directories.ScopeNotAttached(
             f"the group has no directory with the key {str(scope_key)[:64]!r}", path="$.scope_key"
@@ -375,7 +367,7 @@ def _refuse_without_directory(group: GroupDesk, state: Group) -> None:
         raise GroupStartFailed("the group has no active directory on this machine for its actors to work in")
 
 
-def checked_title(value: Any, refusal: type[Usage]) -> str | None:
+def checked_title(value: Any, refusal: Refusal) -> str | None:
     """VALUE as a group's title; None if it is absent or empty."""
     if value in (None, ""):
         return None
@@ -385,7 +377,7 @@ def checked_title(value: Any, refusal: type[Usage]) -> str | None:
     return text
 
 
-def checked_topic(value: Any, refusal: type[Usage]) -> str | None:
+def checked_topic(value: Any, refusal: Refusal) -> str | None:
     """VALUE as a group's topic; None if it is absent."""
     if value is None:
         return None

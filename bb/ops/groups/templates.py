@@ -16,7 +16,7 @@ from bb.groups.facts import Changed, SettingsChanged
 from bb.groups.templates import replacement, templates
 from bb.groups.templates.replacement import Plan
 from bb.groups.templates.templates import PROMPTS, SIZE, InvalidTemplate, Template, TemplateActor, template_actor
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.ledger.index.index import Index
 from bb.ledger.journal.kinds import Fact
 from bb.ledger.local import machine_registry as knowns
@@ -30,18 +30,15 @@ from bb.ops.groups import actors
 from bb.ops.groups.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
 from bb.ops.json_params import By, GroupId, JsonText
 
+MissingTemplate = Usage.declare(
+    "MISSING_TEMPLATE",
+    "The request does not contain a template",
+    hint="pass `template`, the text that `bb group template-export` prints",
+)
 
-class MissingTemplate(Usage):
-    """The request does not contain a template."""
-
-    code = "MISSING_TEMPLATE"
-    hint = "pass `template`, the text that `bb group template-export` prints"
-
-
-class InvalidTitle(Usage):
-    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
-
-    code = "INVALID_TITLE"
+InvalidTitle = Usage.declare(
+    "INVALID_TITLE", "A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters"
+)
 
 
 class TemplateText(JsonText):
@@ -80,7 +77,7 @@ def preview(
     """Show what importing a template into a group would change, and change nothing."""
     group, _ = _steered(desk, group_id, by)
     if not template:
-        raise MissingTemplate
+        raise MissingTemplate()
     wanted = _parsed(desk, template)
     return {
         "scope_root": group.known.scopes.get(group.group().active_scope, ""),
@@ -124,7 +121,7 @@ def import_replace(
     }
 
 
-def _unconfirmed(group_id: str) -> ConfirmationRequired:
+def _unconfirmed(group_id: str) -> BbError:
     hint = "this replaces the group's actors, settings and prompts; to confirm, repeat the group's id as confirm"
     return ConfirmationRequired(hint=hint, group_id=group_id[:64], path="$.confirm")
 
@@ -164,7 +161,7 @@ def _usable(title: str) -> str | None:
     """A template's title if it is valid, else None."""
     try:
         return checked_title(title, InvalidTitle)
-    except InvalidTitle:
+    except InvalidTitle.error:
         return None
 
 
@@ -185,12 +182,12 @@ def _parsed(desk: Desk, template: Any) -> Template:
         return templates.parse(template)
     try:
         text = input_text.read(desk, template, SIZE, _too_large).octets.decode()
-    except (input_text.FileNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
+    except (input_text.FileNotRead.error, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
     return templates.parse(text)
 
 
-def _too_large(name: str, size: int) -> InvalidTemplate:
+def _too_large(name: str, size: int) -> BbError:
     return InvalidTemplate(f"{name} has {size:,} bytes; a template can have at most {SIZE:,}", path="$.template")
 
 

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-
-class TokenFenced(Conflict):
-    """Another agent has a newer global reservation of these paths, with a later token."""
-
-    code = "TOKEN_FENCED"
-    hint = "stop work there; `bb sync`, then `bb agent status` shows your global reservations"
+TokenFenced = Conflict.declare(
+    "TOKEN_FENCED",
+    "Another agent has a newer global reservation of these paths, with a later token",
+    hint="stop work there; `bb sync`, then `bb agent status` shows your global reservations",
+)
 
 
 class Token(Number):

@@ -145,11 +145,11 @@ def _ledger(
     try:
         with remote_reader.published_ledger(desk.place, remote, law) as found:
             return _published(desk, found, law)
-    except remote_reader.LedgerUnreachable as failed:
+    except remote_reader.LedgerUnreachable.error as failed:
         if not may_pass:
             raise
         return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was checked"}
-    except remote_reader.LedgerUnpublished as none:
+    except remote_reader.LedgerUnpublished.error as none:
         if desk.store.exists:
             return _own(desk, f"{none.message}; the ledger of this clone was used", law)
         if is_strict or remote:
@@ -254,7 +254,7 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
     scopes.refuse_ambiguous(written, work_tree.PLATFORM)
     try:
         return scopes.scope(written, root=root, cwd=cwd, platform=work_tree.PLATFORM)
-    except ScopeOutside:
+    except ScopeOutside.error:
         raise ScopeOutside(f"{harmless(written[:200])} is outside the repository") from None
 
 

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from bb.ops.guards.editor_requests import File
 
 WITHOUT_NAME = "the person can install it without --agent: `bb hooks install --editor EDITOR`"
-ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # the caller is known not to be the agent that it names
 LONGEST_NAME = 200  # characters of a path or a bead in a command that is shown
 
 
@@ -129,9 +128,9 @@ def post_tool(
         changed = _held_by_others(desk, who, files) if files else {}
         if changed:
             _report(desk, who, [file.scope for file in changed])
-    except NotARepository:
+    except NotARepository.error:
         return allow(heard)
-    except ANOTHER_SESSION as error:
+    except _another_session() as error:
         return allow(heard, reply=editors.context_answer(heard, escaping.sentence(f"bb: {error}. {error.hint}")))
     except (BbError, NotUnderstood) as error:
         return allow(heard, f"bb: {error}")
@@ -178,7 +177,7 @@ def _edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -
         who = agent_of(desk, heard, named)
         files = files_of(desk, heard.paths)
         return _judged(desk, heard, who, files, bead) if files else allow(heard)
-    except NotARepository:
+    except NotARepository.error:
         return allow(heard)
     except Exception as error:
         if not who and not isinstance(error, BbError | NotUnderstood):
@@ -202,9 +201,9 @@ def _written(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
     try:
         files = files_of(desk, written_paths(desk, heard)) if os.path.isdir(desk.place.store) else []
         return _judged(desk, heard, agent_of(desk, heard, named), files, bead) if files else allow(heard)
-    except NotARepository:
+    except NotARepository.error:
         return allow(heard)
-    except ANOTHER_SESSION as error:
+    except _another_session() as error:
         if named:
             error.hint = f"{error.hint}. This hook passes --agent {named} in every session; {WITHOUT_NAME}"
         return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
@@ -212,12 +211,17 @@ def _written(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
         return allow(heard, f"bb cannot check whether this writes files that others hold, so it may run: {error}")
 
 
+def _another_session() -> tuple[type[BbError], ...]:
+    """The refusals of a caller that is known not to be the agent that it names."""
+    return SessionSuperseded.error, NotYourName.error
+
+
 def _no_verdict(heard: HookPayload, who: str | None, error: Exception) -> dict[str, Any]:
     """The check failed: refuse an agent, warn a person."""
     is_known = isinstance(error, BbError | NotUnderstood)
     message = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
-    start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot check whether this may be edited: "
+    start = "bb: " if isinstance(error, _another_session()) else "bb cannot check whether this may be edited: "
     why = f"{start}{message}{hint}"
     return refuse(heard, why) if who else allow(heard, why, reply=editors.person_answer(why))
 

@@ -89,7 +89,7 @@ def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
     for folder in dict.fromkeys([*files, base, desk.cwd, *filter(os.path.isabs, projects), *written]):
         try:
             here = place.find(folder, {})
-        except (place.NotARepository, ValueError):
+        except (place.NotARepository.error, ValueError):
             continue
         found = found if found and not os.path.isdir(here.store) else here
         if os.path.isdir(found.store):
@@ -153,7 +153,7 @@ def _file(desk: Desk, path: str) -> File | None:
         here = _place_of(desk, name)
         try:
             return File(work_tree.scope_of(here, desk.cwd, name, is_path=True, is_exact=True), here)
-        except ScopeOutside:
+        except ScopeOutside.error:
             continue
     return None
 
@@ -162,7 +162,7 @@ def _place_of(desk: Desk, path: str) -> place.Place:
     """The worktree of this clone that contains PATH. Files of a submodule belong to the containing worktree."""
     try:
         found = place.find(os.path.dirname(path), {})
-    except place.NotARepository:
+    except place.NotARepository.error:
         return desk.place
     is_ours = os.path.realpath(found.common) == os.path.realpath(desk.place.common)
     return found if is_ours and found.work_tree else desk.place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination.holdings.held import FROZEN_HINT
-from bb.kernel.errors import Conflict
+from bb.kernel.errors import BbError, Conflict
 from bb.kernel.escaping import name, quotation, quoted
 from bb.ledger.journal.journal import LedgerDamaged
 from bb.ops.params import AllowSecretReason
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping", "held"
 
-
-class PathHeld(Conflict):
-    """Another agent holds some of these paths, or the person has frozen them."""
-
-    code = "PATH_HELD"
-    hint = "do not edit them; ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` waits for them"
+PathHeld = Conflict.declare(
+    "PATH_HELD",
+    "Another agent holds some of these paths, or the person has frozen them",
+    hint="do not edit them; ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` waits for them",
+)
 
 
 class Override(AllowSecretReason):
@@ -37,7 +36,7 @@ def refuse_damage(desk: Desk) -> None:
         raise LedgerDamaged(f"line {broken[0].n} of the journal {broken[0].writer} is damaged: {broken[0].reason}")
 
 
-def path_held(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
+def path_held(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> BbError:
     """The refusal for WHO, about the first path IN_WAY that is frozen, else about the first path."""
     first, more = next((row for row in in_way if is_frozen(row)), in_way[0]), len(in_way) - 1
     holder = next(row for row in first["held_by"] if row["agent_id"] != who)

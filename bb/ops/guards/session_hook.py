@@ -79,7 +79,7 @@ def session_start(
         if env_file := desk.env.get("CLAUDE_ENV_FILE"):
             editor_sessions.export_agent(env_file, who)
         return allow(heard, reply=editors.context_answer(heard, _welcome(desk, who)))
-    except NotARepository:
+    except NotARepository.error:
         return allow(heard)
     except BbError as error:
         return allow(

@@ -60,7 +60,7 @@ def shell_verdict(desk: Desk, heard: HookPayload, named: str | None) -> dict[str
             around = _around(desk, hazard, who)
             if around and (why := hazards.refusal_reason(hazard, around)):
                 return refuse(heard, f"bb: {why}")
-    except place.NotARepository:
+    except place.NotARepository.error:
         return allow(heard)
     except BbError as error:
         return allow(heard, f"bb cannot check whether this harms other agents' work, so it may run: {error}")

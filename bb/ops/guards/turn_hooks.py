@@ -101,9 +101,9 @@ def _turn(
             return allow(heard)
         heartbeat.heartbeat(desk, agent=AgentId(who))
         return answer(desk, heard, who)
-    except NotARepository:
+    except NotARepository.error:
         return allow(heard)
-    except (SessionSuperseded, NotYourName) as error:  # at a stop, the agent has nothing left to do
+    except (SessionSuperseded.error, NotYourName.error) as error:  # at a stop, the agent has nothing left to do
         news = escaping.sentence(f"bb: {error}. {error.hint}")
         return allow(heard, news, reply=editors.context_answer(heard, news) if moment == editors.PROMPT else None)
     except BbError as error:

@@ -36,12 +36,11 @@ from bb.ops.ledger.sync import NotPublished
 
 PATIENCE = 30.0  # seconds for all attempts together
 
-
-class GrantPending(Busy):
-    """It is not known whether the reservation was admitted."""
-
-    code = "GRANT_PENDING"
-    hint = "you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request"
+GrantPending = Busy.declare(
+    "GRANT_PENDING",
+    "It is not known whether the reservation was admitted",
+    hint="you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request",
+)
 
 
 def refuse_incompatible_options(
@@ -69,7 +68,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     try:
         with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
-    except remote.Offline as offline:
+    except remote.Offline.error as offline:
         if fallback is None:
             offline.hint = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
             raise
@@ -164,10 +163,10 @@ class _Attempts:
             at_work.push(at_work.wanted())
         except remote.Moved:
             return False
-        except remote.Offline as offline:
+        except remote.Offline.error as offline:
             try:
                 at_work.look()  # the push may have arrived, and only the answer was lost
-            except remote.Offline:
+            except remote.Offline.error:
                 self._void = []  # it may have been admitted, so it must not be released here
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.in_force.grants for name in names)

@@ -72,12 +72,12 @@ def compare(
 def _root(desk: Desk) -> str:
     try:
         return work_tree.root_of(desk.place)
-    except NotARepository:
+    except NotARepository.error:
         return desk.cwd
 
 
 def _minds_no_case(desk: Desk) -> bool:
     try:
         return work_tree.is_case_insensitive(desk.place)
-    except NotARepository:
+    except NotARepository.error:
         return os.name == "nt"

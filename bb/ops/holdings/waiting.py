@@ -20,8 +20,6 @@ from bb.ops.desk.desk import Desk
 
 Attempt = Callable[[int | None], dict[str, Any]]  # takes the request's place in the queue
 
-# Refusals after which waiting goes on. A busy ledger is one of them.
-IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, Busy)
 LAST = 10**12  # behind every place in the queue
 LOOK_AGAIN = 1.0  # seconds; no file changes when a reservation expires or an agent becomes stale
 
@@ -30,7 +28,7 @@ def reserve_in_queue(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt)
     """The answer of ATTEMPT once the scopes are free. When the time is up, its last refusal is raised."""
     try:
         return attempt(None)
-    except IN_THE_WAY as refused:
+    except _in_the_way() as refused:
         refusal: BbError = refused
     ignore_case = work_tree.is_case_insensitive(desk.place)
     signs_of_life.record_sign_of_life(desk, wanted.agent)
@@ -56,11 +54,16 @@ def reserve_in_queue(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt)
         ):
             try:
                 return attempt(me.number) | {"waited_seconds": watch.waited}
-            except IN_THE_WAY as refused:
+            except _in_the_way() as refused:
                 refusal = refused
     refusal.details["waited_seconds"] = watch.waited
     refusal.message = f"{refusal.message}; waited {seconds} s"
     raise refusal
+
+
+def _in_the_way() -> tuple[type[BbError], ...]:
+    """The refusals after which waiting goes on. A busy ledger is one of them."""
+    return ReservationConflict.error, ReservationStaleFound.error, ReservationAwaited.error, Busy
 
 
 def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:

@@ -40,11 +40,11 @@ class Until(Text):
     metavar = "TIME"
 
 
-class RawTakesNoFilter(Usage):
-    """--raw exports complete chains and cannot be used with filters."""
-
-    code = "RAW_TAKES_NO_FILTER"
-    hint = "leave out --raw to export selected events"
+RawTakesNoFilter = Usage.declare(
+    "RAW_TAKES_NO_FILTER",
+    "--raw exports complete chains and cannot be used with filters",
+    hint="leave out --raw to export selected events",
+)
 
 
 @op("ledger.status", reads=True, examples=("bb ledger status",))
@@ -237,7 +237,7 @@ def export(
         raw: Export the stored lines, byte for byte, instead of events.
     """
     if raw and any((kind, agent, since, until)):
-        raise RawTakesNoFilter
+        raise RawTakesNoFilter()
     store = desk.ledger
     if raw:
         rows: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))

@@ -22,12 +22,11 @@ from bb.ops.params import Text, invalid
 
 LONGEST = 500  # most characters of a list of names
 
-
-class NothingSigned(NotFound):
-    """That writer has no signed lines."""
-
-    code = "NOTHING_SIGNED"
-    hint = "`bb ledger verify` lists the writers; lines are signed when they are published"
+NothingSigned = NotFound.declare(
+    "NOTHING_SIGNED",
+    "That writer has no signed lines",
+    hint="`bb ledger verify` lists the writers; lines are signed when they are published",
+)
 
 
 class Mode(Text):
@@ -115,7 +114,7 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
     if mode is not None:
         signs_of_life.person(desk, agent)
         if desk.place.work_tree is None:
-            raise NoWorkTree
+            raise NoWorkTree()
         written = os.path.join(desk.place.work_tree, signers.PATH)
         text = (work_tree_files.read(desk.place.work_tree, signers.PATH, signers.LARGEST) or b"").decode(
             "utf-8", "replace"

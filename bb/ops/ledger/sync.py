@@ -44,25 +44,19 @@ MIRROR_PATIENCE = 10.0
 LOOK_THROUGH = "the sync was completed, and the published lines count; record again what you still need from that file"
 ONLY_PULL = "`bb sync --pull` only fetches lines that others have published"
 
+NoRemote = NotFound.declare(
+    "NO_REMOTE",
+    "There is no remote to sync with",
+    hint="add one with `git remote add origin URL`, or publish to the local ref only: `bb sync --local`",
+)
 
-class NoRemote(NotFound):
-    """There is no remote to sync with."""
+NotPublished = Refused.declare(
+    "NOT_PUBLISHED",
+    "This clone has not published the ledger to that remote",
+    hint=f"run `bb sync --publish` once; {ONLY_PULL}",
+)
 
-    code = "NO_REMOTE"
-    hint = "add one with `git remote add origin URL`, or publish to the local ref only: `bb sync --local`"
-
-
-class NotPublished(Refused):
-    """This clone has not published the ledger to that remote."""
-
-    code = "NOT_PUBLISHED"
-    hint = f"run `bb sync --publish` once; {ONLY_PULL}"
-
-
-class OneDirection(Usage):
-    """These options cannot be used together."""
-
-    code = "ONE_DIRECTION"
+OneDirection = Usage.declare("ONE_DIRECTION", "These options cannot be used together")
 
 
 class RemoteName(Name):
@@ -148,7 +142,7 @@ def commit(desk: Desk) -> dict[str, Any]:
             known = pins.read(store.path)
             tip, count, unsigned = _committed(store, known, desk.now())
             pins.write(store.path, known.replace(local=tip))
-    except AlreadySyncing:
+    except AlreadySyncing.error:
         return {"already_running": True, "commit": None, "events": 0}
     answer = {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
     return answer | ({"unsigned": unsigned} if unsigned else {})
@@ -161,7 +155,7 @@ def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | Non
     if signer.key is not None:
         try:
             return *publishing.commit_here(store, known, now, signer.key), None
-        except keys.SigningFailed as refusal:
+        except keys.SigningFailed.error as refusal:
             unsigned = f"{refusal.code}: {refusal.message}"
     return *publishing.commit_here(store, known, now, None), unsigned
 
@@ -183,7 +177,7 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     desk.store.require_ledger()
     root = desk.place.work_tree
     if root is None:
-        raise NoWorkTree
+        raise NoWorkTree()
     store = desk.store
     with SyncLock(store.path, MIRROR_PATIENCE):
         came = mirror.import_lines(store, root)
@@ -199,7 +193,7 @@ def _must_exist(desk: Desk) -> None:
     """Refuse without a ledger; the hint names both ways to get one."""
     try:
         desk.store.require_ledger()
-    except NotInitialized as refusal:
+    except NotInitialized.error as refusal:
         refusal.hint = "`bb sync --pull` fetches a published ledger; `bb init` creates one"
         raise
 
@@ -215,7 +209,7 @@ def remote_of(desk: Desk, named: str | None) -> str:
         return known.arbiter
     names = remotes.names(desk.place.common)
     if not names:
-        raise NoRemote
+        raise NoRemote()
     if len(names) > 1 and "origin" not in names:
         raise NoRemote(f"there are {len(names)} remotes: {', '.join(names[:5])}", hint="name one with --remote")
     return names[0] if len(names) == 1 else "origin"
@@ -238,7 +232,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
             except BbError as refusal:
                 save_outcome(desk, name, now, refusal, None)
                 raise
-    except AlreadySyncing:
+    except AlreadySyncing.error:
         return {"already_running": True, "remote": name}
     outcome = at_work.outcome()
     save_outcome(desk, name, now, None, outcome)

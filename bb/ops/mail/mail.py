@@ -6,7 +6,7 @@ from itertools import islice
 
 from bb.coordination.agents import roster
 from bb.kernel import ids
-from bb.kernel.errors import Busy
+from bb.kernel.errors import Busy, Refusal
 from bb.ledger.records.changes import LedgerWatch
 from bb.ledger.views import mail as mails
 from bb.messaging.facts import Acked, Agreed, Read
@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-
-class NothingCame(Busy):
-    """No message arrived in that time."""
-
-    code = "NOTHING_CAME"
-    hint = "wait again, or continue with other work"
+NothingCame = Busy.declare(
+    "NOTHING_CAME", "No message arrived in that time", hint="wait again, or continue with other work"
+)
 
 
 class From(UncheckedAgent):
@@ -201,7 +198,7 @@ def _gesture(
     desk: Desk,
     agent: str | None,
     message: str,
-    forbidden: type[Exception],
+    forbidden: Refusal,
     decide: Callable[[dict[str, Any], str, str], list[Any]],
 ) -> dict[str, Any]:
     """Record what DECIDE returns for the agent's own copy of a message. Returns the changed copy."""

@@ -15,12 +15,9 @@ from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Flag, Key, Number, Scope, Text, UncheckedText
 
-
-class EventNotThere(NotFound):
-    """There is no protocol event with that id."""
-
-    code = "PROTOCOL_EVENT_NOT_FOUND"
-    hint = "`bb protocol list` shows the ids"
+EventNotThere = NotFound.declare(
+    "PROTOCOL_EVENT_NOT_FOUND", "There is no protocol event with that id", hint="`bb protocol list` shows the ids"
+)
 
 
 def _options(event_type: str) -> tuple[Parameter, ...]:

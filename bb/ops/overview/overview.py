@@ -29,13 +29,9 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-
-class ProblemsOpen(Refused):
-    """There are problems that need a person."""
-
-    code = "PROBLEMS_OPEN"
-    hint = "each problem names the next step"
-
+ProblemsOpen = Refused.declare(
+    "PROBLEMS_OPEN", "There are problems that need a person", hint="each problem names the next step"
+)
 
 LATELY = 30
 

@@ -36,12 +36,9 @@ NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
 NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # placeholders of facts without a bead: CBCL, freezes, pauses
 
-
-class SessionNotFound(NotFound):
-    """There is no session for that bead."""
-
-    code = "SESSION_NOT_FOUND"
-    hint = "`bb sessions list` lists the beads"
+SessionNotFound = NotFound.declare(
+    "SESSION_NOT_FOUND", "There is no session for that bead", hint="`bb sessions list` lists the beads"
+)
 
 
 class State(Text):

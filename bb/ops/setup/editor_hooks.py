@@ -91,5 +91,5 @@ def status(desk: Desk) -> list[dict[str, Any]]:
 
 def _work_tree(desk: Desk) -> str:
     if desk.place.work_tree is None:
-        raise NoWorkTree
+        raise NoWorkTree()
     return desk.place.work_tree

@@ -18,12 +18,11 @@ from bb.ops.setup.editor_hooks import Editor, Program
 
 REWRITTEN = "{} rewrites its hooks from time to time; run `bb hooks install` again if `bb hooks status` shows `foreign`"
 
-
-class EditorNeeded(Usage):
-    """These options do not fit: some are only for editors, others only for git."""
-
-    code = "EDITOR_NEEDED"
-    hint = "git hooks: `bb hooks install`; an editor's: `bb hooks install --editor claude|codex|gemini`"
+EditorNeeded = Usage.declare(
+    "EDITOR_NEEDED",
+    "These options do not fit: some are only for editors, others only for git",
+    hint="git hooks: `bb hooks install`; an editor's: `bb hooks install --editor claude|codex|gemini`",
+)
 
 
 @op(
@@ -69,7 +68,7 @@ def install(
     """
     editor_only = [agent, bead, program, register or None, auto_reserve or None, local or None]
     if (editor is None and any(option is not None for option in editor_only)) or (editor and anywhere):
-        raise EditorNeeded
+        raise EditorNeeded()
     if editor:
         return editor_hooks.install(
             desk,
@@ -104,7 +103,7 @@ def uninstall(
         anywhere: Also allow a hooks folder in the work tree or one that other repositories share.
     """
     if (editor is None and local) or (editor and anywhere):
-        raise EditorNeeded
+        raise EditorNeeded()
     if editor:
         return editor_hooks.uninstall(desk, editor=editor, local=local, dry_run=dry_run)
     at = _folder(desk, anywhere=anywhere)

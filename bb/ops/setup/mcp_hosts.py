@@ -55,7 +55,7 @@ def install(
     if undo and agent is not None:
         raise invalid("--undo removes bb's entry for any agent; leave out --agent", "agent")
     if desk.place.work_tree is None:
-        raise NoWorkTree
+        raise NoWorkTree()
     wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
     path = files.absolute_path(desk.place.work_tree, HOSTS[host].file)
 
@@ -64,7 +64,7 @@ def install(
 
     try:
         is_changed = files.change(desk.place.work_tree, HOSTS[host].file, edit, dry_run=dry_run)
-    except files.SettingsUnreadable as refusal:
+    except files.SettingsUnreadable.error as refusal:
         refusal.hint = _by_hand(wanted, undo=undo)
         refusal.details |= {"servers": HOSTS[host].servers, "entry": mcp_hosts.entry(wanted)}
         raise

@@ -24,33 +24,27 @@ from bb.ops.desk.desk import Desk
 from bb.ops.params import UncheckedAgent, UncheckedNumber, UncheckedText, invalid
 from bb.ops.setup import skill as skills
 
+HistoryPresent = Refused.declare(
+    "HISTORY_PRESENT",
+    "The ledger contains events that were recorded after `bb init`",
+    hint="to delete the history for good, add --delete-history",
+)
 
-class HistoryPresent(Refused):
-    """The ledger contains events that were recorded after `bb init`."""
+NothingToUndo = Usage.declare(
+    "NOTHING_TO_UNDO",
+    "--delete-history needs --undo",
+    hint="to delete the ledger and all its history: bb init --undo --delete-history",
+)
 
-    code = "HISTORY_PRESENT"
-    hint = "to delete the history for good, add --delete-history"
+NoSession = Usage.declare(
+    "NO_SESSION",
+    "Options that start a session cannot be combined with these options",
+    hint="run two commands, one after the other",
+)
 
-
-class NothingToUndo(Usage):
-    """--delete-history needs --undo."""
-
-    code = "NOTHING_TO_UNDO"
-    hint = "to delete the ledger and all its history: bb init --undo --delete-history"
-
-
-class NoSession(Usage):
-    """Options that start a session cannot be combined with these options."""
-
-    code = "NO_SESSION"
-    hint = "run two commands, one after the other"
-
-
-class ProblemsFound(Refused):
-    """Some checks failed."""
-
-    code = "PROBLEMS_FOUND"
-    hint = "each problem names the command that repairs it"
+ProblemsFound = Refused.declare(
+    "PROBLEMS_FOUND", "Some checks failed", hint="each problem names the command that repairs it"
+)
 
 
 @op(
@@ -114,7 +108,7 @@ def init(
             unpins them.
     """
     if delete_history and not undo:
-        raise NothingToUndo
+        raise NothingToUndo()
     if skill and home:
         raise NoWorkTree("the skill needs a work tree, and --home has none")
     idle = {
@@ -268,7 +262,7 @@ def _events_beyond_genesis(desk: Desk, place: Place, *, is_lost_too: bool) -> in
     """The number of events after the first. An unreadable ledger is refused, unless it may be lost (IS_LOST_TOO)."""
     try:
         store = desk.store_at(place)
-    except clone.StoreUnreadable:
+    except clone.StoreUnreadable.error:
         if not is_lost_too:
             raise
         return 0

@@ -42,12 +42,12 @@ def session(
 ) -> dict[str, Any]:
     """Give this session its identity: an earlier agent or a new one."""
     if adopt is not None and register is not None:
-        raise adoption.AdoptOrRegister
+        raise adoption.AdoptOrRegister()
     if adopt is not None:
         return _adopt(desk, ids.actor_id(adopt), scope, bead, may_ask=not non_interactive)
     if register is not None:
         return _register(desk, ids.agent_id(register), identity.role(ROLE if role is None else role))
-    raise adoption.AmbiguousSession
+    raise adoption.AmbiguousSession()
 
 
 def advice(desk: Desk) -> dict[str, Any]:

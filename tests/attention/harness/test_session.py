@@ -84,7 +84,7 @@ def test_what_was_agreed_on_is_what_both_can():
 
 
 def test_a_flag_is_true_or_false():
-    with pytest.raises(InvalidEnvelope) as refusal:
+    with pytest.raises(InvalidEnvelope.error) as refusal:
         negotiate(EnvelopeMembers({"utilities": {"progress": 1}}))
 
     assert refusal.value.details["pointer"] == "/utilities/progress"

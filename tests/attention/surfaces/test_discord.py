@@ -151,7 +151,7 @@ def test_what_says_nothing_for_us_is_no_line(name: str):
 def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str, path: str):
     headers, body = stored("discord", name)
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         discord.lines(headers, without(body, path))
 
     assert refusal.value.details == {"path": f"$.{path}"}
@@ -161,7 +161,7 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
 def test_a_member_that_is_not_what_it_should_be_is_refused_with_its_path(place: str, wrong: Any):
     headers, body = stored("discord", "message")
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         discord.lines(headers, spoilt(body, ("d", place), wrong))
 
     assert refusal.value.details == {"path": f"$.d.{place}"}

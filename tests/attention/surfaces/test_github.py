@@ -231,7 +231,7 @@ def test_the_name_of_a_header_is_the_same_in_any_case():
 def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str, path: str):
     headers, body = stored("github", name)
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         github.lines(headers, without(body, path))
 
     assert refusal.value.details == {"path": f"$.{path}"}
@@ -252,7 +252,7 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
 def test_a_member_of_the_wrong_type_is_refused_with_its_path(place: tuple[str, ...], wrong: Any):
     headers, body = stored("github", "comment-created")
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         github.lines(headers, spoilt(body, place, wrong))
 
     assert refusal.value.details == {"path": "$." + ".".join(place)}

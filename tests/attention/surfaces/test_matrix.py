@@ -182,7 +182,7 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
     headers, body = stored("matrix", name)
     body["content"]["something"] = "else"  # what has no content at all was redacted
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         matrix.lines(headers, without(body, path))
 
     assert refusal.value.details == {"path": f"$.{path}"}
@@ -192,5 +192,5 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
 def test_a_time_that_no_clock_has_is_refused(ts: int):
     headers, body = stored("matrix", "message")
 
-    with pytest.raises(MalformedPayload, match="origin_server_ts is not a valid time"):
+    with pytest.raises(MalformedPayload.error, match="origin_server_ts is not a valid time"):
         matrix.lines(headers, spoilt(body, ("origin_server_ts",), ts))

@@ -169,7 +169,7 @@ def test_what_says_nothing_for_us_is_no_line(name: str):
 def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str, path: str):
     headers, body = stored("slack", name)
 
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         slack.lines(headers, without(body, path))
 
     assert refusal.value.details == {"path": f"$.{path}"}
@@ -179,7 +179,7 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
 def test_a_time_that_is_none_is_refused(ts: str):
     headers, body = stored("slack", "message")
 
-    with pytest.raises(MalformedPayload, match=r"\$\.event\.ts is not a Slack time"):
+    with pytest.raises(MalformedPayload.error, match=r"\$\.event\.ts is not a Slack time"):
         slack.lines(headers, spoilt(body, ("event", "ts"), ts))
 
 

@@ -30,7 +30,7 @@ def told(platform: str, headers: dict[str, str], body: Any) -> None:
     found: list[dict[str, Any]] = []
     try:
         found = SURFACES[platform](headers, body)
-    except MalformedPayload as refusal:
+    except MalformedPayload.error as refusal:
         path = refusal.details["path"]
     assert path.startswith("$")
     for line in found:
@@ -68,7 +68,7 @@ def test_whatever_stands_in_the_place_of_a_member_is_told_or_refused(platform: s
 @pytest.mark.parametrize("platform", SURFACES)
 @pytest.mark.parametrize("body", [None, [], "x", 1])
 def test_a_payload_that_is_no_object_is_malformed(platform: str, body: Any):
-    with pytest.raises(MalformedPayload) as refusal:
+    with pytest.raises(MalformedPayload.error) as refusal:
         SURFACES[platform]({}, body)
 
     assert refusal.value.details == {"path": "$"}

@@ -77,7 +77,7 @@ def test_an_example_that_turns_out_otherwise_is_a_violation_with_its_place(text:
     ],
 )
 def test_what_is_no_example_is_refused_with_its_place(text: str, offset: int):
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         examples.read(text.encode())
     assert refusal.value.details["offset"] == offset
 

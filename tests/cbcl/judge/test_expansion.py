@@ -18,6 +18,7 @@ from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.reader import Bounds
 from bb.cbcl.read.templates import ExpansionFailed
 from bb.cbcl.read.tree import equal, text_of
+from bb.kernel.errors import BbError
 from tests.cbcl.trees import definition, dialect, expanded, expansion, read, steps, tree
 
 
@@ -33,7 +34,7 @@ def said(params: str, args: str) -> str:
     return filled(f"(tell @b ({names}))", params, args).removeprefix("(tell @b (").removesuffix("))")
 
 
-def refusal(kind: type[Exception], text: str, *dialects: str, room: Limits = MAXIMUM_ROOM) -> Exception:
+def refusal(kind: type[BbError], text: str, *dialects: str, room: Limits = MAXIMUM_ROOM) -> BbError:
     with pytest.raises(kind) as found:
         expanded(text, *dialects, room=room)
     return found.value
@@ -88,7 +89,7 @@ def test_7_1_arguments_fill_required_then_optional_then_rest_and_keys_by_name(pa
     ],
 )
 def test_7_1_a_call_that_does_not_fit_is_refused(params: str, args: str):
-    found = refusal(InvalidArguments, f"(lang d (p {args}))", dialect(f"(extend p ({params}) (ok @b))"))
+    found = refusal(InvalidArguments.error, f"(lang d (p {args}))", dialect(f"(extend p ({params}) (ok @b))"))
 
     assert found.code == "INVALID_ARGUMENTS"
 
@@ -99,7 +100,7 @@ def test_7_1_a_refusal_repeats_no_more_than_a_few_characters():
     more = dialect(f"(extend {long[1:]} () (ok @b))", "(extend p (a) (ok @b))")
 
     for text in texts:
-        with pytest.raises((UnknownDialect, UnknownPerformative, InvalidArguments)) as found:
+        with pytest.raises((UnknownDialect.error, UnknownPerformative.error, InvalidArguments.error)) as found:
             expanded(text, more)
         assert len(found.value.message) < 200
         assert all(len(str(each)) < 100 for each in found.value.details.values())
@@ -301,7 +302,7 @@ def test_7_5_without_a_test_that_holds_and_without_else_there_is_nothing():
     more = dialect("(extend p (a) (cond ((= a 1) (ok @b))))", "(extend q (a) (tell @b (x (cond ((= a 1) 1)))))")
 
     for name in ("p", "q"):
-        assert refusal(ExpansionFailed, f"(lang d ({name} 2))", more).code == "EXPANSION_FAILED"
+        assert refusal(ExpansionFailed.error, f"(lang d ({name} 2))", more).code == "EXPANSION_FAILED"
 
 
 def test_7_5_a_cond_within_a_message_is_decided_as_well():
@@ -324,12 +325,12 @@ def test_7_6_a_sequence_is_several_messages_in_order():
 
 
 def test_7_6_a_sequence_is_of_all_or_of_nothing():
-    refusal(ExpansionFailed, "(lang d (p x))", dialect("(extend p (a) ((ok @b) (ok a)))"))
+    refusal(ExpansionFailed.error, "(lang d (p x))", dialect("(extend p (a) ((ok @b) (ok a)))"))
 
 
 def test_7_6_an_argument_is_no_sequence():
-    refusal(ExpansionFailed, "(lang d (p ((ok @b) (ok @c))))", dialect("(extend p (a) a)"))
-    refusal(ExpansionFailed, "(lang d (p (ok @b) (ok @c)))", dialect("(extend p (&rest a) a)"))
+    refusal(ExpansionFailed.error, "(lang d (p ((ok @b) (ok @c))))", dialect("(extend p (a) a)"))
+    refusal(ExpansionFailed.error, "(lang d (p (ok @b) (ok @c)))", dialect("(extend p (&rest a) a)"))
 
 
 def test_7_6_a_list_of_lists_within_a_message_is_data():
@@ -362,7 +363,7 @@ def test_7_6_a_list_of_lists_within_a_message_is_data():
     ],
 )
 def test_7_8_what_is_no_message_is_not_said(template: str, argument: str):
-    found = refusal(ExpansionFailed, f"(lang d (p {argument}))", dialect(f"(extend p (a) {template})"))
+    found = refusal(ExpansionFailed.error, f"(lang d (p {argument}))", dialect(f"(extend p (a) {template})"))
 
     assert found.code == "EXPANSION_FAILED"
 
@@ -531,7 +532,7 @@ def test_6_a_call_is_of_the_dialect_that_is_named_then_of_those_it_builds_on():
     assert expanded("(lang d (q))", parent, child, other) == ["(ok @parent)"]
     assert expanded("(lang e (p))", parent, child, other) == ["(ok @parent)"]
     for text in ("(lang d (r))", "(lang cbcl (p))", "(lang d (P))"):
-        assert refusal(UnknownPerformative, text, parent, child, other).code == "UNKNOWN_PERFORMATIVE"
+        assert refusal(UnknownPerformative.error, text, parent, child, other).code == "UNKNOWN_PERFORMATIVE"
 
 
 def test_6_the_limits_are_those_of_the_dialect_that_has_the_performative():
@@ -557,13 +558,13 @@ def test_what_a_parent_adds_keeps_the_limits_of_the_dialect_it_is_said_in_too():
 def test_6_dialects_that_build_on_each_other_in_a_ring_end_somewhere():
     ring = {name: definition(dialect(name=name, more=f":extends {of}")) for name, of in (("d", "e"), ("e", "d"))}
 
-    with pytest.raises(UnknownPerformative):
+    with pytest.raises(UnknownPerformative.error):
         expand(read("(lang d (p))"), ring)
 
 
 @pytest.mark.parametrize("text", ["(lang e (p))", "(lang e (ok @b))", "(envelope (lang e (p)))", "(lang D (p))"])
 def test_an_unknown_dialect_is_named(text: str):
-    with pytest.raises(UnknownDialect) as found:
+    with pytest.raises(UnknownDialect.error) as found:
         expand(read(text), {"d": definition(dialect())})
     assert (found.value.code, found.value.details) == ("UNKNOWN_DIALECT", {"dialect": text.split("lang ")[1][0]})
 

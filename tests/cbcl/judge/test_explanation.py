@@ -9,6 +9,7 @@ from bb.cbcl.judge.explanation import Explanation, explain
 from bb.cbcl.read import grammar
 from bb.cbcl.read.reader import MAXIMUM_BOUNDS
 from bb.cbcl.read.tree import text_of
+from bb.kernel.errors import Refusal
 from tests.cbcl.trees import steps
 
 _, WORK = grammar.definition_in(
@@ -129,8 +130,8 @@ def test_what_calls_nothing_is_not_explained(text: str):
         ("(lang work (long))", InvalidArguments),
     ],
 )
-def test_a_call_that_fits_nothing_is_refused_as_when_it_is_expanded(text: str, refusal: type[Exception]):
-    with pytest.raises(refusal):
+def test_a_call_that_fits_nothing_is_refused_as_when_it_is_expanded(text: str, refusal: Refusal):
+    with pytest.raises(refusal.error):
         explain(grammar.message(text.encode()), {"work": WORK}, POLICY)
 
 

@@ -9,7 +9,7 @@ from bb.cbcl.judge import signatures
 from bb.cbcl.judge.installation import DialectConflict, DialectRejected, Rules, install, require_sound
 from bb.cbcl.judge.trust import InvalidSignature, UnsignedDialect, UntrustedAuthor
 from bb.cbcl.read import canonical
-from bb.kernel.errors import BbError
+from bb.kernel.errors import Refusal
 from tests.cbcl.speakers import LAB, LOOSE, MALLORY, OTHER, WORK, hashed, rules
 from tests.cbcl.trees import definition, dialect
 
@@ -48,7 +48,7 @@ def test_the_same_dialect_again_is_nothing_new_however_it_is_laid_out():
 
 
 def test_another_dialect_of_the_name_is_a_conflict_unless_it_replaces_it():
-    with pytest.raises(DialectConflict):
+    with pytest.raises(DialectConflict.error):
         installing(OTHER, WORK, is_local=True)
     (fact,) = installing(OTHER, WORK, is_local=True, replaces=True)
     assert (fact.replaces, fact.hash) == (hashed(WORK), hashed(OTHER))
@@ -68,15 +68,15 @@ def test_nothing_is_replaced_where_nothing_was():
         (UNSOUND.replace("@lab", "@carol"), signature(UNSOUND), UntrustedAuthor),
     ],
 )
-def test_the_signature_first_then_the_rules_then_the_name(text: str, by: str | None, refusal: type[BbError]):
-    with pytest.raises(refusal):
+def test_the_signature_first_then_the_rules_then_the_name(text: str, by: str | None, refusal: Refusal):
+    with pytest.raises(refusal.error):
         installing(text, WORK, given=rules({"lab": LAB}), by=by)
 
 
 def test_what_the_user_installs_by_command_needs_no_signature_and_what_comes_from_others_does():
     assert installing(WORK, is_local=True)[0].signature == "unsigned"
     for policy, is_local in (({"unsigned": "never"}, True), ({}, False), ({"unsigned": "anyone"}, False)):
-        with pytest.raises((UnsignedDialect, UntrustedAuthor)):
+        with pytest.raises((UnsignedDialect.error, UntrustedAuthor.error)):
             installing(WORK, given=rules(**policy), is_local=is_local)
     assert installing(WORK, given=rules(**LOOSE))[0].signature == "unsigned"
 
@@ -92,14 +92,14 @@ def test_verifying_may_take_as_many_steps_as_both_allow(steps: int, declared: in
     if is_sound:
         require_sound(definition(text), {}, judged)
     else:
-        with pytest.raises(DialectRejected) as refusal:
+        with pytest.raises(DialectRejected.error) as refusal:
             require_sound(definition(text), {}, judged)
         assert refusal.value.details["rules"] == ["R2"]
 
 
 def test_a_refusal_tells_every_rule_that_is_broken_with_its_place():
     text = dialect("(extend note () (note))", "(extend Ask () (tell @bob))", author="")
-    with pytest.raises(DialectRejected) as refusal:
+    with pytest.raises(DialectRejected.error) as refusal:
         installing(text, is_local=True)
     details = refusal.value.details
     assert details["rules"] == ["R1", "R3", "R4"]
@@ -110,5 +110,5 @@ def test_a_refusal_tells_every_rule_that_is_broken_with_its_place():
 def test_a_dialect_builds_on_what_is_installed():
     child = dialect("(extend shout (what) (tell @bob what))", name="child", more=":extends work")
     assert installing(child, WORK, is_local=True)
-    with pytest.raises(DialectRejected):
+    with pytest.raises(DialectRejected.error):
         installing(child, is_local=True)

@@ -68,14 +68,14 @@ SIGNATURE = signatures.sign(SEED, TEXT)
 
 
 def refusal_of(signature: str, octets: bytes = TEXT, key: bytes = KEY) -> str:
-    with pytest.raises(InvalidSignature) as refusal:
+    with pytest.raises(InvalidSignature.error) as refusal:
         signatures.check(signature, octets, key)
     assert refusal.value.code == "INVALID_SIGNATURE"
     return refusal.value.message
 
 
 def refusal_of_key(text: str) -> str:
-    with pytest.raises(InvalidKey) as refusal:
+    with pytest.raises(InvalidKey.error) as refusal:
         signatures.key_of(text)
     assert refusal.value.code == "INVALID_KEY"
     return refusal.value.message
@@ -211,9 +211,9 @@ def test_a_key_in_hexadecimal_has_one_spelling_too(text: str):
 @pytest.mark.parametrize("octets", [0, 1, 31, 33, 64])
 def test_a_key_has_32_octets(octets: int):
     refusal_of_key(base64(bytes(octets)))
-    with pytest.raises(InvalidKey, match="32 octets"):
+    with pytest.raises(InvalidKey.error, match="32 octets"):
         signatures.checked_key(bytes(octets))
-    with pytest.raises(InvalidKey, match="32 octets"):
+    with pytest.raises(InvalidKey.error, match="32 octets"):
         signatures.sign(bytes(octets), TEXT)
 
 
@@ -284,7 +284,7 @@ def test_with_a_small_point_for_a_key_anybody_could_sign_so_it_checks_nothing():
     neutral = bytes.fromhex(SMALL_ORDER[0])
     forged = base64(neutral + bytes(32))
 
-    with pytest.raises(InvalidKey, match="small order"):
+    with pytest.raises(InvalidKey.error, match="small order"):
         signatures.check(forged, TEXT, neutral)
 
 
@@ -311,7 +311,7 @@ def test_a_seed_is_read_in_both_spellings():
     [SEED.hex().upper(), SEED.hex()[:-1], base64(SEED) + "\n", base64(SEED).rstrip("="), SEED.hex()[:-1] + "é", ""],
 )
 def test_a_seed_with_a_slip_in_it_is_not_repeated(text: str):
-    with pytest.raises(InvalidKey) as refusal:
+    with pytest.raises(InvalidKey.error) as refusal:
         signatures.seed_of(text)
 
     said = f"{refusal.value} {refusal.value.hint} {refusal.value.details}"

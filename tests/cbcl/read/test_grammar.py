@@ -453,7 +453,7 @@ def test_2_the_messages_before_a_mistake_are_read():
     found = grammar.messages(b"(ok @a) (nobody) (ok @b)")
 
     assert isinstance(next(found), Simple)
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         next(found)
     assert place(refusal.value) == (HEAD, 9)
 
@@ -487,7 +487,7 @@ def test_11_a_file_with_a_definition_may_hold_it_bare_signed_or_as_a_message(tex
     ],
 )
 def test_11_a_file_without_a_definition_is_refused(text: str, reason: str):
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         grammar.definition_in(text.encode())
     assert refusal.value.details["reason"] == reason
 

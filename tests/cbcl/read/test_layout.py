@@ -76,7 +76,7 @@ def test_a_sequence_stands_list_below_list():
 def test_every_example_reads_back_as_the_same_however_narrow(path: Path):
     try:
         found = reader.single_tree(Text(path.read_bytes(), WIDE))
-    except Malformed:
+    except Malformed.error:
         return
     if any(step.node.tag == UNSETTLED for step in walk(found)):
         return  # a signature or a time that is not quoted: no finished tree has any

@@ -31,7 +31,7 @@ def atom(written: str | bytes) -> list[object]:
 
 def lexes(written: str | bytes) -> tuple[str, int]:
     """Why what stands in a list is refused, and at which octet of it."""
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         tree(b"(" + octets(written) + b")")
     reason, offset = place(refusal.value)
     return reason, offset - 1
@@ -374,7 +374,7 @@ def test_trees_are_read_one_by_one_and_those_before_a_mistake_are_kept():
     found = Text(b"(a) b (c (d)) ]").trees()
 
     assert [text_of(next(found)) for _ in range(3)] == ["(a)", "b", "(c (d))"]
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed.error):
         next(found)
 
 
@@ -488,7 +488,7 @@ def _gone_through(octets: bytes) -> None:
     try:
         for _ in Text(octets).trees():
             pass
-    except Malformed:
+    except Malformed.error:
         pass
 
 
@@ -507,6 +507,6 @@ def _gone_through(octets: bytes) -> None:
     ],
 )
 def test_1_what_is_no_token_and_no_list_is_told_before_what_is_one_too_many(text: str, reason: str, offset: int):
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed.error) as refusal:
         reader.single_tree(Text(text.encode()))
     assert (refusal.value.details["reason"], refusal.value.details["offset"]) == (reason, offset)

@@ -343,7 +343,7 @@ def test_what_is_said_in_a_dialect_is_verified_as_if_it_had_come_by_itself(text:
     assert error(hear(bob, text))[0] == code
     assert everything(bob) == before
     if code == "SENDER_MISMATCH":
-        with pytest.raises(SenderMismatch):
+        with pytest.raises(SenderMismatch.error):
             agent("alice", FORGED).say(text.encode())
 
 

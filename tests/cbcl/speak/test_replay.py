@@ -144,7 +144,7 @@ def test_what_is_no_script_is_refused_as_that(script: Any):
     whole = {"agents": ["bob"]} | script if isinstance(script, dict) else script
     if isinstance(script, dict) and "trust" in script:
         whole["policy"] = {}
-    with pytest.raises(InvalidScript) as refusal:
+    with pytest.raises(InvalidScript.error) as refusal:
         replay(whole)
     assert refusal.value.details["path"].startswith("$")
     assert len(refusal.value.message) < 300
@@ -166,7 +166,7 @@ def test_a_dialect_that_cannot_be_spoken_is_refused_for_that(dialects: list[str]
 
 def test_there_is_an_end_to_what_is_delivered(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speak_replay, "MOST_DELIVERIES", 3)
-    with pytest.raises(EndlessConversation):
+    with pytest.raises(EndlessConversation.error):
         played(*WEATHER)
 
 

@@ -138,7 +138,7 @@ def test_what_is_owed_twice_in_one_message_is_answered_once_each():
 def test_a_message_goes_where_it_says_itself_unless_its_envelope_says_more(text: str, to: tuple[str, ...] | None):
     alice = agent("ann", WORK)
     if to is None:
-        with pytest.raises(NoRecipient):
+        with pytest.raises(NoRecipient.error):
             alice.say(text.encode())
     else:
         assert alice.say(text.encode()).to == to
@@ -151,17 +151,17 @@ def test_its_sender_decides_where_the_message_does_not():
 
 
 def test_nobody_sends_to_others_what_is_for_somebody():
-    with pytest.raises(OtherRecipient) as refusal:
+    with pytest.raises(OtherRecipient.error) as refusal:
         agent().say(b"(tell @alice)", ["carol"])
     assert refusal.value.details["to"] == ["alice"]
-    with pytest.raises(OtherRecipient):
+    with pytest.raises(OtherRecipient.error):
         agent().say(b"(tell @alice)", ["carol", "alice"])
     assert agent().say(b"(tell @alice)", ["alice", "alice"]).to == ("alice",)
 
 
 @pytest.mark.parametrize("text", ["(lang unknown (call))", "(lang unknown (tell @alice))"])
 def test_a_dialect_that_is_not_spoken_here_is_unknown_unless_somebody_is_named_who_may_speak_it(text: str):
-    with pytest.raises(UnknownDialect):
+    with pytest.raises(UnknownDialect.error):
         agent().say(text.encode())
     assert agent().say(text.encode(), ["alice"]).effects == ()
 
@@ -191,7 +191,7 @@ def test_what_is_refused_has_changed_nothing(text: str, code: str):
 
 def test_an_envelope_names_who_sends_it_or_nobody():
     agent().say(b"(envelope :from @bob (tell @alice))")
-    with pytest.raises(SenderMismatch):
+    with pytest.raises(SenderMismatch.error):
         agent().say(b"(envelope (envelope :from @carol (tell @alice)))")
 
 

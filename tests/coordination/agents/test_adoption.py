@@ -10,7 +10,7 @@ from bb.coordination.agents import adoption
 from bb.coordination.agents.adoption import AdoptionRejected, AdoptOrRegister, AmbiguousSession, Evidence
 from bb.coordination.facts import Resumed
 from bb.coordination.protocol import events
-from bb.kernel.errors import BbError
+from bb.kernel.errors import Refusal
 
 FILES = ["src/a.py", "src/b.py"]
 
@@ -130,7 +130,7 @@ def test_7_the_same_situation_has_the_same_advice_with_a_command_that_asks_nothi
         (AdoptionRejected, "ADOPTION_REJECTED", 4),
     ],
 )
-def test_7_what_cannot_be_decided_safely_is_refused_with_a_next_step(refusal: type[BbError], code: str, status: int):
+def test_7_what_cannot_be_decided_safely_is_refused_with_a_next_step(refusal: Refusal, code: str, status: int):
     error = refusal()
     assert (error.code, error.exit_status) == (code, status)
     assert error.message

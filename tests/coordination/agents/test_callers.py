@@ -30,7 +30,7 @@ def agent(*sessions: str | None, at: int = NOON) -> Agent:
 def verdict(present: Agent, *sessions: str, is_evicted: bool = False, others: tuple[str, ...] = ()) -> str:
     try:
         callers.refuse_wrong_session(present, sessions, is_evicted=is_evicted, others=others)
-    except (SessionSuperseded, NotYourName, AdoptionNeeded) as refusal:
+    except (SessionSuperseded.error, NotYourName.error, AdoptionNeeded.error) as refusal:
         is_way_back = "bb init --adopt ada" in (refusal.hint or "")
         return refusal.code if is_way_back else "no way back is named"
     return "may act"
@@ -121,7 +121,7 @@ def test_what_the_host_says_comes_before_bb_session_and_any_of_them_is_the_calle
 
 @pytest.mark.parametrize("own", ["x" * 201, "a\nb", " ", "\x1b[31m"])
 def test_a_bb_session_that_is_none_is_refused(own: str):
-    with pytest.raises(InvalidSession):
+    with pytest.raises(InvalidSession.error):
         callers.sessions({"BB_SESSION": own})
 
 
@@ -152,7 +152,7 @@ def test_a_contradiction_between_who_one_is_and_who_one_says_to_be_is_refused(
     named: str | None, is_set: str | None, expected: str | None
 ):
     if expected is None:
-        with pytest.raises(NotYourName) as refusal:
+        with pytest.raises(NotYourName.error) as refusal:
             callers.actor(named, is_set)
         assert (refusal.value.code, refusal.value.exit_status) == ("NOT_YOUR_NAME", 5)
     else:

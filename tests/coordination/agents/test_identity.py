@@ -43,7 +43,7 @@ def test_a_forced_update_of_nobody_registers():
 
 @pytest.mark.parametrize(("present", "state"), [(ADA, "registered"), (RETIRED, "retired")])
 def test_3_3_a_name_that_is_or_was_taken_is_refused(present: Agent, state: str):
-    with pytest.raises(DuplicateAgentId) as refusal:
+    with pytest.raises(DuplicateAgentId.error) as refusal:
         identity.register(present, "ada", "tester", None, force=False, state="active")
 
     error = refusal.value
@@ -65,14 +65,14 @@ def test_a_forced_update_without_a_display_name_leaves_the_one_there_is():
 
 @pytest.mark.parametrize("state", ["stale", "evicted"])
 def test_3_3_2_who_comes_back_to_a_silent_identity_must_adopt_it(state: str):
-    with pytest.raises(AdoptionNeeded) as caught:
+    with pytest.raises(AdoptionNeeded.error) as caught:
         identity.register(ADA, "ada", "tester", None, force=True, state=state)
     assert (caught.value.code, caught.value.exit_status) == ("ADOPTION_NEEDED", 4)
     assert "bb init --adopt" in (caught.value.hint or "")
 
 
 def test_3_3_2_who_comes_back_to_a_retired_identity_must_adopt_it():
-    with pytest.raises(AgentRetired) as caught:
+    with pytest.raises(AgentRetired.error) as caught:
         identity.register(RETIRED, "ada", "tester", "New", force=True, state="evicted")
     assert "bb init --adopt" in (caught.value.hint or "")
 
@@ -82,7 +82,7 @@ def test_3_3_2_who_comes_back_to_a_retired_identity_must_adopt_it():
 
 def test_an_agent_that_is_not_registered_is_not_found():
     for rule in (identity.registered, identity.in_service):
-        with pytest.raises(AgentNotFound, match="ada") as refusal:
+        with pytest.raises(AgentNotFound.error, match="ada") as refusal:
             rule(None, "ada")
         assert (refusal.value.code, refusal.value.exit_status) == ("AGENT_NOT_FOUND", 3)
         assert refusal.value.details == {"agent_id": "ada"}
@@ -90,7 +90,7 @@ def test_an_agent_that_is_not_registered_is_not_found():
 
 def test_a_retired_agent_is_known_but_not_in_service():
     assert identity.registered(RETIRED, "ada") == RETIRED
-    with pytest.raises(AgentRetired, match="ada") as refusal:
+    with pytest.raises(AgentRetired.error, match="ada") as refusal:
         identity.in_service(RETIRED, "ada")
     assert (refusal.value.code, refusal.value.exit_status) == ("AGENT_RETIRED", 4)
     assert refusal.value.details == {"agent_id": "ada"}
@@ -123,14 +123,14 @@ def test_one_line_is_taken_without_the_blanks_around_it(rule, longest, refused, 
 def test_the_longest_is_taken_and_one_character_more_refused(rule, longest, refused, code):
     assert rule("é" * longest) == "é" * longest
     assert rule(" " + "é" * longest + " ") == "é" * longest
-    with pytest.raises(refused):
+    with pytest.raises(refused.error):
         rule("é" * (longest + 1))
 
 
 @RULES
 @pytest.mark.parametrize("text", ["", " ", "\t\n", "a\nb", "a\x1b[2Jb", "a\x00b", "\u202eevil", "a\u2028b", "a\x7fb"])
 def test_what_is_blank_or_would_steer_a_terminal_is_refused(rule, longest, refused, code, text):
-    with pytest.raises(refused) as refusal:
+    with pytest.raises(refused.error) as refusal:
         rule(text)
     assert (refusal.value.code, refusal.value.exit_status) == (code, 2)
     assert str(longest) in refusal.value.message

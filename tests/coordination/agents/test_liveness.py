@@ -77,7 +77,7 @@ def test_4_1_the_stale_threshold_is_set_in_whole_minutes_up_to_a_week(text: str,
     ],
 )
 def test_4_1_any_other_setting_is_refused_and_shown(text: str):
-    with pytest.raises(InvalidStaleMinutes) as refusal:
+    with pytest.raises(InvalidStaleMinutes.error) as refusal:
         stale_after(text)
 
     error = refusal.value

@@ -67,7 +67,7 @@ def test_the_person_is_never_paused():
 def test_a_paused_agent_is_refused_with_the_reason_and_told_since_when():
     found = pauses.pause(said(Paused("user", "ada", "wait for the review")), "ada")
 
-    with pytest.raises(AgentPaused) as refusal:
+    with pytest.raises(AgentPaused.error) as refusal:
         pauses.refuse(found, "ada")
 
     assert str(refusal.value) == f'user paused you at {AT}: "wait for the review"'

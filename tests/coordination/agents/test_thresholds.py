@@ -45,5 +45,5 @@ def test_only_the_persons_word_counts_and_the_last_one_in_any_order():
 def test_what_is_no_number_of_minutes_is_refused():
     assert (thresholds.minutes("30"), thresholds.minutes("default")) == (30, 0)
     for wrong in ("", "0", "-1", "1.5", "10081", "1e3", "x", "99999999999"):
-        with pytest.raises(InvalidPin):
+        with pytest.raises(InvalidPin.error):
             thresholds.minutes(wrong)

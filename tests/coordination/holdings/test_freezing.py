@@ -31,7 +31,7 @@ def frozen(scope: str = "src/core", *, why: str | None = "release", ttl: int = F
 def test_what_is_frozen_is_refused_with_every_option(scope: str, options: dict[str, Any]):
     wanted = wanting(scope, **options)
 
-    with pytest.raises(ReservationConflict) as refusal:
+    with pytest.raises(ReservationConflict.error) as refusal:
         reservations.reserve(wanted, meetings(wanted.scopes, [frozen()]), lambda _: False)
 
     assert refusal.value.message == 'user has frozen src/core: "release"'
@@ -46,13 +46,13 @@ def test_what_is_frozen_is_refused_with_every_option(scope: str, options: dict[s
 
 def test_the_freeze_is_told_first_where_agents_are_in_the_way_as_well():
     wanted = wanting("src")
-    with pytest.raises(ReservationConflict, match="user has frozen"):
+    with pytest.raises(ReservationConflict.error, match="user has frozen"):
         reservations.reserve(wanted, meetings(wanted.scopes, [held(BO, "src"), frozen()]), lambda _: False)
 
 
 def test_one_may_not_even_reserve_again_there_what_one_holds():
     wanted = wanting("src")
-    with pytest.raises(ReservationConflict):
+    with pytest.raises(ReservationConflict.error):
         reservations.reserve(wanted, meetings(wanted.scopes, [held(ADA, "src"), frozen()]), lambda _: False)
 
 
@@ -70,9 +70,9 @@ def test_one_gives_back_and_renews_what_one_holds_under_a_freeze():
 @pytest.mark.parametrize("who", [ADA, USER])
 def test_releasing_lifts_no_freeze(who: str):
     met = meetings([Scope("src")], [frozen("src")])
-    with pytest.raises(ReservationNotFound):
+    with pytest.raises(ReservationNotFound.error):
         reservations.release(who, Scope("src"), met)
-    with pytest.raises(ReleaseForbidden if who == ADA else ReservationNotFound):
+    with pytest.raises((ReleaseForbidden if who == ADA else ReservationNotFound).error):
         reservations.release(
             who, Scope("src"), [*met, *(meetings([Scope("src")], [held(BO, "src")]) if who == ADA else [])]
         )
@@ -108,10 +108,10 @@ def test_exactly_what_was_frozen_is_lifted():
         Released(USER, frozen().reservation.id)
     ]
     for other in (Scope("src"), Scope("src/core/a.py")):
-        with pytest.raises(NotFrozen) as refusal:
+        with pytest.raises(NotFrozen.error) as refusal:
             freezing.thaw(other, meetings([other], [frozen()]))
         assert refusal.value.hint == "name the frozen scope exactly: src/core"
-    with pytest.raises(NotFrozen):
+    with pytest.raises(NotFrozen.error):
         freezing.thaw(scope, meetings([scope], [held(BO, "src/core")]))
 
 

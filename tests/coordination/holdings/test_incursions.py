@@ -161,21 +161,21 @@ def test_the_owner_and_the_person_say_what_becomes_of_it(who: str, state: str):
 def test_who_came_in_says_only_that_it_is_reverted():
     assert incursions.resolve(incident(FACT), "ada", "reverted", None) != []
     for state in ("accepted", "transferred"):
-        with pytest.raises(ResolveForbidden, match="you may resolve this incursion only as reverted"):
+        with pytest.raises(ResolveForbidden.error, match="you may resolve this incursion only as reverted"):
             incursions.resolve(incident(FACT), "ada", state, None)
 
 
 @pytest.mark.parametrize("state", ["accepted", "reverted", "transferred"])
 def test_it_is_nobody_elses_to_settle(state: str):
     for found in (incident(FACT), incident(FACT, state), incident(FACT, is_open=False)):
-        with pytest.raises(ResolveForbidden) as refusal:
+        with pytest.raises(ResolveForbidden.error) as refusal:
             incursions.resolve(found, "cyd", state, None)
         assert refusal.value.details == {"owner_agent": "bo1", "incoming_agent": "ada"}
 
 
 def test_to_say_the_same_again_changes_nothing_and_another_word_is_refused():
     assert incursions.resolve(incident(FACT, "accepted"), "user", "accepted", "more") == []
-    with pytest.raises(IncursionResolved) as refusal:
+    with pytest.raises(IncursionResolved.error) as refusal:
         incursions.resolve(incident(FACT, "accepted"), "user", "reverted", None)
     assert refusal.value.details == {"state": "accepted", "by": "bo1", "at": MOMENT}
 
@@ -189,7 +189,7 @@ def test_to_say_the_same_again_changes_nothing_and_another_word_is_refused():
     ],
 )
 def test_where_nothing_is_open_there_is_nothing_to_settle(outcome: str, why: str):
-    with pytest.raises(IncursionClosed, match=why):
+    with pytest.raises(IncursionClosed.error, match=why):
         incursions.resolve(incident(FACT.replace(outcome=outcome), is_open=False), "bo1", "accepted", None)
 
 
@@ -199,7 +199,7 @@ def test_where_two_work_beside_each_other_the_owner_may_accept_that():
 
 @pytest.mark.parametrize("text", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
 def test_a_note_is_one_line_that_says_something(text: str):
-    with pytest.raises(InvalidNote):
+    with pytest.raises(InvalidNote.error):
         incursions.note(text)
 
 
@@ -238,5 +238,5 @@ def test_a_person_needs_no_reservation():
 
 @pytest.mark.parametrize("given", [None, held(1, "bo1", "src", is_over=True)])
 def test_what_is_held_no_more_cannot_be_passed_on(given: Held | None):
-    with pytest.raises(NothingToTransfer):
+    with pytest.raises(NothingToTransfer.error):
         transfer(given)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bb.coordination.holdings import queue
 from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.holdings.scopes import Scope
-from bb.kernel.errors import BbError
+from bb.kernel.errors import Refusal
 from tests.examples import examples
 
 
@@ -139,6 +139,6 @@ def test_a_circle_is_found_exactly_if_one_waits_for_oneself_in_the_end(waits_for
 @pytest.mark.parametrize(
     ("refusal", "code"), [(ReservationAwaited, "RESERVATION_AWAITED"), (WaitDeadlock, "WAIT_DEADLOCK")]
 )
-def test_whoever_may_not_wait_is_told_what_to_do_instead(refusal: type[BbError], code: str):
+def test_whoever_may_not_wait_is_told_what_to_do_instead(refusal: Refusal, code: str):
     assert (refusal().code, refusal().exit_status) == (code, 7)
     assert refusal().hint

@@ -131,7 +131,7 @@ def test_4_4_what_is_held_elsewhere_stands_in_nobodys_way():
 @pytest.mark.parametrize("scope", ["src", "src/parser", "."])
 def test_4_4_an_active_holders_scope_is_refused_with_and_without_takeover(other: Held, takeover: bool, scope: str):
     error = refusal(wanting(scope, takeover=takeover), other)
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
     assert (error.code, error.exit_status) == ("RESERVATION_CONFLICT", 7)
 
 
@@ -139,7 +139,7 @@ def test_4_4_an_active_holders_scope_is_refused_with_and_without_takeover(other:
 @pytest.mark.parametrize("scope", ["src", "src/parser", "."])
 def test_4_4_a_silent_holders_scope_is_refused_without_takeover_and_nothing_is_recorded(other: Held, scope: str):
     error = refusal(wanting(scope), other)
-    assert isinstance(error, ReservationStaleFound)
+    assert isinstance(error, ReservationStaleFound.error)
     assert (error.code, error.exit_status) == ("RESERVATION_STALE_FOUND", 7)
     assert "--takeover-stale" in (error.hint or "")
     assert list(error.leaving) == []
@@ -222,13 +222,13 @@ def test_a_refusal_lists_twenty_in_the_way_and_counts_them_all(silent: int):
 @pytest.mark.parametrize("flags", [{}, {"takeover": True}, {"allow_overlap": True}])
 def test_one_scope_in_the_way_and_none_of_them_is_granted(flags: dict[str, bool]):
     error = refusal(wanting("docs", "src", "tests", **flags), held())
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
     assert [type(fact) for fact in error.leaving] == [Incurred]
 
 
 def test_one_active_holder_among_stale_ones_and_nobody_is_taken_over():
     error = refusal(wanting("src", "docs", takeover=True), held(silent=20), held(CY, "docs", n=2))
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
     assert [each["agent_id"] for each in error.details["conflicts"]] == [CY, BO]  # who is silent is named, too
     assert [(fact.reservation, fact.outcome) for fact in error.leaving] == [(id_of(2), "refused")]
 
@@ -281,7 +281,7 @@ def test_allow_overlap_goes_ahead_beside_a_partial_overlap_and_records_it():
 
 def test_allow_overlap_does_not_help_where_the_overlap_is_exact():
     error = refusal(wanting(allow_overlap=True), held())
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
 
 
 def test_allow_overlap_does_not_help_when_one_of_two_overlaps_is_exact():
@@ -313,7 +313,7 @@ def test_allow_overlap_with_takeover_goes_beside_what_is_held_in_every_clone():
 def test_a_conflict_names_every_holder_living_or_silent_and_says_all_that_must_be_passed():
     there = [held(scope="src/a"), held(CY, "src/b", n=2, silent=20), held("dee", "src/c", n=3, silent=40)]
     error = refusal(wanting(), *there)
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
     assert [each["agent_id"] for each in error.details["conflicts"]] == [BO, CY, "dee"]
     assert "src/b (stale)" in error.message
     assert "src/c (evicted)" in error.message
@@ -351,7 +351,7 @@ def test_shared_reservations_do_not_stand_in_each_others_way_and_nothing_is_note
 
 @pytest.mark.parametrize(("ours", "theirs"), [(True, False), (False, True), (False, False)])
 def test_one_that_is_not_shared_keeps_the_other_out(ours: bool, theirs: bool):
-    assert isinstance(refusal(wanting(shared=ours), held(shared=theirs)), ReservationConflict)
+    assert isinstance(refusal(wanting(shared=ours), held(shared=theirs)), ReservationConflict.error)
 
 
 def test_a_shared_reservation_is_kept_out_by_the_one_that_is_not_shared():
@@ -376,7 +376,7 @@ def test_what_one_holds_above_or_below_stays_and_is_in_nobodys_way(silent: float
 
 
 def test_one_of_ones_own_does_not_open_the_way_to_somebody_elses():
-    assert isinstance(refusal(wanting(), held(ADA), held(BO, "src/a", n=2)), ReservationConflict)
+    assert isinstance(refusal(wanting(), held(ADA), held(BO, "src/a", n=2)), ReservationConflict.error)
 
 
 # -- an INCURSION, once for each incident
@@ -397,7 +397,7 @@ def incident(outcome: str, what: str, n: int = 1) -> str:
 @pytest.mark.parametrize("scope", ["src/a", "src/b/c", "."])
 def test_to_be_refused_by_the_same_reservation_again_is_nothing_new(scope: str):
     error = refusal(wanting(scope), held(), recorded=[incident("refused", "partial")])
-    assert isinstance(error, ReservationConflict)
+    assert isinstance(error, ReservationConflict.error)
     assert list(error.leaving) == []
 
 
@@ -487,7 +487,7 @@ def test_of_several_who_share_a_scope_each_gives_back_its_own():
 
 @pytest.mark.parametrize("silent", [0, 60])
 def test_nobody_gives_back_what_another_holds(silent: float):
-    with pytest.raises(ReleaseForbidden) as caught:
+    with pytest.raises(ReleaseForbidden.error) as caught:
         reservations.release(ADA, *on(held(silent=silent)))
 
     error = caught.value
@@ -497,7 +497,7 @@ def test_nobody_gives_back_what_another_holds(silent: float):
 
 
 def test_nobody_renews_what_another_holds():
-    with pytest.raises(RenewForbidden) as caught:
+    with pytest.raises(RenewForbidden.error) as caught:
         reservations.renew(ADA, *on(held()), 60)
     assert (caught.value.code, caught.value.exit_status) == ("RENEW_FORBIDDEN", 5)
 
@@ -518,8 +518,8 @@ ACT: dict[str, Any] = {
 }
 
 
-def end(verb: str, agent: str, *there: Held) -> ReservationNotFound:
-    with pytest.raises(ReservationNotFound) as caught:
+def end(verb: str, agent: str, *there: Held) -> BbError:
+    with pytest.raises(ReservationNotFound.error) as caught:
         ACT[verb](agent, *on(*there))
     assert (caught.value.code, caught.value.exit_status) == ("RESERVATION_NOT_FOUND", 3)
     return caught.value
@@ -588,7 +588,7 @@ def test_a_time_to_live_is_a_whole_number_of_minutes_from_five_to_a_day(text: st
     "text", ["4", "1441", "0", "-5", "+5", "", " 5", "5 ", "5\n", "5.0", "5m", "1e2", "1_0", "٧", "²", "9" * 9_999]
 )
 def test_any_other_time_to_live_is_refused_and_shown_shortened(text: str):
-    with pytest.raises(InvalidArgs) as caught:
+    with pytest.raises(InvalidArgs.error) as caught:
         reservations.minutes(text)
     assert (caught.value.code, caught.value.exit_status) == ("INVALID_ARGS", 2)
     assert caught.value.details == {"path": "$.ttl"}
@@ -603,7 +603,7 @@ def test_a_bead_is_one_line_and_trimmed(text: str, bead: str):
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t", "b" * 129, "bb\n1", "bb\x1b[2J", "bb\x001", "bb\u202e1"])
 def test_what_cannot_be_a_bead_is_refused(text: str):
-    with pytest.raises(InvalidArgs) as caught:
+    with pytest.raises(InvalidArgs.error) as caught:
         reservations.bead(text)
     assert caught.value.details == {"path": "$.bead"}
 

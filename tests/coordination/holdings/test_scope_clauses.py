@@ -70,7 +70,7 @@ def test_5_1_4_only_the_root_keeps_its_slash():
 
 @pytest.mark.parametrize("written", ["..", "../x", "/etc/passwd", "src/../../x", "/repository/x"])
 def test_5_1_what_lies_outside_is_refused(written: str):
-    with pytest.raises(ScopeOutside):
+    with pytest.raises(ScopeOutside.error):
         scope(written)
 
 
@@ -92,7 +92,7 @@ def test_5_1_what_lies_outside_is_refused(written: str):
     ],
 )
 def test_5_what_cannot_be_decided_is_refused_and_never_called_disjoint(written: str):
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidScope.error):
         scope(written)
 
 

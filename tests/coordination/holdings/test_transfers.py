@@ -29,7 +29,7 @@ def test_the_holder_and_the_person_may_pass_it_on(who: str):
 
 
 def test_nobody_else_may():
-    with pytest.raises(TransferForbidden) as refusal:
+    with pytest.raises(TransferForbidden.error) as refusal:
         given(BO, held(ADA))
     assert refusal.value.exit_status == 5
     assert refusal.value.details["agent_id"] == ADA
@@ -38,24 +38,24 @@ def test_nobody_else_may():
 @pytest.mark.parametrize("there", [[], [held(ADA, "src/lib")], [held(ADA, ttl=5, silent=60)], [frozen("src")]])
 @pytest.mark.parametrize("who", [ADA, USER])
 def test_only_what_is_held_on_exactly_that_scope_can_be_passed_on(who: str, there: list[Held]):
-    with pytest.raises(ReservationNotFound):
+    with pytest.raises(ReservationNotFound.error):
         given(who, *there)
 
 
 def test_of_several_who_share_it_the_person_says_whose():
     both = held(ADA, shared=True), held(CY, shared=True, n=2)
-    with pytest.raises(ManyHolders) as refusal:
+    with pytest.raises(ManyHolders.error) as refusal:
         given(USER, *both)
     assert refusal.value.details["holders"] == [ADA, CY]
     assert given(USER, *both, whose=CY) == both[1]
     assert given(ADA, *both) == both[0]
-    with pytest.raises(ReservationNotFound):
+    with pytest.raises(ReservationNotFound.error):
         given(ADA, *both, whose=CY)
 
 
 def test_what_is_held_in_every_clone_is_not_passed_on():
     mine = held(ADA)
-    with pytest.raises(GlobalTransfer):
+    with pytest.raises(GlobalTransfer.error):
         given(USER, mine.replace(reservation=mine.reservation.replace(base="f" * 40)))
 
 

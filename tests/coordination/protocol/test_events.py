@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Incurred, Resumed
 from bb.coordination.protocol import events
 from bb.coordination.protocol.events import Field, InvalidProtocolEvent
+from bb.kernel.errors import BbError
 from tests.examples import examples
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -48,8 +49,8 @@ TEXTS = {
 EACH_TYPE = pytest.mark.parametrize("kind", GOOD)
 
 
-def refused(kind: object, payload: object) -> InvalidProtocolEvent:
-    with pytest.raises(InvalidProtocolEvent) as caught:
+def refused(kind: object, payload: object) -> BbError:
+    with pytest.raises(InvalidProtocolEvent.error) as caught:
         events.check_payload(kind, payload)
     assert (caught.value.code, caught.value.exit_status) == ("INVALID_PROTOCOL_EVENT", 2)
     return caught.value
@@ -242,7 +243,7 @@ def event(kind: str, **changes: object) -> dict[str, Any]:
 
 
 def path_of(wrong: dict[str, Any]) -> str:
-    with pytest.raises(InvalidProtocolEvent) as caught:
+    with pytest.raises(InvalidProtocolEvent.error) as caught:
         events.validated(wrong)
     return caught.value.details["path"]
 
@@ -336,7 +337,7 @@ def test_whatever_the_payload_it_is_accepted_or_refused_and_never_a_crash(kind: 
     path = None
     try:
         events.check_payload(kind, payload)
-    except InvalidProtocolEvent as error:
+    except InvalidProtocolEvent.error as error:
         path = error.details["path"]
     assert path is not None or payload.keys() == GOOD[kind].keys()
     assert path is None or path.startswith("$.")

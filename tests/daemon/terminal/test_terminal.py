@@ -16,7 +16,7 @@ from bb.daemon.actors.delivery import Queue, keystrokes
 from bb.daemon.terminal import terminal
 from bb.daemon.terminal.processes import ActorStartFailed, Ended, NoTerminal
 from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, Terminal
-from bb.kernel.errors import Busy, Refused
+from bb.kernel.errors import BbError, Busy, Refused
 from bb.ops.groups.terminals import InvalidSize, refuse_size
 from tests.waiting import until
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_started_is_refused_and_leaves_nothing(
     command: list[str], cwd: str, env: dict[str, str], reason: str
 ):
     before = open_files(), children()
-    with pytest.raises(ActorStartFailed) as refusal:
+    with pytest.raises(ActorStartFailed.error) as refusal:
         Terminal.start(command, cwd, env)
     assert (refusal.value.code, refusal.value.details["reason"]) == ("ACTOR_START_FAILED", reason)
     assert refusal.value.hint
@@ -185,14 +185,14 @@ def test_what_cannot_be_started_is_refused_and_leaves_nothing(
 
 def test_where_there_are_no_terminals_that_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delattr(os, "openpty")
-    with pytest.raises(NoTerminal) as refusal:
+    with pytest.raises(NoTerminal.error) as refusal:
         Terminal.start(["sh"], "/", ENV)
     assert (refusal.value.code, isinstance(refusal.value, Refused)) == ("NO_TERMINAL", True)
 
 
-@pytest.mark.parametrize(("number", "family"), [(28, NoTerminal), (24, Busy)])  # no space for one; too many files
+@pytest.mark.parametrize(("number", "family"), [(28, NoTerminal.error), (24, Busy)])  # no space for one; too many files
 def test_a_system_that_has_no_terminal_left_says_why(
-    monkeypatch: pytest.MonkeyPatch, number: int, family: type[Refused | Busy]
+    monkeypatch: pytest.MonkeyPatch, number: int, family: type[BbError]
 ):
     def full() -> tuple[int, int]:
         raise OSError(number, os.strerror(number))
@@ -272,7 +272,7 @@ def test_ipc_8_10_a_new_size_is_told_to_the_program(loop: Loop):
     ],
 )
 def test_what_is_no_size_is_refused_with_its_path(cols: Any, rows: Any, path: str):
-    with pytest.raises(InvalidSize) as refusal:
+    with pytest.raises(InvalidSize.error) as refusal:
         refuse_size(cols=cols, rows=rows)
     assert refusal.value.details == {"path": path}
 

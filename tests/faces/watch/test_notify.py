@@ -331,7 +331,7 @@ def test_where_there_is_no_shell_to_be_trusted_there_is_none(monkeypatch: pytest
     """cmd.exe fills in variables before it reads the line, and would obey what agents wrote."""
     monkeypatch.setattr(os, "name", "nt")
 
-    with pytest.raises(notify.NoShell):
+    with pytest.raises(notify.NoShell.error):
         notify.wanted("echo", 30, is_shell=True, is_existing=False, is_once=False, is_test=False)
     what = notify.wanted(
         r'C:\tell.exe "two words"', 30, is_shell=False, is_existing=False, is_once=False, is_test=False

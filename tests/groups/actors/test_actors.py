@@ -14,6 +14,7 @@ from bb.groups.actors.actors import ActorAddFailed, changed, is_actor_id, new_ac
 from bb.groups.actors.profiles import Profile, profile_of
 from bb.groups.settings import InvalidPatch
 from bb.kernel import ids
+from bb.kernel.errors import BbError
 
 NAMES = ("actor_id", "title", "runtime", "runner", "command", "env", "default_scope_key", "submit")
 CLAUDE = Profile("claude", "pty", ("claude",), "enter", "", True)
@@ -29,8 +30,8 @@ def add(taken: tuple[str, ...] = (), **asked: Any) -> tuple[str, str, Profile]:
     return new_actor(taken=taken, **(dict.fromkeys(NAMES) | asked))
 
 
-def refused(taken: tuple[str, ...] = (), **asked: Any) -> ActorAddFailed:
-    with pytest.raises(ActorAddFailed) as refusal:
+def refused(taken: tuple[str, ...] = (), **asked: Any) -> BbError:
+    with pytest.raises(ActorAddFailed.error) as refusal:
         add(taken, **asked)
     assert (refusal.value.code, refusal.value.exit_status) == ("ACTOR_ADD_FAILED", 4)
     return refusal.value
@@ -189,7 +190,7 @@ def test_a_custom_actor_in_a_terminal_needs_a_command():
 def test_whatever_is_asked_for_is_granted_or_refused(asked: dict[str, Any]):
     try:
         actor, title, profile = add(**asked)
-    except ActorAddFailed:
+    except ActorAddFailed.error:
         return
     assert is_actor_id(actor)
     assert title
@@ -221,8 +222,8 @@ def test_a_strict_clone_has_the_same_runtime_runner_command_and_environment(
 # -- changing
 
 
-def invalid(patch: Any, profile: Profile = CLAUDE) -> InvalidPatch:
-    with pytest.raises(InvalidPatch) as refusal:
+def invalid(patch: Any, profile: Profile = CLAUDE) -> BbError:
+    with pytest.raises(InvalidPatch.error) as refusal:
         patched_actor(patch, profile)
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_PATCH", 2)
     return refusal.value
@@ -303,7 +304,7 @@ def test_changes_are_json_and_make_the_profile_that_they_describe():
 def test_whatever_stands_in_a_patch_is_taken_or_refused(patch: Any):
     try:
         changes = patched_actor(patch, CLAUDE)
-    except InvalidPatch:
+    except InvalidPatch.error:
         return
     assert patch.keys() <= changes.keys() <= patch.keys() | {"command"}
 
@@ -356,14 +357,14 @@ def test_ipc_8_3_a_group_is_active_idle_or_paused(state: str):
 
 @pytest.mark.parametrize("missing", [None, ""])
 def test_ipc_8_3_a_state_must_be_said(missing: object):
-    with pytest.raises(actors.MissingState) as refusal:
+    with pytest.raises(actors.MissingState.error) as refusal:
         actors.group_state(missing)
     assert refusal.value.code == "MISSING_STATE"
 
 
 @pytest.mark.parametrize("state", ["Active", "stopped", "running", 0, True, [], {}, ["active"], "active "])
 def test_ipc_8_3_a_group_is_in_no_other_state(state: object):
-    with pytest.raises(actors.GroupSetStateFailed) as refusal:
+    with pytest.raises(actors.GroupSetStateFailed.error) as refusal:
         actors.group_state(state)
     assert (refusal.value.code, refusal.value.exit_status) == ("GROUP_SET_STATE_FAILED", 2)
 
@@ -375,6 +376,6 @@ def test_ipc_8_8_an_actor_without_a_terminal_says_what_it_is_doing(status: str):
 
 @pytest.mark.parametrize("status", [None, "", "Idle", "busy", 0, False, [], {}])
 def test_ipc_8_8_any_other_status_is_refused(status: object):
-    with pytest.raises(actors.InvalidStatus) as refusal:
+    with pytest.raises(actors.InvalidStatus.error) as refusal:
         actors.status(status)
     assert refusal.value.code == "INVALID_STATUS"

@@ -260,7 +260,7 @@ def test_ipc_8_7_an_empty_batch_changes_nothing():
 @pytest.mark.parametrize("ops", [None, 7, "ops", {}, {"op": "vision.update", "vision": "v"}, True, ()])
 def test_ops_must_be_a_list(ops: Any):
     clone = Clone()
-    with pytest.raises(InvalidOps) as refused:
+    with pytest.raises(InvalidOps.error) as refused:
         context_batch.apply(clone.view, ops, by="user", role="user", actors={}, now_text="", if_version=None)
     assert (refused.value.code, refused.value.details) == ("INVALID_OPS", {"path": "$.ops"})
 
@@ -383,7 +383,7 @@ def test_ipc_8_7_a_change_to_an_older_version_is_refused():
 
     error = refusal(clone, good("vision.update"), if_version=version)
 
-    assert isinstance(error, VersionConflict)
+    assert isinstance(error, VersionConflict.error)
     assert (error.code, error.details) == ("VERSION_CONFLICT", {"version": clone.view.version})
 
 
@@ -487,7 +487,7 @@ def test_who_may_do_what(op: dict[str, Any], permitted: set[str], by: str):
         assert clone.sync(op, by=by)
         return
     error = refusal(clone, good("vision.update"), op, by=by)
-    assert isinstance(error, PermissionDenied)
+    assert isinstance(error, PermissionDenied.error)
     assert error.code == "PERMISSION_DENIED"
     assert (error.details["index"], error.details["op"]) == (1, op["op"])
     assert error.details["path"].startswith("$.ops[1]")
@@ -495,7 +495,7 @@ def test_who_may_do_what(op: dict[str, Any], permitted: set[str], by: str):
 
 def test_whoever_has_no_role_that_is_known_has_that_of_a_peer():
     clone = furnished()
-    with pytest.raises(PermissionDenied):
+    with pytest.raises(PermissionDenied.error):
         context_batch.apply(
             clone.view, [good("meta.merge")], by="x", role="king", actors=ACTORS, now_text="", if_version=None
         )
@@ -555,12 +555,8 @@ def test_an_op_nested_beyond_all_reason_is_no_harm():
 
 
 def test_refusals_are_of_a_family_each():
-    assert [each.exit_status for each in (InvalidOps, ContextSyncError, VersionConflict, PermissionDenied)] == [
-        2,
-        4,
-        7,
-        5,
-    ]
+    refusals = (InvalidOps, ContextSyncError, VersionConflict, PermissionDenied)
+    assert [each.family.exit_status for each in refusals] == [2, 4, 7, 5]
 
 
 @pytest.mark.parametrize(

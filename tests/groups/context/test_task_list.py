@@ -98,7 +98,7 @@ def test_tasks_are_chosen_by_filters(filters: dict[str, Any], expected: list[str
 )
 def test_a_filter_that_does_not_fit_is_refused_with_its_path(filters: dict[str, Any], path: str):
     for ask in (tasks, listing):
-        with pytest.raises(InvalidFilter) as refused:
+        with pytest.raises(InvalidFilter.error) as refused:
             ask(BOARD.view, **filters)
         assert (refused.value.code, refused.value.details) == ("INVALID_ARGS", {"path": path})
 
@@ -114,7 +114,7 @@ def test_ipc_8_7_one_task_is_shown_with_those_right_below_it():
 @pytest.mark.parametrize("name", ["T999", "M1", "t001", "\ud800", "x" * 5000])
 def test_a_task_that_is_not_there_is_not_found(name: str):
     assert task(BOARD.view, name) is None
-    with pytest.raises(TaskNotFound) as refused:
+    with pytest.raises(TaskNotFound.error) as refused:
         listing(BOARD.view, task_id=name)
     assert refused.value.code == "TASK_NOT_FOUND"
     assert json.dumps([refused.value.message, refused.value.details], ensure_ascii=False).encode()

@@ -25,6 +25,7 @@ from bb.groups.templates.templates import (
     parse,
     template_actor,
 )
+from bb.kernel.errors import BbError
 from bb.kernel.escaping import has_control
 from tests.examples import examples
 from tests.support import ROOT
@@ -35,8 +36,8 @@ ADA = TemplateActor("ada", "Ada L.", Profile("claude", "pty", ("claude", "--more
 BO = TemplateActor("bo", "bo", Profile("custom", "headless", (), "none", "", False))
 
 
-def refused(text: Any) -> InvalidTemplate:
-    with pytest.raises(InvalidTemplate) as refusal:
+def refused(text: Any) -> BbError:
+    with pytest.raises(InvalidTemplate.error) as refusal:
         parse(text)
     assert (refusal.value.code, refusal.value.exit_status) == ("INVALID_TEMPLATE", 2)
     assert len(refusal.value.message) < 400
@@ -122,7 +123,7 @@ def test_ipc_8_12_what_only_one_group_knows_of_an_actor_is_not_in_its_template()
     ],
 )
 def test_a_group_that_could_not_be_read_again_is_not_exported(change: dict[str, Any], path: str):
-    with pytest.raises(TemplateExportFailed) as refusal:
+    with pytest.raises(TemplateExportFailed.error) as refusal:
         exported(Template("t", "", (), with_defaults({}), {}).replace(**change))
     assert (refusal.value.code, refusal.value.details) == ("TEMPLATE_EXPORT_FAILED", {"path": f"$.template{path}"})
 
@@ -227,7 +228,7 @@ def test_whatever_a_template_holds_it_is_read_or_refused_where_it_is_wrong(tree:
     text = yaml.safe_dump(tree | {"kind": templates.KIND, "v": 1})
     try:
         template = parse(text)
-    except InvalidTemplate as refusal:
+    except InvalidTemplate.error as refusal:
         assert refusal.details["path"].startswith("$.template")  # noqa: PT017
         return
     again = parse(exported(template))

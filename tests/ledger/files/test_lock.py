@@ -81,7 +81,7 @@ def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str, kind: t
     with held_by_another(path, way) as holder:
         start = time.monotonic()
 
-        with pytest.raises(LedgerBusy) as refusal, kind(path, patience=0.2):
+        with pytest.raises(LedgerBusy.error) as refusal, kind(path, patience=0.2):
             pass
 
         assert 0.1 < time.monotonic() - start < 30
@@ -225,7 +225,7 @@ def test_a_writer_that_cannot_get_the_lock_says_so_and_records_nothing(tmp_path:
     monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
 
     with held_by_another(str(only_segment(here).parent / "lock")) as holder, opened(here) as store:
-        with pytest.raises(LedgerBusy) as refusal:
+        with pytest.raises(LedgerBusy.error) as refusal:
             note(store, ADA)
         assert str(holder.pid) in refusal.value.message
         assert only_segment(here).read_bytes() == before
@@ -283,7 +283,7 @@ def test_filelock_is_loaded_only_where_a_file_is_locked_without_flock(tmp_path: 
 
     assert with_flock.stdout == "False\n", with_flock.stderr
     assert without.returncode != 0
-    assert "bb.ledger.files.disk_refusals.DiskFailed" in without.stderr
+    assert "bb.kernel.errors.DiskFailed" in without.stderr
     assert sorted(os.listdir(tmp_path)) == ["lock", "lock.queue"]
 
 
@@ -295,7 +295,7 @@ def test_a_holder_whose_name_the_system_keeps_is_an_unknown_process(path: str, m
 
     with held_by_another(path):
         monkeypatch.setattr(os, "read", denied)
-        with pytest.raises(LedgerBusy) as refusal, Lock(path, patience=0.05):
+        with pytest.raises(LedgerBusy.error) as refusal, Lock(path, patience=0.05):
             pass
         monkeypatch.undo()
 

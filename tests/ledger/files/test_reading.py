@@ -48,7 +48,7 @@ def put(kind: str, path: Path) -> None:
 def test_what_is_no_file_is_refused_at_once_by_its_name(tmp_path: Path, kind: str):
     put(kind, tmp_path / "it")
 
-    with pytest.raises(disk_refusals.NotAFile) as refusal:
+    with pytest.raises(disk_refusals.NotAFile.error) as refusal:
         disk.read_small(str(tmp_path / "it"))
 
     assert str(tmp_path / "it") in refusal.value.message
@@ -63,7 +63,7 @@ def test_what_the_system_tells_in_files_is_read_and_no_file_at_all_is_empty():
 def test_in_a_work_tree_it_is_in_the_way_like_any_link(tmp_path: Path):
     os.mkfifo(tmp_path / "settings.json")
 
-    with pytest.raises(work_tree_files.LinkInTheWay):
+    with pytest.raises(work_tree_files.LinkInTheWay.error):
         work_tree_files.read(str(tmp_path), "settings.json")
 
 
@@ -90,10 +90,10 @@ def test_a_segment_with_a_hole_in_it_is_damaged_and_not_read_into_memory(tmp_pat
     segment = Segment(1, file.name)
 
     for read in (segment.octets, lambda: list(lines_backwards(segment))):
-        with pytest.raises(LedgerDamaged):
+        with pytest.raises(LedgerDamaged.error):
             read()
     if not end:
-        with pytest.raises(LedgerDamaged):
+        with pytest.raises(LedgerDamaged.error):
             last_line_feed(segment)
 
 
@@ -126,7 +126,7 @@ def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
     (tmp_path / set_aside.FOLDER).mkdir()
     (tmp_path / set_aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{set_aside.UNTOLD}").symlink_to(tmp_path / "pipe")
 
-    with pytest.raises(disk_refusals.NotAFile):
+    with pytest.raises(disk_refusals.NotAFile.error):
         set_aside.unreported_forks(str(tmp_path))
 
 
@@ -135,5 +135,5 @@ def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):
     where.parent.mkdir(parents=True)
     where.symlink_to(tmp_path / "pipe")
 
-    with pytest.raises(disk_refusals.NotAFile):
+    with pytest.raises(disk_refusals.NotAFile.error):
         daemon_log.last(str(tmp_path), 10)

@@ -24,7 +24,7 @@ def git_finds(cwd: Path, **settings: str) -> str | None:
 def bb_finds(cwd: Path, **settings: str) -> str | None:
     try:
         return os.path.realpath(place.find(str(cwd), settings).common)
-    except NotARepository:
+    except NotARepository.error:
         return None
 
 
@@ -260,7 +260,7 @@ def test_a_git_file_that_points_nowhere_does_not_lend_its_tree_to_the_repository
 def test_no_repository_is_refused_with_the_way_out(tmp_path: Path):
     assert agree(tmp_path) is None
 
-    with pytest.raises(NotARepository) as refusal:
+    with pytest.raises(NotARepository.error) as refusal:
         place.find(str(tmp_path), {})
 
     assert refusal.value.code == "NOT_A_REPOSITORY"
@@ -297,5 +297,5 @@ def test_a_shallow_clone_is_a_repository(repo: Scratch, tmp_path: Path):
 
 
 def test_a_folder_that_no_system_has_is_in_no_repository_and_is_not_looked_for(tmp_path: Path):
-    with pytest.raises(place.NotARepository):
+    with pytest.raises(place.NotARepository.error):
         place.find(f"{tmp_path}/" + "a/" * 200_000, {})

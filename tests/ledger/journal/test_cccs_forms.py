@@ -234,7 +234,7 @@ def test_6_1_the_envelope_is_stored_but_for_what_the_line_and_the_reader_know(
     ],
 )
 def test_6_2_what_is_no_valid_protocol_event_is_not_written(fact: Any):
-    with pytest.raises(InvalidProtocolEvent):
+    with pytest.raises(InvalidProtocolEvent.error):
         kinds.kind_and_data(fact)
 
 

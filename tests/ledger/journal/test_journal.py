@@ -437,7 +437,7 @@ def test_a_line_of_another_writer_at_the_end_stops_all_writing(journal: Journal,
     with segments(folder(journal))[0].open("ab") as file:
         file.write(foreign)
 
-    with pytest.raises(LedgerDamaged) as refusal:
+    with pytest.raises(LedgerDamaged.error) as refusal:
         say(journal, "two")
 
     assert refusal.value.details["path"] == os.fspath(segments(folder(journal))[0])

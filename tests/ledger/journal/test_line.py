@@ -185,7 +185,7 @@ def test_a_line_of_one_mebibyte_is_the_longest():
     assert len(written) == 1 << 20
     assert lines.check(written[:-1], WRITER, lines.START) == link
 
-    with pytest.raises(LineTooLong) as refusal:
+    with pytest.raises(LineTooLong.error) as refusal:
         lines.write(longest.replace(data={"text": longest.data["text"] + "x"}), lines.START, SALT)
     assert (refusal.value.code, refusal.value.exit_status) == ("EVENT_TOO_LARGE", 4)
     assert refusal.value.details == {"bytes": (1 << 20) + 1}

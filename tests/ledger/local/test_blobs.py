@@ -92,13 +92,13 @@ def test_no_name_leads_out_of_the_folder(name: str):
     ],
 )
 def test_what_is_no_path_of_an_attachment_is_refused(store: str, path: Any):
-    with pytest.raises(InvalidAttachments) as refusal:
+    with pytest.raises(InvalidAttachments.error) as refusal:
         blobs.read(store, path)
     assert refusal.value.exit_status == 2
 
 
 def test_an_attachment_that_is_elsewhere_is_not_found(store: str):
-    with pytest.raises(BlobNotFound) as refusal:
+    with pytest.raises(BlobNotFound.error) as refusal:
         blobs.read(store, f"state/blobs/{HASH}_x")
     assert "clone" in (refusal.value.hint or "")
 
@@ -108,7 +108,7 @@ def test_an_attachment_that_is_another_than_its_name_says_is_refused(store: str)
     (file,) = files(store)
     for wrong in (OCTETS + b"!", b"", OCTETS[:-1]):
         file.write_bytes(wrong)
-        with pytest.raises(BlobDamaged):
+        with pytest.raises(BlobDamaged.error):
             blobs.read(store, kept["path"])
 
 
@@ -124,7 +124,7 @@ def test_what_was_damaged_is_kept_again_when_it_is_attached_again(store: str):
 def test_an_attachment_has_a_largest_size(store: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(blobs, "LARGEST", 10)
     assert blobs.keep(store, b"x" * 10, "x")["bytes"] == 10
-    with pytest.raises(BlobTooLarge) as refusal:
+    with pytest.raises(BlobTooLarge.error) as refusal:
         blobs.keep(store, b"x" * 11, "x")
     assert refusal.value.details == {"bytes": 11}
 
@@ -137,10 +137,10 @@ def test_a_message_may_only_refer_to_what_is_there(store: str):
 
     (file,) = files(store)
     file.write_bytes(b"another")
-    with pytest.raises(InvalidAttachments):
+    with pytest.raises(InvalidAttachments.error):
         blobs.must_be_there(store, attachment)
     file.unlink()
-    with pytest.raises(InvalidAttachments):
+    with pytest.raises(InvalidAttachments.error):
         blobs.must_be_there(store, attachment)
 
 
@@ -150,11 +150,11 @@ def test_an_attachment_that_is_a_folder_or_leads_elsewhere_is_refused(store: str
     file.unlink()
     (tmp_path / "secret").write_bytes(b"secret")
     file.symlink_to(tmp_path / "secret")
-    with pytest.raises(BlobDamaged):
+    with pytest.raises(BlobDamaged.error):
         blobs.read(store, kept["path"])
     file.unlink()
     file.mkdir()
-    with pytest.raises(BlobNotFound):
+    with pytest.raises(BlobNotFound.error):
         blobs.read(store, kept["path"])
 
 
@@ -164,7 +164,7 @@ def test_a_pipe_in_the_place_of_an_attachment_makes_nobody_wait(store: str):
     (file,) = files(store)
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(BlobNotFound):
+    with pytest.raises(BlobNotFound.error):
         blobs.read(store, kept["path"])
     assert blobs.read(store, blobs.keep(store, OCTETS, "x")["path"]) == OCTETS
 
@@ -174,6 +174,6 @@ def test_a_full_disk_leaves_nothing_half(store: str, monkeypatch: pytest.MonkeyP
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(disk_refusals.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull.error):
         blobs.keep(store, OCTETS, "x")
     assert files(store) == []

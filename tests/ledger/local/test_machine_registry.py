@@ -121,7 +121,7 @@ def test_a_group_that_cannot_be_read_is_refused_by_name_and_passed_over_among_ot
     machine_registry.write(home, group(tmp_path, "g_other"))
     file(home).write_bytes(content)
 
-    with pytest.raises(GroupUnreadable) as refusal:
+    with pytest.raises(GroupUnreadable.error) as refusal:
         machine_registry.read(home, "g_abc")
     assert refusal.value.details == {"path": str(file(home))}
     assert [each.group_id for each in machine_registry.all_groups(home)] == ["g_other"]

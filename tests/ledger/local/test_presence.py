@@ -287,7 +287,7 @@ def test_a_file_that_cannot_be_replaced_leaves_the_old_one_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(disk_refusals.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull.error):
         presence.write(str(store), presence.Presence(ADA, NOW, 2, RECORD))
 
     assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]

@@ -57,11 +57,11 @@ def test_a_full_disk_shows_before_anything_has_changed(tmp_path: Path, monkeypat
 
     def full(path: str, octets: bytes, **how: bool) -> None:
         if "standup" in path:
-            raise disk_refusals.DiskFull
+            raise disk_refusals.DiskFull()
         replace(path, octets, **how)
 
     monkeypatch.setattr(disk, "replace", full)
-    with pytest.raises(disk_refusals.DiskFull):
+    with pytest.raises(disk_refusals.DiskFull.error):
         change(tmp_path, help="Other.", standup="New.")
 
     assert there(tmp_path) == before

@@ -184,7 +184,7 @@ def test_a_key_means_the_same_within_a_batch(here: Place):
     with here.store.batch():
         first = ask()
         assert ask().id == first.id
-        with pytest.raises(KeyReused) as refusal:
+        with pytest.raises(KeyReused.error) as refusal:
             ask("another")
         assert refusal.value.details == {"event_id": first.id}
     assert ask().id == first.id

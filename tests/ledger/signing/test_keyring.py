@@ -95,7 +95,7 @@ def test_a_place_that_is_not_absolute_is_as_good_as_none(named: dict[str, str]):
 def test_looking_makes_nothing(ring: Keyring, where: Path):
     assert ring.names() == []
     assert ring.trust() == Trust()
-    with pytest.raises(KeyNotFound):
+    with pytest.raises(KeyNotFound.error):
         ring.seed("ada")
     assert not where.exists()
 
@@ -131,9 +131,9 @@ def test_nobody_else_may_look_at_a_key(ring: Keyring, where: Path):
 
 def test_a_key_is_never_replaced(ring: Keyring, where: Path):
     ring.make("ada", SEED)
-    with pytest.raises(KeyExists):
+    with pytest.raises(KeyExists.error):
         ring.make("ada")
-    with pytest.raises(KeyExists):
+    with pytest.raises(KeyExists.error):
         ring.make("ada", SEED)
 
     assert ring.seed("ada") == SEED
@@ -145,7 +145,7 @@ def test_of_many_makers_one_has_made_it(ring: Keyring, where: Path):
     refused = together(*[lambda: made.append(ring.make("ada"))] * 8)
 
     assert [ring.public("ada")] == made
-    assert [type(refusal) for refusal in refused] == [KeyExists] * 7
+    assert [type(refusal) for refusal in refused] == [KeyExists.error] * 7
     assert os.listdir(where / "keys") == ["ada.key"]
 
 
@@ -158,7 +158,7 @@ def test_a_file_system_without_hard_links_keeps_keys_as_well(ring: Keyring, monk
     refused = together(*[lambda: made.append(ring.make("ada"))] * 4)
 
     assert [ring.public("ada")] == made
-    assert [type(refusal) for refusal in refused] == [KeyExists] * 3
+    assert [type(refusal) for refusal in refused] == [KeyExists.error] * 3
 
 
 def test_what_killed_makers_left_is_removed_once_nobody_can_be_at_it(ring: Keyring, where: Path):
@@ -179,7 +179,7 @@ def test_what_killed_makers_left_is_removed_once_nobody_can_be_at_it(ring: Keyri
 )
 def test_a_key_has_an_agent_s_name(ring: Keyring, where: Path, name: str):
     for ask in (ring.make, ring.seed, ring.public):
-        with pytest.raises(InvalidIdentifier):
+        with pytest.raises(InvalidIdentifier.error):
             ask(name)
     assert not where.exists()
 
@@ -196,13 +196,13 @@ def test_a_key_is_asked_for_by_its_very_name(ring: Keyring, where: Path, monkeyp
     monkeypatch.setattr(keyring.disk, "names", lambda folder: ["ada.key"])
 
     ring.seed("ada")
-    with pytest.raises(KeyNotFound):
+    with pytest.raises(KeyNotFound.error):
         ring.seed("Ada")
 
 
 @pytest.mark.parametrize("octets", [0, 31, 33])
 def test_what_is_no_seed_makes_no_key(ring: Keyring, where: Path, octets: int):
-    with pytest.raises(signatures.InvalidKey):
+    with pytest.raises(signatures.InvalidKey.error):
         ring.make("ada", bytes(octets))
     assert not where.exists()
 
@@ -217,7 +217,7 @@ def test_a_key_that_others_may_read_is_not_used(ring: Keyring, where: Path, bits
     file = where / "keys" / "ada.key"
     file.chmod(bits)
 
-    with pytest.raises(UnsafeKey) as refusal:
+    with pytest.raises(UnsafeKey.error) as refusal:
         ring.seed("ada")
     assert refusal.value.hint == f"run `chmod 600 {file}`, as its owner"
     file.chmod(0o600)
@@ -238,9 +238,9 @@ def test_a_link_is_no_key(ring: Keyring, where: Path, tmp_path: Path):
     (where / "keys" / "cy.key").symlink_to(tmp_path / "nowhere")
 
     for name in ("bo", "cy"):
-        with pytest.raises(UnsafeKey, match="is a link"):
+        with pytest.raises(UnsafeKey.error, match="is a link"):
             ring.seed(name)
-        with pytest.raises(KeyExists):
+        with pytest.raises(KeyExists.error):
             ring.make(name)
     assert not (tmp_path / "nowhere").exists()
 
@@ -253,7 +253,7 @@ def test_a_link_that_takes_the_file_s_place_at_the_last_moment_is_not_followed(
     (where / "keys" / "bo.key").symlink_to("ada.key")
     monkeypatch.setattr(os.path, "islink", lambda path: False)
 
-    with pytest.raises(UnsafeKey):
+    with pytest.raises(UnsafeKey.error):
         ring.seed("bo")
 
 
@@ -263,9 +263,9 @@ def test_somebody_else_s_key_is_not_used(ring: Keyring, monkeypatch: pytest.Monk
     us = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: us + 1)
 
-    with pytest.raises(UnsafeKey, match="belongs to another user"):
+    with pytest.raises(UnsafeKey.error, match="belongs to another user"):
         ring.seed("ada")
-    with pytest.raises(UnsafeFolder, match="belongs to another user"):
+    with pytest.raises(UnsafeFolder.error, match="belongs to another user"):
         ring.make("bo")
 
 
@@ -276,7 +276,7 @@ def test_a_pipe_or_a_folder_is_no_key_and_nobody_waits_for_it(ring: Keyring, whe
     (where / "keys" / "cy.key").mkdir(0o700)
 
     for name in ("bo", "cy"):
-        with pytest.raises(UnsafeKey, match="not a regular file"):
+        with pytest.raises(UnsafeKey.error, match="not a regular file"):
             ring.seed(name)
 
 
@@ -284,7 +284,7 @@ def test_a_pipe_or_a_folder_is_no_key_and_nobody_waits_for_it(ring: Keyring, whe
 def test_no_key_is_made_where_others_could_put_another_in_its_place(ring: Keyring, where: Path):
     ring.make("ada")
     (where / "keys").chmod(0o770)
-    with pytest.raises(UnsafeFolder) as refusal:
+    with pytest.raises(UnsafeFolder.error) as refusal:
         ring.make("bo")
 
     assert refusal.value.hint == f"run `chmod 700 {where / 'keys'}`, as its owner"
@@ -295,16 +295,16 @@ def test_a_file_where_the_folder_should_be_is_named(ring: Keyring, where: Path):
     where.parent.mkdir()
     where.write_text("")
 
-    with pytest.raises(FolderUnusable, match="cannot be made"):
+    with pytest.raises(FolderUnusable.error, match="cannot be made"):
         ring.make("ada")
-    with pytest.raises(FolderUnusable, match="cannot be made"):
+    with pytest.raises(FolderUnusable.error, match="cannot be made"):
         ring.add_author("ada", KEY)
 
 
 def test_a_folder_that_may_not_be_written_is_named(ring: Keyring, where: Path, monkeypatch: pytest.MonkeyPatch):
     where.mkdir(parents=True, mode=0o700)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != where)  # as for whoever is not root
-    with pytest.raises(FolderUnusable, match="is not writable"):
+    with pytest.raises(FolderUnusable.error, match="is not writable"):
         ring.add_author("ada", KEY)
     assert list(where.iterdir()) == []
 
@@ -322,7 +322,7 @@ def test_a_key_that_cannot_be_read_is_named_and_not_shown(ring: Keyring, where: 
     file = where / "keys" / "ada.key"
     file.write_bytes(content)
 
-    with pytest.raises(KeyUnreadable) as refusal:
+    with pytest.raises(KeyUnreadable.error) as refusal:
         ring.seed("ada")
     assert refusal.value.details == {"path": str(file)}
     said = "".join(traceback.format_exception(refusal.value)) + str(refusal.value.details)
@@ -347,7 +347,7 @@ def test_no_refusal_shows_a_seed(ring: Keyring, where: Path):
 
 
 def refused_in(repository: Path, config: Path) -> None:
-    with pytest.raises(KeyInRepository) as refusal:
+    with pytest.raises(KeyInRepository.error) as refusal:
         Keyring({"XDG_CONFIG_HOME": str(config)}).make("ada")
     assert refusal.value.code == "KEY_IN_REPOSITORY"
     assert refusal.value.details["repository"] == str(repository)
@@ -420,7 +420,7 @@ def test_who_was_removed_is_not_trusted(ring: Keyring):
 
     assert ring.remove_author("ada", KEY).authors == {"ada": (OTHER_KEY,), "bo": (KEY,)}
     assert ring.remove_author("bo").authors == {"ada": (OTHER_KEY,)}
-    with pytest.raises(AuthorNotFound):
+    with pytest.raises(AuthorNotFound.error):
         ring.remove_author("bo")
     assert ring.trust().authors == {"ada": (OTHER_KEY,)}
 
@@ -436,11 +436,11 @@ def test_a_policy_changes_where_it_is_told_to(ring: Keyring):
 def test_a_change_that_is_refused_changes_nothing(ring: Keyring):
     ring.set_policy({"unsigned": "never"})
     for change in ({"max_depth": 65}, {"unsigned": "local", "no": 1}):
-        with pytest.raises(InvalidPolicy):
+        with pytest.raises(InvalidPolicy.error):
             ring.set_policy(change)
-    with pytest.raises(signatures.InvalidKey):
+    with pytest.raises(signatures.InvalidKey.error):
         ring.add_author("ada", bytes(32))
-    with pytest.raises(InvalidIdentifier):
+    with pytest.raises(InvalidIdentifier.error):
         ring.add_author("@ada", KEY)
 
     assert ring.trust() == Trust(policy=Policy(unsigned="never"))
@@ -483,7 +483,7 @@ def test_a_trust_file_that_cannot_be_read_is_refused_by_name_and_left_as_it_is(
     file.write_bytes(content)
 
     for ask in (ring.trust, lambda: ring.add_author("bo", KEY), lambda: ring.set_policy({"relay": True})):
-        with pytest.raises(TrustUnreadable) as refusal:
+        with pytest.raises(TrustUnreadable.error) as refusal:
             ask()
         assert refusal.value.code == "TRUST_UNREADABLE"
         assert refusal.value.details == {"path": str(file)}
@@ -497,7 +497,9 @@ def test_what_is_wrong_in_a_trust_file_is_said_with_its_place(ring: Keyring, whe
     ring.add_author("ada", KEY)
     (where / "trust.json").write_text(json.dumps(WHOLE | {"policy": {"max_depth": 65}}))
 
-    with pytest.raises(TrustUnreadable, match=r"\$\.policy\.max_depth: max_depth must be a whole number from 1 to 64"):
+    with pytest.raises(
+        TrustUnreadable.error, match=r"\$\.policy\.max_depth: max_depth must be a whole number from 1 to 64"
+    ):
         ring.trust()
 
 
@@ -506,7 +508,7 @@ def test_a_trust_file_that_others_may_write_is_not_believed(ring: Keyring, where
     ring.add_author("ada", KEY)
     file = where / "trust.json"
     file.chmod(0o620)
-    with pytest.raises(TrustUnreadable) as refusal:
+    with pytest.raises(TrustUnreadable.error) as refusal:
         ring.trust()
 
     assert refusal.value.hint == f"run `chmod 600 {file}`, as its owner"
@@ -519,19 +521,19 @@ def test_a_trust_file_that_is_a_link_or_a_folder_is_not_believed(ring: Keyring, 
     file = where / "trust.json"
     file.rename(where / "other.json")
     file.symlink_to("other.json")
-    with pytest.raises(TrustUnreadable, match="is a link"):
+    with pytest.raises(TrustUnreadable.error, match="is a link"):
         ring.trust()
 
     file.unlink()
     file.mkdir(0o700)
-    with pytest.raises(TrustUnreadable):
+    with pytest.raises(TrustUnreadable.error):
         ring.trust()
 
 
 def test_nobody_can_be_added_whom_one_could_not_read_again(ring: Keyring, where: Path, monkeypatch: pytest.MonkeyPatch):
     ring.add_author("ada", KEY)
     monkeypatch.setattr(keyring, "MOST", (where / "trust.json").stat().st_size + 10)
-    with pytest.raises(TrustFull):
+    with pytest.raises(TrustFull.error):
         ring.add_author("bo", KEY)
 
     assert ring.trust().authors == {"ada": (KEY,)}
@@ -582,7 +584,7 @@ def test_processes_that_add_authors_lose_none(ring: Keyring, where: Path):
 def test_whoever_waits_in_vain_is_told_so(ring: Keyring, where: Path, monkeypatch: pytest.MonkeyPatch):
     ring.add_author("ada", KEY)
     monkeypatch.setattr(locks.Lock.__init__, "__defaults__", (0.05,))
-    with locks.Lock(str(where / "trust.lock")), pytest.raises(TrustBusy) as refusal:
+    with locks.Lock(str(where / "trust.lock")), pytest.raises(TrustBusy.error) as refusal:
         ring.add_author("bo", KEY)
 
     assert refusal.value.details == {"holder": f"process {os.getpid()}"}

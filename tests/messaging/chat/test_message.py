@@ -314,7 +314,7 @@ def test_cccs_9_what_is_cut_says_so_and_what_fits_is_carried_verbatim():
 @pytest.mark.parametrize("lacking", ["src_group_id", "src_event_id"])
 @pytest.mark.parametrize("value", [None, ""])
 def test_cccs_9_nothing_is_relayed_without_its_source(lacking: str, value: Any):
-    with pytest.raises(message.IncompleteSource) as caught:
+    with pytest.raises(message.IncompleteSource.error) as caught:
         relayed(**{lacking: value})
     assert caught.value.details == {"path": f"$.{lacking}"}
 

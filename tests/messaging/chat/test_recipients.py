@@ -29,7 +29,7 @@ JSON = st.recursive(
 
 
 def refusal(tokens: Any, members: tuple[Member, ...] = TEAM) -> BbError:
-    with pytest.raises(InvalidRecipient) as caught:
+    with pytest.raises(InvalidRecipient.error) as caught:
         recipients.resolve(tokens, members)
     return caught.value
 
@@ -190,7 +190,7 @@ def test_a_broadcast_and_what_goes_to_the_person_succeed_where_there_are_no_acto
     [(("cy-2",), "user"), (("@peers",), "bo"), (("bo",), "bo"), (("@foreman",), "ada"), (("cy-2", "bo"), "bo")],
 )
 def test_what_is_meant_for_actors_and_finds_none_enabled_but_its_sender_is_refused(to: tuple[str, ...], by: str):
-    with pytest.raises(NoEnabledRecipients) as caught:
+    with pytest.raises(NoEnabledRecipients.error) as caught:
         recipients.must_reach(to, TEAM, by)
     assert caught.value.code == "NO_ENABLED_RECIPIENTS"
     assert caught.value.details == {"path": "$.to", "to": list(to)}
@@ -234,7 +234,7 @@ def test_ipc_7_1_who_does_not_say_who_asks_is_the_operations_default(by: Any):
 
 @pytest.mark.parametrize("by", ["svc:cccc.bridge", "svc:cccc."])
 def test_cccs_2_a_client_does_not_speak_as_a_service_of_cccc(by: str):
-    with pytest.raises(PermissionDenied) as caught:
+    with pytest.raises(PermissionDenied.error) as caught:
         principal(by, ROLES)
     assert (caught.value.code, caught.value.exit_status) == ("PERMISSION_DENIED", 5)
     assert "reserved" in caught.value.message
@@ -242,7 +242,7 @@ def test_cccs_2_a_client_does_not_speak_as_a_service_of_cccc(by: str):
 
 @pytest.mark.parametrize("by", ["nobody", "@ada", "User", " ", "svc:", "svc:a b", "svc:" + "x" * 129, "x" * 9_999])
 def test_nobody_becomes_a_speaker_by_a_misspelt_name(by: str):
-    with pytest.raises(PermissionDenied) as caught:
+    with pytest.raises(PermissionDenied.error) as caught:
         principal(by, ROLES)
     assert caught.value.details == {"path": "$.by"}
     assert len(caught.value.message) < 150

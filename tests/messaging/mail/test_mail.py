@@ -304,14 +304,14 @@ def test_the_only_copy_is_named_like_the_event():
     "text", ["../../etc/passwd", "a/b", "a b", "a\x00", "ünïcode", "日本", "a;b", " a", "x\n", "..", "-"]
 )
 def test_what_is_no_name_is_refused(text: str):
-    with pytest.raises(mail.InvalidMessageId) as caught:
+    with pytest.raises(mail.InvalidMessageId.error) as caught:
         mail.split_message_id(text)
     assert (caught.value.code, caught.value.exit_status) == ("INVALID_MESSAGE_ID", 2)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "msg_20260105_1200", "x", EVENT[:-1] + "0", "a" * 13 + ".1", "a" * 9_999])
 def test_what_could_be_a_name_but_is_none_is_not_found(text: str):
-    with pytest.raises(mail.MessageNotFound) as caught:
+    with pytest.raises(mail.MessageNotFound.error) as caught:
         mail.split_message_id(text)
     assert (caught.value.code, caught.value.exit_status) == ("MESSAGE_NOT_FOUND", 3)
     assert len(caught.value.message) < 150

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bb.kernel.errors import BbError, Usage
+from bb.kernel.errors import BbError, Refusal, Usage
 from bb.ops.attention import payloads, replay
 from bb.ops.chat import blobs
 from bb.ops.desk import input_text
@@ -61,28 +61,28 @@ def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Pa
 
 @pytest.mark.parametrize(("file", "text"), [(None, None), ("a", "b"), ("-", "")])
 def test_a_text_comes_from_one_place(tmp_path: Path, file: str | None, text: str | None):
-    with pytest.raises(FileOrText):
+    with pytest.raises(FileOrText.error):
         input_text.file_or_text(desk(tmp_path), file, text, 10, refused)
 
 
 @pytest.mark.parametrize("name", ["nowhere", ".", "text/below", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_refused_in_few_words(tmp_path: Path, name: str):
     (tmp_path / "text").write_text("x")
-    with pytest.raises(FileNotRead) as refusal:
+    with pytest.raises(FileNotRead.error) as refusal:
         input_text.read(desk(tmp_path), name, 10, refused)
     assert len(refusal.value.message) < 300
     assert "\0" not in refusal.value.message
 
 
 def test_a_daemon_reads_no_stdin(tmp_path: Path):
-    with pytest.raises(NoStdin):
+    with pytest.raises(NoStdin.error):
         input_text.read(desk(tmp_path), "-", 10, refused)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 def test_a_daemon_waits_at_no_pipe(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileNotRead):
+    with pytest.raises(FileNotRead.error):
         input_text.read(desk(tmp_path), "pipe", 10, refused)
 
 
@@ -109,13 +109,13 @@ READERS = [
 @PIPES
 @pytest.mark.parametrize(("read", "refusal"), READERS)
 @pytest.mark.parametrize("what", ["pipe", "link", "."])
-def test_whatever_else_a_daemon_reads_it_waits_at_no_pipe(tmp_path: Path, read: Any, refusal: type[BbError], what: str):
+def test_whatever_else_a_daemon_reads_it_waits_at_no_pipe(tmp_path: Path, read: Any, refusal: Refusal, what: str):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     waker = threading.Timer(10, lambda: os.close(os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)))
     waker.start()
     try:
-        with pytest.raises(refusal):
+        with pytest.raises(refusal.error):
             read(desk(tmp_path), what)
         assert waker.is_alive(), "it waited for somebody to write into the pipe"
     finally:
@@ -124,7 +124,7 @@ def test_whatever_else_a_daemon_reads_it_waits_at_no_pipe(tmp_path: Path, read: 
 
 @PIPES
 @pytest.mark.parametrize(("read", "_"), READERS)
-def test_at_a_terminal_a_pipe_is_a_file_like_any_other(tmp_path: Path, read: Any, _: type[BbError]):
+def test_at_a_terminal_a_pipe_is_a_file_like_any_other(tmp_path: Path, read: Any, _: Refusal):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text('{"A": "b"}'))
     writer.start()
@@ -134,6 +134,6 @@ def test_at_a_terminal_a_pipe_is_a_file_like_any_other(tmp_path: Path, read: Any
 
 
 @pytest.mark.parametrize(("read", "refusal"), READERS)
-def test_a_name_that_can_be_no_files_is_refused(tmp_path: Path, read: Any, refusal: type[BbError]):
-    with pytest.raises(refusal):
+def test_a_name_that_can_be_no_files_is_refused(tmp_path: Path, read: Any, refusal: Refusal):
+    with pytest.raises(refusal.error):
         read(desk(tmp_path), "a\0b")

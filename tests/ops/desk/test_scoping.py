@@ -191,14 +191,14 @@ def test_the_innermost_directory_counts(desk: Desk, tmp_path: Path):
         assert directories.scope_of(found, str(tmp_path / path)) == key
     assert directories.scope_of(found, None) == directories.scope_of(found, "") == outer
     for path in ("notes2", "", "/"):
-        with pytest.raises(directories.ScopeNotAttached):
+        with pytest.raises(directories.ScopeNotAttached.error):
             directories.key_of(found, str(tmp_path / path))
 
 
 @pytest.mark.parametrize("path", [7, [], {}, True, "a\0b"])
 def test_what_is_no_path_belongs_to_no_scope(desk: Desk, tmp_path: Path, path: Any):
     found = attach(desk, tmp_path)
-    with pytest.raises(directories.InvalidPath):
+    with pytest.raises(directories.InvalidPath.error):
         directories.key_of(found, path)
 
 
@@ -380,14 +380,14 @@ def test_a_directory_gets_a_group_of_its_own_unless_it_belongs_to_one(desk: Desk
         found, facts = directories.new_group_for(desk, str(path), "user")
         assert list(found.known.scopes.values()) == [str(path)]
         assert [fact.title for fact in facts] == [path.name]
-        with pytest.raises(directories.ScopeAlreadyAttached) as refused:
+        with pytest.raises(directories.ScopeAlreadyAttached.error) as refused:
             directories.new_group_for(desk, str(path), "user")
         assert refused.value.details == {"group_id": found.id}
 
 
 def test_a_repository_in_which_somebody_works_is_nobody_elses_to_begin_with(desk: Desk, repo: Scratch):
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
-    with pytest.raises(directories.ScopeAlreadyAttached):
+    with pytest.raises(directories.ScopeAlreadyAttached.error):
         directories.new_group_for(desk, str(repo.path), "user")
 
 

@@ -383,7 +383,7 @@ def test_who_asks_a_daemon_has_to_say_to_be_the_person(repo: Near, words: tuple[
     name, given = words
     op = catalogue.find(name)
     desk = Desk(str(repo.path), environment(**repo.settings), is_served=True)
-    with pytest.raises(NoAgent):
+    with pytest.raises(NoAgent.error):
         op.run(desk, catalogue.bind(op, given, is_typed=True))
     op.run(desk, catalogue.bind(op, given | {"agent": "user"}, is_typed=True))
     desk.close()

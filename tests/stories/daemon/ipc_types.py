@@ -42,7 +42,7 @@ def moment(value: Any) -> bool:
         return False
     try:
         clock.parse(value)
-    except clock.NotATime:
+    except clock.NotATime.error:
         return False
     return True
 

@@ -123,7 +123,7 @@ UNKNOWN = {
 def test_when_an_answer_is_lost_nobody_claims_to_know_what_became_of_the_request(daemon: Fake, octets: bytes):
     daemon.says(octets)
 
-    with pytest.raises(client.OutcomeUnknown) as refusal:
+    with pytest.raises(client.OutcomeUnknown.error) as refusal:
         client.ask(daemon.home, "send", {})
 
     assert refusal.value.exit_status == 6
@@ -139,14 +139,14 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_forever(daemon: Fake, s
 
     daemon.serve(silent)
     try:
-        with pytest.raises(client.OutcomeUnknown, match="too long"):
+        with pytest.raises(client.OutcomeUnknown.error, match="too long"):
             client.ask(daemon.home, "send", {}, patience=0.2)
     finally:
         over.set()
 
 
 def test_a_request_that_no_daemon_takes_is_not_sent(daemon: Fake):
-    with pytest.raises(cccc.BadRequest):
+    with pytest.raises(cccc.BadRequest.error):
         client.ask(daemon.home, "send", {"text": "x" * MOST_REQUEST})
 
     assert daemon.heard == []
@@ -214,10 +214,10 @@ def test_another_daemons_code_is_shown_as_codes_are_here(daemon: Fake):
 
 
 def test_where_nothing_listens_no_daemon_is_running(tmp_path: Path):
-    with pytest.raises(DaemonUnavailable):
+    with pytest.raises(DaemonUnavailable.error):
         client.ask(str(tmp_path), "ping", {})
     describe(tmp_path, transport="unix", path=str(tmp_path / "gone"))
-    with pytest.raises(DaemonUnavailable):
+    with pytest.raises(DaemonUnavailable.error):
         client.ask(str(tmp_path), "ping", {})
 
 
@@ -227,7 +227,7 @@ def test_a_socket_that_somebody_left_behind_is_no_daemon(tmp_path: Path):
         left.bind(str(where))
     describe(tmp_path, transport="unix", path=str(where))
 
-    with pytest.raises(DaemonUnavailable):
+    with pytest.raises(DaemonUnavailable.error):
         client.ask(str(tmp_path), "ping", {})
 
 
@@ -235,7 +235,7 @@ def test_a_socket_that_somebody_left_behind_is_no_daemon(tmp_path: Path):
 def test_a_path_that_no_socket_can_have_is_no_daemon_and_no_bug(tmp_path: Path, path: str):
     describe(tmp_path, transport="unix", path=path)
 
-    with pytest.raises(DaemonUnavailable):
+    with pytest.raises(DaemonUnavailable.error):
         client.ask(str(tmp_path), "ping", {})
 
 

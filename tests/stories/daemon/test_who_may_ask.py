@@ -255,7 +255,7 @@ def test_a_client_shows_no_token_at_a_port_that_its_daemon_has_left(tmp_path: Pa
 
         listening = threading.Thread(target=listen)
         listening.start()
-        with pytest.raises(DaemonUnavailable):
+        with pytest.raises(DaemonUnavailable.error):
             client.ask(str(tmp_path), "ping", {}, patience=1)
         listening.join()
 

@@ -120,7 +120,7 @@ def test_a_link_that_appears_after_the_path_was_looked_at_is_refused(tmp_path: P
 
     monkeypatch.setattr(work_tree_files, "_steps", and_then_swapped)
 
-    with pytest.raises(work_tree_files.LinkInTheWay):
+    with pytest.raises(work_tree_files.LinkInTheWay.error):
         work_tree_files.write(str(root), "a/b.json", b"{}")
     assert list(elsewhere.iterdir()) == []
 

@@ -191,7 +191,7 @@ def test_what_repeats_itself_may_be_as_large_as_a_few_messages():
         for _ in range(13):
             allowance.take(b" " * (1 << 20))
 
-    with pytest.raises(bounds.LedgerTooLarge):
+    with pytest.raises(bounds.LedgerTooLarge.error):
         go_on()
 
 

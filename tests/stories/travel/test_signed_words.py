@@ -536,7 +536,7 @@ def test_under_require_what_does_not_count_is_found_by_nobody_who_names_it(two: 
     desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
     assert group_desk.open_group(desk, None).event(event) is None
     assert daemon._after(group_desk.open_group(desk, None), None, 3, None) == 3
-    with pytest.raises(EventNotFound):
+    with pytest.raises(EventNotFound.error):
         daemon._after(group_desk.open_group(desk, None), event, None, None)
     desk.close()
 
