@@ -19,15 +19,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support import ROOT, Ran, Scratch, environment, scratch
+from tests.support import ROOT, Ran, Scratch, environment
 
 WHOLE, TYPER = "whole", "typer"  # the whole program, or Typer alone
-AT_START = ("PYTHON", "LC_", "LANG", "TZ")  # settings that only a fresh interpreter heeds
+AT_START = ("PYTHON", "LC_", "LANG", "TZ", "TMPDIR")  # settings that only a fresh interpreter heeds
+ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -47,19 +49,9 @@ class Call:
         return " ".join([*(f"{name}={value}" for name, value in self.settings.items()), *map(repr, self.words)])
 
 
-class Quick(Scratch):
-    """A repository whose commands run in forks, where the system has any and a setting would not be too late."""
-
-    def bb(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
-        if not hasattr(os, "fork") or any(name.startswith(AT_START) for name in self.settings | settings):
-            return super().bb(*words, cwd=cwd, stdin=stdin, **settings)
-        call = Call([os.fsdecode(word) for word in words], self.settings | settings, stdin)
-        return _forked(cwd or self.path, environment(), call, WHOLE)
-
-
-def quick(path: Path, **settings: str) -> Quick:
-    """A fresh repository at PATH."""
-    return Quick(scratch(path).path, settings)
+def may_run(settings: Mapping[str, str]) -> bool:
+    """Whether a command with these SETTINGS may run in a fork."""
+    return hasattr(os, "fork") and not any(name.startswith(AT_START) for name in settings)
 
 
 def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Path | None = None) -> list[Ran]:
@@ -70,20 +62,22 @@ def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Pat
     kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
     answers = []
     for call in calls:
-        answers.append(_forked(repo.path, environment(COLUMNS="100") | repo.settings, call, way))
+        answers.append(run(repo.path, environment(COLUMNS="100") | repo.settings, call, way))
         for file, contents in kept.items():
             file.write_bytes(contents)
     return answers
 
 
-def _forked(cwd: Path, settings: dict[str, str], call: Call, way: str) -> Ran:
+def run(cwd: Path, settings: dict[str, str], call: Call, way: str = WHOLE) -> Ran:
+    """What CALL does in the folder CWD. One call runs at a time."""
     server = _server()
     assert server.stdin is not None
     assert server.stdout is not None
     request = [str(cwd), settings | dict(call.settings), list(call.words), call.stdin, way, call.size]
-    server.stdin.write(json.dumps(request).encode() + b"\n")
-    server.stdin.flush()
-    return Ran(*json.loads(server.stdout.readline()))
+    with ONE_AT_A_TIME:
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        return Ran(*json.loads(server.stdout.readline()))
 
 
 @functools.cache

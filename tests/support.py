@@ -87,7 +87,17 @@ class Scratch:
         return found
 
     def bb(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
-        """Run `bb WORDS` here."""
+        """Run `bb WORDS` here, in a fork, or started if a setting needs an interpreter of its own."""
+        from tests import forks  # it imports this module
+
+        given = self.settings | settings
+        if not forks.may_run(given):
+            return self.started(*words, cwd=cwd, stdin=stdin, **settings)
+        call = forks.Call([os.fsdecode(word) for word in words], given, stdin)
+        return forks.run(cwd or self.path, environment(), call)
+
+    def started(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
+        """Run `bb WORDS` here as a user does, with an interpreter of its own. Several may be started at once."""
         done = subprocess.run(
             [sys.executable, "-m", "bb", *words],
             cwd=cwd or self.path,
@@ -117,12 +127,12 @@ class Scratch:
         return done.stdout.decode()
 
 
-def scratch(path: Path, *, commit: bool = True) -> Scratch:
+def scratch(path: Path, *, commit: bool = True, **settings: str) -> Scratch:
     """A fresh repository at PATH."""
     import shutil  # not above: a child process that imports this module does not need it, and starts quicker
 
     shutil.copytree(_fresh(commit), path, dirs_exist_ok=True)
-    return Scratch(path)
+    return Scratch(path, settings)
 
 
 @functools.cache

@@ -1,11 +1,11 @@
 """The times that tests take, and which parameters an ordinary run tries because of them.
 
-`tests/data/times.txt` lists each test that takes more than half a second with one set of parameters, or more than a
-second with all of them: the seconds of one set, the file, the test. A test that is not listed is taken for a fast one.
+`tests/data/times.txt` lists each test that takes more than half a second with all its sets of parameters: the seconds
+of one set, the file, the test. A test that is not listed is taken for a fast one.
 
-- `--quick` leaves out a test that takes more than half a second.
-- An ordinary run tries as many sets of parameters of a test as a second has room for, and at least three. A hash
-  chooses them, so every run tries the same ones. `--long`, or a test named on the command line, tries all.
+- `--quick` leaves out a test that takes more than half a second with one set.
+- An ordinary run tries as many sets of a test as half a second has room for, and at least two. A hash chooses them, so
+  every run tries the same ones. `--long`, or a test named on the command line, tries all.
 - Files that take long are started first. Otherwise one of them may still run when all others have ended.
 
 `--note-times` writes the list anew for the files that the run tests.
@@ -21,8 +21,8 @@ import pytest
 from tests import grids
 
 LIST = Path(__file__).parent / "data" / "times.txt"
-SLOW = 0.5  # seconds of one set of parameters
-ROOM, LEAST = 1.0, 3  # seconds for the sets of a test in an ordinary run, and how many sets are tried even so
+LONG = 0.5  # seconds
+LEAST = 2  # sets of parameters that an ordinary run tries of a test, however long they take
 
 
 def name_of(node: str) -> str:
@@ -39,13 +39,13 @@ def listed() -> dict[str, float]:
 def fast(items: list[pytest.Item]) -> list[pytest.Item]:
     """ITEMS without the slow tests."""
     times = listed()
-    return [item for item in items if times.get(name_of(item.nodeid), 0) <= SLOW]
+    return [item for item in items if times.get(name_of(item.nodeid), 0) <= LONG]
 
 
 def affordable(items: list[pytest.Item]) -> list[pytest.Item]:
     """ITEMS with as many sets of parameters of each test as there is time for."""
     times = listed()
-    return grids.some_of_each(items, lambda test: max(LEAST, int(ROOM / times[test])) if test in times else None)
+    return grids.some_of_each(items, lambda test: max(LEAST, int(LONG / times[test])) if test in times else None)
 
 
 def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -72,6 +72,6 @@ class Notes:
             each[name_of(node)].append(seconds)
         tested = {name.partition("::")[0] for name in each}
         kept = {name: seconds for name, seconds in listed().items() if name.partition("::")[0] not in tested}
-        found = {name: sum(took) / len(took) for name, took in each.items() if sum(took) > ROOM or max(took) > SLOW}
+        found = {name: sum(took) / len(took) for name, took in each.items() if sum(took) > LONG}
         lines = [f"{seconds:.2f} {name}\n" for name, seconds in sorted((kept | found).items()) if seconds >= 0.01]
         LIST.write_text("".join(lines), encoding="utf-8")

@@ -12,7 +12,6 @@ import pytest
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.faces.good_calls import ONCE, good_words, prepare, status_of
-from tests.forks import quick
 from tests.grids import grid
 from tests.support import NOON, ROOT, Scratch, environment, scratch
 
@@ -58,7 +57,7 @@ NEVER = {
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     folder = tmp_path_factory.mktemp("loads")
-    made = quick(folder / "repo")
+    made = scratch(folder / "repo")
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "Bäcker").status == 0
     made.git("worktree", "add", "--quiet", "-b", "side", str(folder / "side"))
     (folder / "side" / "deep").mkdir()

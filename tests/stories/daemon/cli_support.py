@@ -14,23 +14,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.forks import Quick, quick
-from tests.support import Scratch, environment, is_running
+from tests.support import Scratch, environment, is_running, scratch
 from tests.waiting import PATIENCE
 
 SHELL = ["--runtime", "custom", "--command", "sh", "--command", "-i"]
 
 
-def station(path: Path, **settings: str) -> Quick:
+def station(path: Path, **settings: str) -> Scratch:
     """A repository with a ledger, known as a group in a home beside it. No daemon runs yet."""
-    made = quick(path / "repo", CCCC_HOME=str(path / "home"), **settings)
+    made = scratch(path / "repo", CCCC_HOME=str(path / "home"), **settings)
     assert made.bb("init").status == 0
     assert made.bb("group", "attach", ".").status == 0
     return made
 
 
 @contextlib.contextmanager
-def served(path: Path, **settings: str) -> Iterator[Quick]:
+def served(path: Path, **settings: str) -> Iterator[Scratch]:
     """The same, with a daemon."""
     made = station(path, **settings)
     with ended(made):

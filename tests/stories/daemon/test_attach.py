@@ -22,7 +22,6 @@ import termios
 
 from bb.cli.programs import attach as attaching
 from bb.cli.programs.terminal_modes import KNOWN, Switches
-from tests.forks import Quick
 from tests.stories.daemon.cli_support import served
 from tests.support import Scratch, environment
 from tests.waiting import PATIENCE, until
@@ -110,7 +109,7 @@ class Terminal:
 
 
 @pytest.fixture(scope="module")
-def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     """A group with an actor that says what it is told, and one that runs by itself."""
     with served(tmp_path_factory.mktemp("attach")) as made:
         words = ["--runtime", "custom", "--command", sys.executable, "--command", "-c", "--command", ECHO]
@@ -120,7 +119,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
 
 
 @pytest.fixture
-def echo(repo: Quick) -> Quick:
+def echo(repo: Scratch) -> Scratch:
     """The same, and the actor has just been started."""
     assert repo.bb("actor", "restart", "echo").status == 0
     until(lambda: "ready" in tail(repo), "the actor")
@@ -128,7 +127,7 @@ def echo(repo: Quick) -> Quick:
 
 
 @pytest.fixture
-def open_terminal(echo: Quick) -> Iterator[Any]:
+def open_terminal(echo: Scratch) -> Iterator[Any]:
     opened: list[Terminal] = []
 
     def opens(*words: str, **how: Any) -> Terminal:
@@ -179,7 +178,7 @@ def test_what_was_shown_before_is_shown_again(open_terminal: Any):
     [b"\x1c", b"\x1b[92;5u", b"\x1b[92;133u", b"\x1b[92::124;5:1u", b"\x1b[27;5;92~"],
     ids=["old", "kitty", "with num lock", "with alternates", "xterm"],
 )
-def test_whoever_detaches_leaves_the_actor_running(open_terminal: Any, echo: Quick, key: bytes):
+def test_whoever_detaches_leaves_the_actor_running(open_terminal: Any, echo: Scratch, key: bytes):
     terminal = open_terminal().attached()
 
     terminal.type(b"last" + key + b"never")
@@ -211,7 +210,7 @@ def test_when_the_program_ends_so_does_the_attachment(open_terminal: Any):
     assert terminal.settings() == terminal.before
 
 
-def test_when_the_daemon_ends_so_does_the_attachment(open_terminal: Any, echo: Quick):
+def test_when_the_daemon_ends_so_does_the_attachment(open_terminal: Any, echo: Scratch):
     terminal = open_terminal().attached()
 
     assert echo.bb("daemon", "stop").status == 0
@@ -223,7 +222,7 @@ def test_when_the_daemon_ends_so_does_the_attachment(open_terminal: Any, echo: Q
         assert echo.bb("daemon", "start").status == 0
 
 
-def test_a_daemon_that_is_killed_is_no_end_that_is_well(open_terminal: Any, echo: Quick):
+def test_a_daemon_that_is_killed_is_no_end_that_is_well(open_terminal: Any, echo: Scratch):
     terminal = open_terminal().attached()
     os.kill(echo.json("daemon", "status").data["pid"], signal.SIGKILL)
 
@@ -271,7 +270,7 @@ def test_what_a_program_has_switched_on_is_switched_off_for_who_leaves(open_term
     assert after.index(b"\x1b[<1u") < after.index(b"\x1b[?1049l") < after.index(b"Detached")
 
 
-def test_what_ones_own_terminal_answers_to_an_old_question_is_not_typed(open_terminal: Any, echo: Quick):
+def test_what_ones_own_terminal_answers_to_an_old_question_is_not_typed(open_terminal: Any, echo: Scratch):
     first = open_terminal().attached()
     first.type(b"ASK")
     first.sees("got b'ASK'")
@@ -289,7 +288,7 @@ def test_what_ones_own_terminal_answers_to_an_old_question_is_not_typed(open_ter
 # -- several
 
 
-def test_only_the_first_types_and_the_others_know_it(open_terminal: Any, echo: Quick):
+def test_only_the_first_types_and_the_others_know_it(open_terminal: Any, echo: Scratch):
     first = open_terminal(rows=30, cols=90).attached()
     second = open_terminal(rows=10, cols=40).attached()
     assert b"Another user is typing; you watch. When that user leaves, the bell rings and you can type." in second.shown
@@ -325,7 +324,7 @@ def test_who_only_reads_is_in_nobodys_way(open_terminal: Any):
     assert watcher.settings() == watcher.before
 
 
-def test_what_is_shown_is_copied_into_a_pipe_as_it_is(open_terminal: Any, echo: Quick):
+def test_what_is_shown_is_copied_into_a_pipe_as_it_is(open_terminal: Any, echo: Scratch):
     writer = open_terminal().attached()
     copying = subprocess.Popen(
         [sys.executable, "-m", "bb", "attach", "echo", "--read-only"],
@@ -366,14 +365,14 @@ def test_what_is_shown_is_copied_into_a_pipe_as_it_is(open_terminal: Any, echo: 
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_whoever_cannot_attach_is_told_why(echo: Quick, words: list[str], code: str, status: int):
+def test_whoever_cannot_attach_is_told_why(echo: Scratch, words: list[str], code: str, status: int):
     told = echo.bb("attach", *words)
 
     assert (told.status, told.out) == (status, "")
     assert told.err.startswith(f"Error: [{code}] ")
 
 
-def test_an_actor_that_does_not_run_has_no_terminal_to_show(echo: Quick):
+def test_an_actor_that_does_not_run_has_no_terminal_to_show(echo: Scratch):
     echo.bb("actor", "stop", "echo")
 
     told = echo.bb("attach", "echo", "--read-only")
@@ -381,13 +380,13 @@ def test_an_actor_that_does_not_run_has_no_terminal_to_show(echo: Quick):
     assert told.err.startswith("Error: [ACTOR_NOT_RUNNING] ")
 
 
-def test_a_terminal_is_no_json(echo: Quick):
+def test_a_terminal_is_no_json(echo: Scratch):
     asked = echo.json("attach", "echo")
 
     assert (asked.code, asked.status, asked.envelope["command"]) == ("NO_JSON", 2, "attach")
 
 
-def test_without_a_daemon_there_is_nothing_to_attach_to(repo: Quick):
+def test_without_a_daemon_there_is_nothing_to_attach_to(repo: Scratch):
     told = repo.bb("attach", "echo", "--read-only", CCCC_HOME=f"{repo.path}-nowhere")
 
     assert (told.status, told.err[:28]) == (6, "Error: [DAEMON_UNAVAILABLE] ")

@@ -18,7 +18,6 @@ import pytest
 from bb.ledger.local import blobs
 from bb.ops.chat import blobs as chat_blobs
 from bb.wire import client
-from tests.forks import Quick
 from tests.stories.daemon.cli_support import home, served, station
 from tests.support import Scratch, environment
 
@@ -26,12 +25,12 @@ OCTETS = bytes(range(256)) * 8 + "ñ試\x1b[2J\r\n".encode()
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Quick:
+def repo(tmp_path: Path) -> Scratch:
     return station(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     with served(tmp_path_factory.mktemp("blobs")) as made:
         yield made
 
@@ -53,7 +52,7 @@ def poured(repo: Scratch, path: str, *words: str) -> bytes:
 # -- at a terminal
 
 
-def test_a_file_comes_out_as_it_went_in(repo: Quick):
+def test_a_file_comes_out_as_it_went_in(repo: Scratch):
     written(repo)
 
     kept = repo.json("blob", "put", "plan.pdf").data
@@ -70,7 +69,7 @@ def test_a_file_comes_out_as_it_went_in(repo: Quick):
     assert (repo.path / "copy").read_bytes() == OCTETS
 
 
-def test_what_is_kept_is_said_in_a_line(repo: Quick):
+def test_what_is_kept_is_said_in_a_line(repo: Scratch):
     written(repo)
 
     told = repo.bb("blob", "put", "plan.pdf").out
@@ -81,7 +80,7 @@ def test_what_is_kept_is_said_in_a_line(repo: Quick):
     assert copied == f"Wrote {len(OCTETS):,} bytes to {repo.path / 'copy'}\n"
 
 
-def test_the_same_bytes_are_kept_once(repo: Quick):
+def test_the_same_bytes_are_kept_once(repo: Scratch):
     written(repo)
 
     first, again = (repo.json("blob", "put", "plan.pdf").data for _ in "12")
@@ -102,7 +101,7 @@ def test_the_same_bytes_are_kept_once(repo: Quick):
     ],
     ids=ascii,
 )
-def test_a_name_is_made_one_that_any_file_system_takes(repo: Quick, name: str, title: str):
+def test_a_name_is_made_one_that_any_file_system_takes(repo: Scratch, name: str, title: str):
     written(repo)
 
     kept = repo.json("blob", "put", "plan.pdf", "--name", name).data
@@ -111,7 +110,7 @@ def test_a_name_is_made_one_that_any_file_system_takes(repo: Quick, name: str, t
     assert (repo.store / kept["path"].replace("state/", "")).read_bytes() == OCTETS
 
 
-def test_bytes_are_no_text_for_a_terminal(repo: Quick):
+def test_bytes_are_no_text_for_a_terminal(repo: Scratch):
     written(repo)
     path = repo.json("blob", "put", "plan.pdf").data["path"]
     ours, theirs = os.openpty()
@@ -131,7 +130,7 @@ def test_bytes_are_no_text_for_a_terminal(repo: Quick):
     assert (done.returncode, done.stderr[:21]) == (2, "Error: [NEEDS_OUTPUT]")
 
 
-def test_a_group_is_named_from_anywhere(repo: Quick, tmp_path: Path):
+def test_a_group_is_named_from_anywhere(repo: Scratch, tmp_path: Path):
     group = repo.json("group", "create", "--title", "Elsewhere").data["group_id"]
     (tmp_path / "away").mkdir()
     away = Scratch(tmp_path / "away", repo.settings | {"GIT_CEILING_DIRECTORIES": str(tmp_path)})
@@ -146,7 +145,7 @@ def test_a_group_is_named_from_anywhere(repo: Quick, tmp_path: Path):
 # -- with a message
 
 
-def test_files_go_with_a_message(repo: Quick):
+def test_files_go_with_a_message(repo: Scratch):
     written(repo, "a.txt", b"one")
     written(repo, "b.txt", b"two")
 
@@ -159,7 +158,7 @@ def test_files_go_with_a_message(repo: Quick):
     assert re.findall(r"attached: (\S+)", shown) == [each["path"] for each in attached]
 
 
-def test_a_file_may_be_all_that_is_said(repo: Quick):
+def test_a_file_may_be_all_that_is_said(repo: Scratch):
     written(repo)
 
     (attachment,) = repo.json("chat", "send", "--attach", "plan.pdf").data["event"]["data"]["attachments"]
@@ -167,7 +166,7 @@ def test_a_file_may_be_all_that_is_said(repo: Quick):
     assert attachment["bytes"] == len(OCTETS)
 
 
-def test_a_file_goes_with_a_reply_beside_what_was_attached_already(repo: Quick):
+def test_a_file_goes_with_a_reply_beside_what_was_attached_already(repo: Scratch):
     written(repo)
     kept = repo.json("blob", "put", "plan.pdf").data
     first = repo.json("chat", "send", "Plan?").data["event"]
@@ -178,7 +177,7 @@ def test_a_file_goes_with_a_reply_beside_what_was_attached_already(repo: Quick):
     assert [each["title"] for each in sent["data"]["attachments"]] == ["again", "plan.pdf"]
 
 
-def test_a_file_that_is_not_there_is_not_sent(repo: Quick):
+def test_a_file_that_is_not_there_is_not_sent(repo: Scratch):
     before = repo.journal().read_bytes()
 
     for file in ("nothing", ".", "a\x1b[2J", ""):
@@ -192,7 +191,7 @@ def test_a_file_that_is_not_there_is_not_sent(repo: Quick):
     assert repo.journal().read_bytes() == before
 
 
-def test_attaching_is_an_option_of_the_commands_alone(repo: Quick):
+def test_attaching_is_an_option_of_the_commands_alone(repo: Scratch):
     assert "--attach FILE" in repo.bb("chat", "send", "--help").out
     assert repo.json("call", "send", "--args", '{"text": "x", "attach": ["y"]}').code == "UNKNOWN_FIELD"
     assert repo.json("chat", "cross", "x", "--attach", "y").code == "UNKNOWN_OPTION"
@@ -205,7 +204,7 @@ def asked(repo: Scratch, op: str, **args: Any) -> dict[str, Any]:
     return client.ask(str(home(repo)), op, args)
 
 
-def test_a_client_of_a_daemon_puts_bytes_and_gets_them(running: Quick):
+def test_a_client_of_a_daemon_puts_bytes_and_gets_them(running: Scratch):
     group = running.json("group", "show").data["group"]["group_id"]
     text = base64.b64encode(OCTETS).decode()
 
@@ -217,7 +216,7 @@ def test_a_client_of_a_daemon_puts_bytes_and_gets_them(running: Quick):
     assert sent["event"]["data"]["attachments"][0]["bytes"] == len(OCTETS)
 
 
-def test_a_group_without_a_directory_has_attachments_too(running: Quick):
+def test_a_group_without_a_directory_has_attachments_too(running: Scratch):
     group = asked(running, "group_create", title="Elsewhere")["group_id"]
 
     kept = asked(running, "blob.put", group_id=group, data_base64="aGVsbG8=", name="x")
@@ -227,7 +226,7 @@ def test_a_group_without_a_directory_has_attachments_too(running: Quick):
     asked(running, "send", group_id=group, attachments=[{"path": kept["path"]}])
 
 
-def test_what_does_not_fit_into_an_answer_comes_in_portions(running: Quick):
+def test_what_does_not_fit_into_an_answer_comes_in_portions(running: Scratch):
     group = running.json("group", "show").data["group"]["group_id"]
     octets = os.urandom(chat_blobs.PORTION * 2 + 5)
     path = running.json("blob", "put", str(written(running, "large", octets))).data["path"]
@@ -268,7 +267,7 @@ BAD: list[tuple[list[str], str, int]] = [
 
 
 @pytest.mark.parametrize(("words", "code", "status"), BAD, ids=lambda value: str(value)[:60])
-def test_a_mistake_is_refused(repo: Quick, words: list[str], code: str, status: int):
+def test_a_mistake_is_refused(repo: Scratch, words: list[str], code: str, status: int):
     written(repo)
 
     asked, told = repo.json("blob", *words), repo.bb("blob", *words)
@@ -278,7 +277,7 @@ def test_a_mistake_is_refused(repo: Quick, words: list[str], code: str, status: 
     assert not (repo.path / "y").exists()
 
 
-def test_bytes_that_were_changed_are_not_given_out(repo: Quick):
+def test_bytes_that_were_changed_are_not_given_out(repo: Scratch):
     written(repo)
     path = repo.json("blob", "put", "plan.pdf").data["path"]
     file = repo.store / path.replace("state/", "")
@@ -289,7 +288,7 @@ def test_bytes_that_were_changed_are_not_given_out(repo: Quick):
     assert not (repo.path / "copy").exists()
 
 
-def test_more_than_an_attachment_may_have_is_refused_unread(repo: Quick):
+def test_more_than_an_attachment_may_have_is_refused_unread(repo: Scratch):
     with (repo.path / "huge").open("wb") as file:
         file.truncate(blobs.LARGEST + 1)
 
@@ -298,7 +297,7 @@ def test_more_than_an_attachment_may_have_is_refused_unread(repo: Quick):
     assert list(repo.store.glob("blobs/*")) == []
 
 
-def test_an_output_that_cannot_be_written_is_said(repo: Quick):
+def test_an_output_that_cannot_be_written_is_said(repo: Scratch):
     written(repo)
     path = repo.json("blob", "put", "plan.pdf").data["path"]
 

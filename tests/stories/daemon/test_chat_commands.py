@@ -11,7 +11,6 @@ import pytest
 from bb.cli.screens import attention, attention_acts, attention_host, chat, styling, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
-from tests.forks import Quick
 from tests.stories.daemon.cli_support import station
 from tests.support import NOON, Scratch
 
@@ -21,7 +20,7 @@ RAW = set("\x1b\x07\r\x9b\u202e")
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Quick:
+def repo(tmp_path: Path) -> Scratch:
     """A group with three actors, at noon."""
     made = station(tmp_path, BB_NOW=NOON)
     for name in ("amber", "cobalt", "dusty"):
@@ -36,7 +35,7 @@ def said(repo: Scratch, *words: str, **settings: str) -> Any:
 # -- a conversation
 
 
-def test_a_message_is_sent_read_acknowledged_and_answered(repo: Quick):
+def test_a_message_is_sent_read_acknowledged_and_answered(repo: Scratch):
     sent = repo.bb("chat", "send", "Please look.", "--to", "cobalt", "--priority", "attention", BB_AGENT="amber")
     event = said(repo, "history", BB_AGENT="amber")["messages"][0]
     assert sent.out == f"Sent to cobalt  [{event['id']}]\n"
@@ -55,7 +54,7 @@ def test_a_message_is_sent_read_acknowledged_and_answered(repo: Quick):
     assert f", answers {event['id']}" in repo.bb("chat", "inbox", BB_AGENT="amber").out
 
 
-def test_what_has_been_read_is_not_shown_again(repo: Quick):
+def test_what_has_been_read_is_not_shown_again(repo: Scratch):
     for n in range(3):
         repo.bb("chat", "send", f"Message {n}")
     first = said(repo, "inbox", BB_AGENT="amber")["messages"][0]
@@ -72,7 +71,7 @@ def test_what_has_been_read_is_not_shown_again(repo: Quick):
     assert "stopped, 3 unread  (" in rows[2]
 
 
-def test_the_command_that_is_named_marks_as_read_what_was_shown(repo: Quick):
+def test_the_command_that_is_named_marks_as_read_what_was_shown(repo: Scratch):
     repo.bb("chat", "send", "One\ntwo")
     *_, last = repo.bb("chat", "inbox", BB_AGENT="amber").out.splitlines()
 
@@ -81,7 +80,7 @@ def test_the_command_that_is_named_marks_as_read_what_was_shown(repo: Quick):
     assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "No messages to read.\n"
 
 
-def test_history_goes_on_where_it_ended(repo: Quick):
+def test_history_goes_on_where_it_ended(repo: Scratch):
     for n in range(5):
         repo.bb("chat", "send", f"Message {n}")
 
@@ -97,7 +96,7 @@ def test_history_goes_on_where_it_ended(repo: Quick):
     assert "-> bb" not in more
 
 
-def test_a_notice_is_read_and_acknowledged(repo: Quick):
+def test_a_notice_is_read_and_acknowledged(repo: Scratch):
     words = ["--title", "Build failed", "--target-actor-id", "cobalt", "--requires-ack", "--priority", "urgent"]
     assert repo.bb("chat", "notify", "See the log.", *words).out.startswith("Sent to cobalt  [")
 
@@ -110,7 +109,7 @@ def test_a_notice_is_read_and_acknowledged(repo: Quick):
     assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "No messages to read.\n"
 
 
-def test_what_is_urgent_says_so_and_what_asks_for_a_reply(repo: Quick):
+def test_what_is_urgent_says_so_and_what_asks_for_a_reply(repo: Scratch):
     repo.bb("chat", "send", "Well?", "--to", "cobalt", "--message-mode", "request_reply")
     repo.bb("chat", "send", "Now!", "--to", "cobalt", "--priority", "attention")
 
@@ -120,7 +119,7 @@ def test_what_is_urgent_says_so_and_what_asks_for_a_reply(repo: Quick):
     assert "user -> cobalt, attention  [" in shown
 
 
-def test_something_is_said_in_another_group(repo: Quick):
+def test_something_is_said_in_another_group(repo: Scratch):
     other = repo.json("group", "create", "--title", "Elsewhere").data["group_id"]
 
     told = repo.bb("chat", "cross", "Out now.", "--dst-group-id", other)
@@ -129,14 +128,14 @@ def test_something_is_said_in_another_group(repo: Quick):
     assert "Out now." in repo.bb("chat", "history", "--group-id", other).out
 
 
-def test_a_reaction_is_noted(repo: Quick):
+def test_a_reaction_is_noted(repo: Scratch):
     event = said(repo, "send", "Hello")["event"]
 
     assert repo.bb("chat", "react", event["id"], "👍").out.startswith("Reaction recorded  [")
     assert repo.json("events", "--limit", "1").data[0]["data"]["emoji"] == "👍"
 
 
-def test_mistakes_are_said_by_their_codes(repo: Quick):
+def test_mistakes_are_said_by_their_codes(repo: Scratch):
     for words, code, status in (
         (["send"], "MISSING_TEXT", 2),
         (["send", "Hello", "--to", "nobody"], "INVALID_RECIPIENT", 3),
@@ -155,7 +154,7 @@ def test_mistakes_are_said_by_their_codes(repo: Quick):
 # -- groups and actors
 
 
-def test_groups_are_listed_with_where_they_are(repo: Quick):
+def test_groups_are_listed_with_where_they_are(repo: Scratch):
     repo.bb("group", "create", "--title", "Elsewhere", "--topic", "One\nTwo")
 
     lines = repo.bb("group", "list").out.splitlines()
@@ -165,7 +164,7 @@ def test_groups_are_listed_with_where_they_are(repo: Quick):
     assert any(line.endswith("active  Elsewhere") for line in lines)
 
 
-def test_a_group_is_shown_whole(repo: Quick):
+def test_a_group_is_shown_whole(repo: Scratch):
     group = repo.json("group", "show").data["group"]
 
     lines = repo.bb("group", "show").out.splitlines()
@@ -185,7 +184,7 @@ def test_where_there_is_nothing_the_next_step_is_said(tmp_path: Path):
     assert made.bb("group", "list", CCCC_HOME=str(tmp_path / "none")).out.startswith("No groups to show. ")
 
 
-def test_what_becomes_of_a_group_is_said(repo: Quick):
+def test_what_becomes_of_a_group_is_said(repo: Scratch):
     group = repo.json("group", "show").data["group"]["group_id"]
 
     assert repo.bb("group", "set-state", "paused").out == f"{group} is paused\n"
@@ -196,7 +195,7 @@ def test_what_becomes_of_a_group_is_said(repo: Quick):
     assert repo.bb("group", "delete", "--confirm", group).out == f"Deleted the group {group}\n"
 
 
-def test_what_becomes_of_an_actor_is_said(repo: Quick):
+def test_what_becomes_of_an_actor_is_said(repo: Scratch):
     assert repo.bb("actor", "add", "fern", *HEADLESS).out == "fern  peer     stopped  (codex, headless)\n"
     disabled = repo.bb("actor", "update", "fern", "--patch", '{"enabled": false, "title": "Fern"}').out
     assert disabled == "fern  peer     disabled  (codex, headless)  Fern\n"
@@ -213,7 +212,7 @@ def completed(repo: Scratch, typed: str) -> list[str]:
     return ran.out.split()
 
 
-def test_groups_and_actors_are_offered(repo: Quick):
+def test_groups_and_actors_are_offered(repo: Scratch):
     group = repo.json("group", "show").data["group"]["group_id"]
 
     assert completed(repo, "bb actor start ") == ["amber", "cobalt", "dusty"]
@@ -236,7 +235,7 @@ def test_where_there_are_none_none_are_offered(tmp_path: Path):
 
 
 @pytest.fixture
-def haunted(repo: Quick) -> Quick:
+def haunted(repo: Scratch) -> Scratch:
     """Whatever may be said holds what a terminal would obey; whatever a ledger may hold makes no sense."""
     forger = Forger(repo)
     for number, data in enumerate(
@@ -265,7 +264,7 @@ VIEWS = [
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=" ".join)
-def test_what_others_wrote_is_shown_harmless(haunted: Quick, view: list[str]):
+def test_what_others_wrote_is_shown_harmless(haunted: Scratch, view: list[str]):
     told, asked = haunted.bb(*view), haunted.json(*view)
 
     assert (told.status, asked.status) == (0, 0), told.err
@@ -351,7 +350,7 @@ DAEMON = ("start", "stop", "status", "logs")
 # -- what a newcomer tries
 
 
-def test_a_notice_shows_the_last_that_the_terminal_showed_and_none_of_its_colours(repo: Quick):
+def test_a_notice_shows_the_last_that_the_terminal_showed_and_none_of_its_colours(repo: Scratch):
     context = json.dumps({"terminal_tail": "\n$ make\nerror: \x1b[31mno rule\n"})
     told = repo.bb("chat", "notify", "Look.", "--title", "amber is silent", "--by", "system", "--context", context)
     assert told.status == 0, told.err
@@ -362,7 +361,7 @@ def test_a_notice_shows_the_last_that_the_terminal_showed_and_none_of_its_colour
     assert RAW.isdisjoint(shown)
 
 
-def test_actors_and_groups_are_stopped_where_no_daemon_runs_them(repo: Quick):
+def test_actors_and_groups_are_stopped_where_no_daemon_runs_them(repo: Scratch):
     (enabled, *_) = [actor["enabled"] for actor in repo.json("actor", "list").data["actors"]]
     assert enabled
     assert repo.json("actor", "stop", "amber").data["actor"]["enabled"] is False
@@ -373,10 +372,10 @@ def test_actors_and_groups_are_stopped_where_no_daemon_runs_them(repo: Quick):
 def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when_it_becomes_one(tmp_path: Path):
     folder = tmp_path / "outside"
     (folder / "deep").mkdir(parents=True)
-    there = Quick(folder, {"BB_NOW": NOON, "CCCC_HOME": str(tmp_path / "home")})
+    there = Scratch(folder, {"BB_NOW": NOON, "CCCC_HOME": str(tmp_path / "home")})
     group = there.json("group", "attach", ".").data["group_id"]
     assert there.bb("actor", "add", "amber", *HEADLESS).status == 0
-    deep = Quick(folder / "deep", there.settings)
+    deep = Scratch(folder / "deep", there.settings)
     for place in (there, deep):
         assert [actor["id"] for actor in place.json("actor", "list").data["actors"]] == ["amber"]
     assert deep.bb("chat", "send", "Hello", BB_AGENT="amber").status == 0
@@ -398,7 +397,7 @@ def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when
         (["group", "attach"], "pass PATH"),
     ],
 )
-def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
+def test_a_hint_names_what_is_typed(repo: Scratch, words: list[str], hint: str):
     answer = repo.json(*words)
 
     assert answer.envelope["error"]["hint"] == hint
@@ -406,7 +405,7 @@ def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
     assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "`actor_id`")
 
 
-def test_a_command_may_be_typed_in_one(repo: Quick):
+def test_a_command_may_be_typed_in_one(repo: Scratch):
     for name, *command in (("one", "bash -i 'a b'"), ("two", "bash", "-i", "a b")):
         words = [word for each in command for word in ("--command", each)]
         actor = repo.json("actor", "add", name, *words).data["actor"]

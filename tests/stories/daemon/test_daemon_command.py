@@ -16,7 +16,6 @@ import pytest
 
 from bb.ledger.local import descriptor
 from bb.ops import catalogue
-from tests.forks import Quick
 from tests.stories.daemon.cli_support import SHELL, ended, home, pid_of, served, spawned, station, stopped
 from tests.support import Scratch, environment, is_running
 from tests.waiting import PATIENCE, until
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX processes")
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Iterator[Quick]:
+def repo(tmp_path: Path) -> Iterator[Scratch]:
     """A repository that is a group; no daemon runs."""
     made = station(tmp_path)
     with ended(made):
@@ -33,7 +32,7 @@ def repo(tmp_path: Path) -> Iterator[Quick]:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     """The same with a daemon, for tests that leave it as it is."""
     with served(tmp_path_factory.mktemp("running")) as made:
         assert made.bb("actor", "add", "peer-1", *SHELL).status == 0
@@ -43,7 +42,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
 # -- starting
 
 
-def test_a_daemon_that_is_started_answers_by_then(repo: Quick):
+def test_a_daemon_that_is_started_answers_by_then(repo: Scratch):
     found = repo.json("daemon", "start").data
 
     assert (found["started"], found["running"]) == (True, True)
@@ -52,7 +51,7 @@ def test_a_daemon_that_is_started_answers_by_then(repo: Quick):
     assert found["home"] == str(home(repo))
 
 
-def test_a_second_start_changes_nothing_and_says_so(repo: Quick):
+def test_a_second_start_changes_nothing_and_says_so(repo: Scratch):
     first = repo.json("daemon", "start").data
 
     again, told = repo.json("daemon", "start").data, repo.bb("daemon", "start")
@@ -62,17 +61,16 @@ def test_a_second_start_changes_nothing_and_says_so(repo: Quick):
     assert told.out.startswith(f"Already running. The daemon is running: process {first['pid']}, ")
 
 
-def test_of_several_that_are_started_at_once_one_runs(repo: Quick):
-    once = Scratch(repo.path, repo.settings)
+def test_of_several_that_are_started_at_once_one_runs(repo: Scratch):
     with ThreadPoolExecutor(4) as pool:
-        found = [ran.data for ran in pool.map(lambda _: once.json("daemon", "start"), range(4))]
+        found = [ran.data for ran in pool.map(lambda _: repo.started("daemon", "start", "--json"), range(4))]
 
     assert sum(each["started"] for each in found) == 1
     assert {each["pid"] for each in found} == {pid_of(repo)}
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
-def test_a_daemon_has_a_session_of_its_own_and_nothing_of_who_started_it(repo: Quick):
+def test_a_daemon_has_a_session_of_its_own_and_nothing_of_who_started_it(repo: Scratch):
     strange = {"BB_AGENT": "amber-otter", "GIT_DIR": str(repo.path / ".git"), "CCCC_ACTOR_ID": "x"}
 
     pid = repo.json("daemon", "start", **strange).data["pid"]
@@ -90,14 +88,14 @@ def test_a_daemon_has_a_session_of_its_own_and_nothing_of_who_started_it(repo: Q
     ]
 
 
-def test_nobody_else_can_read_what_a_daemon_keeps(repo: Quick):
+def test_nobody_else_can_read_what_a_daemon_keeps(repo: Scratch):
     repo.bb("daemon", "start")
 
     assert (home(repo) / "daemon").stat().st_mode & 0o077 == 0
     assert (home(repo) / "daemon" / "ccccd.log").stat().st_mode & 0o077 == 0
 
 
-def test_a_home_that_is_named_from_here_is_the_same_for_the_daemon(repo: Quick):
+def test_a_home_that_is_named_from_here_is_the_same_for_the_daemon(repo: Scratch):
     nearby = {"CCCC_HOME": "../home"}
     try:
         assert repo.json("daemon", "start", **nearby).data["home"] == str(home(repo))
@@ -106,7 +104,7 @@ def test_a_home_that_is_named_from_here_is_the_same_for_the_daemon(repo: Quick):
         repo.bb("daemon", "stop", **nearby)
 
 
-def test_why_a_daemon_ended_at_once_is_said(repo: Quick):
+def test_why_a_daemon_ended_at_once_is_said(repo: Scratch):
     asked = repo.json("daemon", "start", CCCC_DAEMON_TRANSPORT="pigeon")
     told = repo.bb("daemon", "start", CCCC_DAEMON_TRANSPORT="pigeon")
 
@@ -117,7 +115,7 @@ def test_why_a_daemon_ended_at_once_is_said(repo: Quick):
     assert repo.json("daemon", "status").data["running"] is False
 
 
-def test_a_daemon_can_be_met_over_tcp(repo: Quick):
+def test_a_daemon_can_be_met_over_tcp(repo: Scratch):
     found = repo.json("daemon", "start", CCCC_DAEMON_TRANSPORT="tcp").data
 
     assert found["endpoint"].startswith("tcp://127.0.0.1:")
@@ -125,7 +123,7 @@ def test_a_daemon_can_be_met_over_tcp(repo: Quick):
     assert repo.json("daemon", "stop").data["stopped"] is True
 
 
-def test_a_daemon_that_nobody_needs_ends_by_itself_if_that_was_wanted(repo: Quick):
+def test_a_daemon_that_nobody_needs_ends_by_itself_if_that_was_wanted(repo: Scratch):
     pid = repo.json("daemon", "start", "--exit-when-idle", "1").data["pid"]
 
     until(lambda: not is_running(pid), "its end")
@@ -135,7 +133,7 @@ def test_a_daemon_that_nobody_needs_ends_by_itself_if_that_was_wanted(repo: Quic
 
 @pytest.mark.parametrize("verb", ["start", "run"])
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "86401", "", "\x1b[2J"])
-def test_seconds_are_a_whole_number(repo: Quick, verb: str, text: str):
+def test_seconds_are_a_whole_number(repo: Scratch, verb: str, text: str):
     assert repo.json("daemon", verb, f"--exit-when-idle={text}").code == "INVALID_VALUE"
     assert repo.json("daemon", "status").data["running"] is False
 
@@ -143,7 +141,7 @@ def test_seconds_are_a_whole_number(repo: Quick, verb: str, text: str):
 # -- stopping
 
 
-def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
+def test_who_stops_a_daemon_learns_what_has_ended(repo: Scratch):
     pid = repo.json("daemon", "start").data["pid"]
     repo.bb("actor", "add", "peer-1", "--runtime", "custom", "--command", "sleep", "--command", "1000")
     assert repo.json("actor", "start", "peer-1").data["actor"]["running"] is True
@@ -159,7 +157,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
     assert repo.bb("daemon", "stop").out.endswith(", with its actors peer-1\n")
 
 
-def test_where_no_daemon_runs_stopping_it_is_no_failure(repo: Quick):
+def test_where_no_daemon_runs_stopping_it_is_no_failure(repo: Scratch):
     asked, told = repo.json("daemon", "stop"), repo.bb("daemon", "stop")
 
     assert asked.data["stopped"] is False
@@ -194,7 +192,7 @@ def ended_hard(child: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
-def test_a_daemon_that_answers_nobody_is_ended_by_its_process(repo: Quick):
+def test_a_daemon_that_answers_nobody_is_ended_by_its_process(repo: Scratch):
     child = silent(repo)
     try:
         seen = repo.json("daemon", "status").data
@@ -209,7 +207,7 @@ def test_a_daemon_that_answers_nobody_is_ended_by_its_process(repo: Quick):
         ended_hard(child)
 
 
-def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Quick):
+def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Scratch):
     """A number that was the daemon's is given to anybody once the daemon has gone."""
     bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, text=True)
     child = silent(repo, bystander.pid)
@@ -224,7 +222,7 @@ def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Quick):
         ended_hard(bystander)
 
 
-def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Quick):
+def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Scratch):
     pid = repo.json("daemon", "start").data["pid"]
     os.kill(pid, signal.SIGKILL)
     until(lambda: not is_running(pid), "its end")
@@ -235,7 +233,7 @@ def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Quick):
     assert repo.json("daemon", "start").data["started"] is True
 
 
-def test_whoever_looks_whether_a_daemon_runs_keeps_none_from_starting(repo: Quick):
+def test_whoever_looks_whether_a_daemon_runs_keeps_none_from_starting(repo: Scratch):
     folder = home(repo) / "daemon"
     folder.mkdir(parents=True)
     lock = os.open(folder / "ccccd.lock", os.O_RDWR | os.O_CREAT)
@@ -249,7 +247,7 @@ def test_whoever_looks_whether_a_daemon_runs_keeps_none_from_starting(repo: Quic
 # -- looking
 
 
-def test_without_a_daemon_the_status_is_that_there_is_none_and_no_failure(repo: Quick):
+def test_without_a_daemon_the_status_is_that_there_is_none_and_no_failure(repo: Scratch):
     asked, told = repo.json("daemon", "status"), repo.bb("daemon", "status")
 
     assert asked.status == told.status == 0
@@ -258,7 +256,7 @@ def test_without_a_daemon_the_status_is_that_there_is_none_and_no_failure(repo: 
     assert told.out == f"No daemon is running for {home(repo)}. `bb daemon start` starts one.\n"
 
 
-def test_the_status_says_which_daemon_it_is_and_what_runs_in_it(running: Quick):
+def test_the_status_says_which_daemon_it_is_and_what_runs_in_it(running: Scratch):
     running.bb("actor", "start", "peer-1")
     try:
         asked, told = running.json("daemon", "status").data, running.bb("daemon", "status").out
@@ -276,7 +274,7 @@ def test_the_status_says_which_daemon_it_is_and_what_runs_in_it(running: Quick):
 # -- its log
 
 
-def test_the_log_is_shown_from_its_end(repo: Quick):
+def test_the_log_is_shown_from_its_end(repo: Scratch):
     log = home(repo) / "daemon" / "ccccd.log"
     log.parent.mkdir(parents=True)
     log.write_text("".join(f"line {n}\n" for n in range(200)))
@@ -286,12 +284,12 @@ def test_the_log_is_shown_from_its_end(repo: Quick):
     assert repo.json("daemon", "logs", "--lines", "0").code == "INVALID_VALUE"
 
 
-def test_a_log_that_is_not_there_yet_is_empty(repo: Quick):
+def test_a_log_that_is_not_there_yet_is_empty(repo: Scratch):
     assert repo.json("daemon", "logs").data["lines"] == []
     assert repo.bb("daemon", "logs").out.startswith("The log is empty: ")
 
 
-def test_what_stands_in_the_log_is_shown_harmless(repo: Quick):
+def test_what_stands_in_the_log_is_shown_harmless(repo: Scratch):
     log = home(repo) / "daemon" / "ccccd.log"
     log.parent.mkdir(parents=True)
     log.write_bytes(b"a\x1b[2Jb\xff\xe2\x80\xaec\n")
@@ -300,7 +298,7 @@ def test_what_stands_in_the_log_is_shown_harmless(repo: Quick):
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-def test_the_log_is_followed_into_a_new_file(repo: Quick, form: list[str]):
+def test_the_log_is_followed_into_a_new_file(repo: Scratch, form: list[str]):
     log = home(repo) / "daemon" / "ccccd.log"
     log.parent.mkdir(parents=True)
     log.write_text("before\n")
@@ -331,7 +329,7 @@ def test_the_log_is_followed_into_a_new_file(repo: Quick, form: list[str]):
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-def test_a_daemon_in_the_foreground_is_that_process_until_it_is_told_to_end(repo: Quick, form: list[str]):
+def test_a_daemon_in_the_foreground_is_that_process_until_it_is_told_to_end(repo: Scratch, form: list[str]):
     child = spawned(repo, ["daemon", "run", *form])
 
     until(lambda: repo.json("daemon", "status").data["responding"], "the daemon")
@@ -344,7 +342,7 @@ def test_a_daemon_in_the_foreground_is_that_process_until_it_is_told_to_end(repo
     )
 
 
-def test_a_second_one_in_the_foreground_is_refused(running: Quick):
+def test_a_second_one_in_the_foreground_is_refused(running: Scratch):
     asked, told = running.json("daemon", "run"), running.bb("daemon", "run")
 
     assert (asked.code, asked.status, told.status) == ("ALREADY_RUNNING", 6, 6)
@@ -366,13 +364,13 @@ def test_what_needs_a_daemon_is_refused_without_one(tmp_path_factory: pytest.Tem
     assert told.err == "Error: [DAEMON_UNAVAILABLE] No daemon is running here\nHint: `bb daemon start` starts one\n"
 
 
-def test_what_needs_none_is_done_without_one(repo: Quick):
+def test_what_needs_none_is_done_without_one(repo: Scratch):
     assert repo.bb("actor", "add", "peer-1", *SHELL).status == 0
     assert repo.bb("chat", "send", "Hello").status == 0
     assert repo.bb("actor", "list").status == repo.bb("group", "list").status == 0
 
 
-def test_what_is_done_by_the_daemon_is_answered_as_if_it_were_done_here(running: Quick):
+def test_what_is_done_by_the_daemon_is_answered_as_if_it_were_done_here(running: Scratch):
     started = running.json("actor", "start", "peer-1")
     try:
         assert started.envelope["command"] == "actor start"
@@ -384,7 +382,7 @@ def test_what_is_done_by_the_daemon_is_answered_as_if_it_were_done_here(running:
     assert stop.data["actor"]["running"] is False
 
 
-def test_who_is_known_not_to_be_whom_it_names_is_refused_before_the_daemon_is_asked(running: Quick):
+def test_who_is_known_not_to_be_whom_it_names_is_refused_before_the_daemon_is_asked(running: Scratch):
     """A daemon believes whoever asks; what it starts and ends is told in that name."""
     session = "CLAUDE_CODE_SESSION_ID"
     assert running.json("agent", "register", "--name", "shy-lynx", "--role", "builder", **{session: "one"}).status == 0
@@ -410,7 +408,7 @@ def test_who_is_known_not_to_be_whom_it_names_is_refused_before_the_daemon_is_as
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_a_refusal_of_the_daemon_is_one_here(running: Quick, words: list[str], code: str, status: int):
+def test_a_refusal_of_the_daemon_is_one_here(running: Scratch, words: list[str], code: str, status: int):
     asked, told = running.json(*words), running.bb(*words)
 
     assert (asked.code, asked.status, told.status) == (code, status, status)
@@ -419,7 +417,7 @@ def test_a_refusal_of_the_daemon_is_one_here(running: Quick, words: list[str], c
     assert "hint" not in asked.envelope["error"]["details"]
 
 
-def test_whoever_acts_by_bb_agent_does_so_before_the_daemon_too(running: Quick):
+def test_whoever_acts_by_bb_agent_does_so_before_the_daemon_too(running: Scratch):
     assert running.bb("actor", "update", "peer-1", "--patch", '{"enabled": true}').status == 0
     assert running.bb("actor", "add", "peer-2", *SHELL).status == 0
 
@@ -434,7 +432,7 @@ def test_whoever_acts_by_bb_agent_does_so_before_the_daemon_too(running: Quick):
         running.bb("actor", "remove", "peer-2")
 
 
-def test_who_runs_is_known_wherever_it_is_asked(running: Quick):
+def test_who_runs_is_known_wherever_it_is_asked(running: Scratch):
     running.bb("actor", "start", "peer-1")
     try:
         (group,) = running.json("group", "list").data["groups"]
@@ -445,7 +443,7 @@ def test_who_runs_is_known_wherever_it_is_asked(running: Quick):
         running.bb("actor", "stop", "peer-1")
 
 
-def test_who_is_taken_out_or_disabled_stops(running: Quick):
+def test_who_is_taken_out_or_disabled_stops(running: Scratch):
     for name in ("peer-3", "peer-4"):
         assert running.bb("actor", "add", name, *SHELL).status == 0
         assert running.bb("actor", "start", name).status == 0
@@ -457,7 +455,7 @@ def test_who_is_taken_out_or_disabled_stops(running: Quick):
     assert running.bb("actor", "remove", "peer-4").status == 0
 
 
-def test_what_cannot_be_undone_is_confirmed_before_a_daemon_too(repo: Quick):
+def test_what_cannot_be_undone_is_confirmed_before_a_daemon_too(repo: Scratch):
     repo.bb("daemon", "start")
     (group,) = repo.json("group", "list").data["groups"]
 
@@ -468,7 +466,7 @@ def test_what_cannot_be_undone_is_confirmed_before_a_daemon_too(repo: Quick):
     assert repo.json("group", "list").data["groups"] == []
 
 
-def test_a_group_that_the_daemon_does_not_know_is_asked_about_here(repo: Quick):
+def test_a_group_that_the_daemon_does_not_know_is_asked_about_here(repo: Scratch):
     repo.bb("daemon", "start")
     (group,) = repo.json("group", "list").data["groups"]
     repo.bb("group", "delete", "--confirm", group["group_id"])
@@ -479,7 +477,7 @@ def test_a_group_that_the_daemon_does_not_know_is_asked_about_here(repo: Quick):
     assert repo.json("actor", "start", "peer-1").code == "GROUP_NOT_FOUND"
 
 
-def test_elsewhere_the_group_must_be_named(running: Quick, tmp_path: Path):
+def test_elsewhere_the_group_must_be_named(running: Scratch, tmp_path: Path):
     (group,) = running.json("group", "list").data["groups"]
     nowhere = Scratch(tmp_path, running.settings | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
 
@@ -488,7 +486,7 @@ def test_elsewhere_the_group_must_be_named(running: Quick, tmp_path: Path):
     running.bb("actor", "update", "peer-1", "--patch", '{"enabled": true}')
 
 
-def test_an_op_that_goes_on_is_not_called_by_name(running: Quick):
+def test_an_op_that_goes_on_is_not_called_by_name(running: Scratch):
     for op in ("events_stream", "term_attach"):
         asked = running.json("call", op)
         assert (asked.code, asked.status) == ("NEEDS_STREAM", 2)
@@ -497,7 +495,7 @@ def test_an_op_that_goes_on_is_not_called_by_name(running: Quick):
 # -- as a group of commands
 
 
-def test_the_commands_are_where_all_commands_are(running: Quick):
+def test_the_commands_are_where_all_commands_are(running: Scratch):
     assert "\n  daemon " in running.bb("--help").out
     verbs = ["start", "stop", "status", "run", "logs"]
     listed = [line.split()[0] for line in running.bb("daemon").out.partition("Commands:\n")[2].splitlines()]
@@ -512,7 +510,7 @@ def test_the_commands_are_where_all_commands_are(running: Quick):
 
 
 @pytest.mark.parametrize("words", [["strat"], ["start", "--nonsense"], ["start", "stray"], ["logs", "--lines"], []])
-def test_mistakes_are_answered_as_everywhere(running: Quick, words: list[str]):
+def test_mistakes_are_answered_as_everywhere(running: Scratch, words: list[str]):
     asked = running.json("daemon", *words)
 
     assert asked.status == 2
@@ -526,7 +524,7 @@ def test_mistakes_are_answered_as_everywhere(running: Quick, words: list[str]):
     )
 
 
-def test_every_python_that_finds_bb_here_finds_it_there(repo: Quick, tmp_path: Path):
+def test_every_python_that_finds_bb_here_finds_it_there(repo: Scratch, tmp_path: Path):
     """A daemon starts in its home, so what was found because of where one stood must be found from there."""
     done = subprocess.run(
         [sys.executable, "-m", "bb", "daemon", "start", "--json"],

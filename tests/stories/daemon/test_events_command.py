@@ -14,14 +14,13 @@ import pytest
 
 from bb.ops.chat import events
 from tests.faces.faces_support import Forger
-from tests.forks import Quick
 from tests.stories.daemon.cli_support import served, spawned, station, stopped
 from tests.support import NOON, Scratch
 from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Quick:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """A group in which twelve messages were said, one a minute from noon on. No test says more."""
     made = station(tmp_path_factory.mktemp("told"), BB_NOW=NOON)
     for n in range(12):
@@ -30,7 +29,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Quick:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Quick:
+def repo(tmp_path: Path) -> Scratch:
     return station(tmp_path)
 
 
@@ -46,7 +45,7 @@ def texts(found: list[dict[str, Any]]) -> list[str]:
 # -- what is shown
 
 
-def test_every_event_is_there_in_the_envelope_of_cccs_with_its_place(told: Quick):
+def test_every_event_is_there_in_the_envelope_of_cccs_with_its_place(told: Scratch):
     found = seen(told, "--since-seq", "0")
 
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
@@ -56,7 +55,7 @@ def test_every_event_is_there_in_the_envelope_of_cccs_with_its_place(told: Quick
         assert list(event) == ["v", "id", "ts", "seq", "kind", "group_id", "scope_key", "by", "data"]
 
 
-def test_without_a_place_the_latest_are_shown_oldest_first(told: Quick):
+def test_without_a_place_the_latest_are_shown_oldest_first(told: Scratch):
     assert texts(seen(told, "--limit", "3")) == ["Message 9", "Message 10", "Message 11"]
     assert len(seen(told)) == 14
 
@@ -73,12 +72,12 @@ def test_the_latest_of_a_kind_are_found_however_far_back(tmp_path: Path):
     assert len(seen(repo)) == events.USUAL
 
 
-def test_a_limit_behind_a_place_ends_it_there(told: Quick):
+def test_a_limit_behind_a_place_ends_it_there(told: Scratch):
     assert texts(seen(told, "--since-seq", "4", "--limit", "3")) == ["Message 2", "Message 3", "Message 4"]
 
 
 @pytest.mark.parametrize("place", range(15))
-def test_what_is_seen_so_far_is_not_seen_again(told: Quick, place: int):
+def test_what_is_seen_so_far_is_not_seen_again(told: Scratch, place: int):
     everything = seen(told, "--since-seq", "0")
 
     assert seen(told, "--since-seq", str(place)) == everything[place:]
@@ -86,38 +85,38 @@ def test_what_is_seen_so_far_is_not_seen_again(told: Quick, place: int):
         assert seen(told, "--since-event-id", everything[place - 1]["id"]) == everything[place:]
 
 
-def test_a_time_is_strictly_after_too(told: Quick):
+def test_a_time_is_strictly_after_too(told: Scratch):
     assert texts(seen(told, "--since-ts", "2026-01-05T12:09:00.000Z")) == ["Message 10", "Message 11"]
     assert texts(seen(told, "--since-ts", "2026-01-05T12:08:59.999Z")) == ["Message 9", "Message 10", "Message 11"]
     assert texts(seen(told, "--since-ts", "2026-01-05T13:10:00+01:00")) == ["Message 11"]
     assert seen(told, "--since-ts", "2026-01-05T12:11:00Z") == []
 
 
-def test_an_age_is_a_time(told: Quick):
+def test_an_age_is_a_time(told: Scratch):
     found = told.json("events", "--since-ts", "2m", BB_NOW="2026-01-05T12:12:00.000Z").data
 
     assert texts(found) == ["Message 11"]
 
 
-def test_several_places_hold_together(told: Quick):
+def test_several_places_hold_together(told: Scratch):
     assert texts(seen(told, "--since-seq", "12", "--since-ts", "2026-01-05T12:01:00Z")) == ["Message 10", "Message 11"]
     assert texts(seen(told, "--since-seq", "3", "--since-ts", "2026-01-05T12:10:00Z")) == ["Message 11"]
 
 
-def test_kinds_are_named_one_by_one(told: Quick):
+def test_kinds_are_named_one_by_one(told: Scratch):
     assert {event["kind"] for event in seen(told, "--kind", "chat.message")} == {"chat.message"}
     both = seen(told, "--kind", "chat.message", "--kind", "group.create")
     assert [event["seq"] for event in both] == [1, *range(3, 15)]
     assert seen(told, "--kind", "chat") == []
 
 
-def test_a_message_that_only_names_a_kind_is_not_of_it(repo: Quick):
+def test_a_message_that_only_names_a_kind_is_not_of_it(repo: Scratch):
     assert repo.bb("chat", "send", '{"kind":"group.delete"} and "kind":"x.y","data":1').status == 0
 
     assert seen(repo, "--kind", "group.delete", "--kind", "x.y") == []
 
 
-def test_a_group_may_be_named_from_anywhere(told: Quick, tmp_path: Path):
+def test_a_group_may_be_named_from_anywhere(told: Scratch, tmp_path: Path):
     (group,) = told.json("group", "list").data["groups"]
     nowhere = Scratch(tmp_path, told.settings | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
 
@@ -125,13 +124,13 @@ def test_a_group_may_be_named_from_anywhere(told: Quick, tmp_path: Path):
     assert seen(nowhere, "--group-id", group["group_id"]) == seen(told)
 
 
-def test_a_group_without_a_directory_has_events_too(repo: Quick):
+def test_a_group_without_a_directory_has_events_too(repo: Scratch):
     made = repo.json("group", "create", "--title", "Elsewhere").data
 
     assert [event["kind"] for event in seen(repo, "--group-id", made["group_id"])] == ["group.create"]
 
 
-def test_looking_changes_nothing(told: Quick):
+def test_looking_changes_nothing(told: Scratch):
     before = told.journal().read_bytes()
 
     seen(told)
@@ -141,9 +140,9 @@ def test_looking_changes_nothing(told: Quick):
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> tuple[Quick, Quick]:
+def two(tmp_path: Path) -> tuple[Scratch, Scratch]:
     """A group in two clones, which publish."""
-    one, other = station(tmp_path / "one"), Quick(tmp_path / "other", {"CCCC_HOME": str(tmp_path / "home")})
+    one, other = station(tmp_path / "one"), Scratch(tmp_path / "other", {"CCCC_HOME": str(tmp_path / "home")})
     one.git("init", "--quiet", "--bare", str(tmp_path / "hub.git"))
     one.git("remote", "add", "origin", str(tmp_path / "hub.git"))
     assert one.bb("sync", "--publish").status == 0
@@ -153,7 +152,7 @@ def two(tmp_path: Path) -> tuple[Quick, Quick]:
     return one, other
 
 
-def test_what_came_from_elsewhere_stands_where_it_was_accounted_for(two: tuple[Quick, Quick]):
+def test_what_came_from_elsewhere_stands_where_it_was_accounted_for(two: tuple[Scratch, Scratch]):
     one, other = two
     for n in range(3):
         assert one.bb("chat", "send", f"Here {n}").status == 0
@@ -173,7 +172,7 @@ def test_what_came_from_elsewhere_stands_where_it_was_accounted_for(two: tuple[Q
         assert seen(one, "--since-event-id", event["id"]) == found[place:]
 
 
-def test_what_nothing_here_accounts_for_yet_comes_last_and_has_no_place(two: tuple[Quick, Quick]):
+def test_what_nothing_here_accounts_for_yet_comes_last_and_has_no_place(two: tuple[Scratch, Scratch]):
     one, other = two
     for n in range(3):
         assert other.bb("chat", "send", f"There {n}").status == 0
@@ -191,7 +190,7 @@ def test_what_nothing_here_accounts_for_yet_comes_last_and_has_no_place(two: tup
     assert {path: path.read_bytes() for path in one.store.glob("j/*/*.jsonl")} == before
 
 
-def test_who_follows_sees_what_is_brought_in(two: tuple[Quick, Quick]):
+def test_who_follows_sees_what_is_brought_in(two: tuple[Scratch, Scratch]):
     one, other = two
     assert other.bb("chat", "send", "There 0").status == 0
     assert other.bb("sync").status == one.bb("sync").status == 0
@@ -246,7 +245,7 @@ class Follower:
 
 
 @pytest.fixture
-def following(repo: Quick) -> Iterator[Any]:
+def following(repo: Scratch) -> Iterator[Any]:
     """Starts followers, which end with the test."""
     started: list[Follower] = []
 
@@ -259,7 +258,7 @@ def following(repo: Quick) -> Iterator[Any]:
         stopped(each.child)
 
 
-def test_what_is_recorded_is_shown_within_a_tenth_of_a_second(repo: Quick, following: Any):
+def test_what_is_recorded_is_shown_within_a_tenth_of_a_second(repo: Scratch, following: Any):
     follower = following().begun()
     late = []
     for n in range(5):
@@ -271,7 +270,7 @@ def test_what_is_recorded_is_shown_within_a_tenth_of_a_second(repo: Quick, follo
     assert min(late) < 0.1, late  # how busy the machine is says nothing about bb
 
 
-def test_a_follower_without_a_place_shows_only_what_comes(repo: Quick, following: Any):
+def test_a_follower_without_a_place_shows_only_what_comes(repo: Scratch, following: Any):
     repo.bb("chat", "send", "Before")
     follower = following().begun()
 
@@ -280,7 +279,7 @@ def test_a_follower_without_a_place_shows_only_what_comes(repo: Quick, following
     assert follower.texts(1) == ["After"]
 
 
-def test_a_follower_with_a_place_misses_nothing(repo: Quick, following: Any):
+def test_a_follower_with_a_place_misses_nothing(repo: Scratch, following: Any):
     for n in range(3):
         repo.bb("chat", "send", f"Message {n}")
     follower = following("--since-seq", "3")
@@ -292,7 +291,7 @@ def test_a_follower_with_a_place_misses_nothing(repo: Quick, following: Any):
     assert follower.texts(3) == ["Message 3", "Message 4", "Message 5"]
 
 
-def test_a_follower_ends_after_as_many_as_were_wanted(repo: Quick, following: Any):
+def test_a_follower_ends_after_as_many_as_were_wanted(repo: Scratch, following: Any):
     child = following("--since-seq", "2", "--limit", "2", "--kind", "chat.message").child
     repo.bb("actor", "add", "peer-1")
     for n in range(3):
@@ -304,7 +303,7 @@ def test_a_follower_ends_after_as_many_as_were_wanted(repo: Quick, following: An
     assert (child.returncode, err) == (0, "")
 
 
-def test_an_interrupted_follower_ends_quietly(repo: Quick, following: Any):
+def test_an_interrupted_follower_ends_quietly(repo: Scratch, following: Any):
     follower = following("--since-seq", "0")
     follower.heard()
 
@@ -344,18 +343,18 @@ def test_what_a_daemon_records_is_followed_too(tmp_path: Path):
     ],
     ids=str,
 )
-def test_a_mistake_is_refused(told: Quick, words: list[str], code: str, status: int):
+def test_a_mistake_is_refused(told: Scratch, words: list[str], code: str, status: int):
     for more in ([], ["--follow"]):
         asked, said = told.json("events", *words, *more), told.bb("events", *words, *more)
         assert (asked.code, asked.status, said.status) == (code, status, status)
         assert "\x1b" not in said.err
 
 
-def test_a_place_beyond_the_end_has_nothing_behind_it_yet(told: Quick):
+def test_a_place_beyond_the_end_has_nothing_behind_it_yet(told: Scratch):
     assert seen(told, "--since-seq", "999999999999999") == []
 
 
-def test_what_others_said_is_shown_harmless_and_on_one_line(repo: Quick):
+def test_what_others_said_is_shown_harmless_and_on_one_line(repo: Scratch):
     forger = Forger(repo)
     forger.add("x.\x1b[2J", "e\u202evil", {"text": "one\ntwo\x1b]0;t\x07" + "x" * 500, "a\x1b": [1, {"b": "\x9b"}]})
     forger.add("chat.message", "user", {"text": ["no", {"text": "\x1b"}], "to": 7})

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.forks import quick
 from tests.grids import some
 from tests.stories.daemon.ipc_support import Daemon, running
-from tests.support import Scratch
+from tests.support import Scratch, scratch
 
 TOKEN = "ghp_" + "aZ09" * 9
 
@@ -459,7 +458,7 @@ def test_ipc_8_12_a_group_is_made_for_a_directory_that_is_there(daemon: Daemon, 
 def test_ipc_8_12_nothing_is_left_behind_when_the_template_is_wrong(
     daemon: Daemon, tmp_path: Path, wrong: Any, code: str
 ):
-    repo, groups = quick(tmp_path / "repo"), daemon.home / "groups"
+    repo, groups = scratch(tmp_path / "repo"), daemon.home / "groups"
     groups.mkdir(exist_ok=True)  # where no test before has made a group, there is none yet
     before = sorted(groups.iterdir())
 
@@ -479,7 +478,7 @@ def test_a_group_that_cannot_be_called_so_is_not_made(daemon: Daemon, folder: Pa
 
 
 def test_a_template_goes_from_one_group_to_another_as_a_file(daemon: Daemon, tmp_path: Path):
-    here, there = (quick(tmp_path / name, **daemon.env) for name in ("here", "there"))
+    here, there = (scratch(tmp_path / name, **daemon.env) for name in ("here", "there"))
     for repo in (here, there):
         assert repo.bb("init").status == 0
     assert here.bb("actor", "add", "ada", "--runner", "headless").status == 0
@@ -499,7 +498,7 @@ def test_a_template_goes_from_one_group_to_another_as_a_file(daemon: Daemon, tmp
 
 @pytest.mark.parametrize("named", ["nothing.yaml", ".", "no-text.yaml", "a\0b", "\ud800", "x" * 5000, "", 7, ["x"]])
 def test_a_file_that_holds_no_template_is_refused(tmp_path: Path, named: Any):
-    repo = quick(tmp_path / "repo", CCCC_HOME=str(tmp_path / "home"))
+    repo = scratch(tmp_path / "repo", CCCC_HOME=str(tmp_path / "home"))
     (repo.path / "no-text.yaml").write_bytes(b"kind: \xff\n")
     assert repo.bb("init").status == 0
     ran = repo.json("call", "group_template_preview", "--args", json.dumps({"template": named}))
@@ -507,7 +506,7 @@ def test_a_file_that_holds_no_template_is_refused(tmp_path: Path, named: Any):
 
 
 def test_a_person_reads_what_a_template_changes(daemon: Daemon, tmp_path: Path):
-    repo = quick(tmp_path / "repo", **daemon.env)
+    repo = scratch(tmp_path / "repo", **daemon.env)
     wanted = template("ada", "bo", settings={"nudge_after_seconds": 60}, prompts={"help": "Ask."})
     (repo.path / "team.yaml").write_text(text(wanted))
     made = repo.bb("group", "create-from-template", ".", "--template", "team.yaml").out

@@ -21,11 +21,10 @@ from bb.kernel.errors import BbError
 from bb.ledger.local import descriptor
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import client
-from tests.forks import Quick, quick
 from tests.stories.daemon.cli_support import ended
 from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, request, running
 from tests.stories.daemon.sdk_support import Client
-from tests.support import environment
+from tests.support import Scratch, environment, scratch
 from tests.waiting import until
 
 TCP = {"CCCC_DAEMON_TRANSPORT": "tcp"}
@@ -198,14 +197,14 @@ def test_a_published_client_is_refused_over_tcp_unless_it_is_allowed(tmp_path: P
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Iterator[Quick]:
-    made = quick(tmp_path / "repo", CCCC_HOME=str(tmp_path / "home"))
+def repo(tmp_path: Path) -> Iterator[Scratch]:
+    made = scratch(tmp_path / "repo", CCCC_HOME=str(tmp_path / "home"))
     assert made.bb("init").status == 0
     with ended(made):
         yield made
 
 
-def test_commands_show_the_token_by_themselves(repo: Quick):
+def test_commands_show_the_token_by_themselves(repo: Scratch):
     found = repo.json("daemon", "start", **TCP).data
 
     assert found["warning"] is None
@@ -215,7 +214,7 @@ def test_commands_show_the_token_by_themselves(repo: Quick):
     assert not [each for each in repo.json("doctor").data["checks"] if each["name"] == "daemon"]
 
 
-def test_that_strangers_are_served_is_said_at_the_start_by_status_and_by_doctor(repo: Quick):
+def test_that_strangers_are_served_is_said_at_the_start_by_status_and_by_doctor(repo: Scratch):
     repo.bb("daemon", "start", **TCP)
     refusal = repo.json("daemon", "start", "--allow-anonymous-tcp", **TCP)
     assert (refusal.status, refusal.envelope["error"]["code"]) == (BUSY, "ALREADY_RUNNING")
