@@ -126,8 +126,8 @@ def _has_plenty(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: many a test waits for a process, or for time to pass."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: many a test waits for a process, or for time to pass."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture

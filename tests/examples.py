@@ -1,8 +1,8 @@
 """How many examples Hypothesis tries: one factor for all tests.
 
 A test says how many examples it is worth, `@examples(60)`. The profile in use scales that number: `quick` tries a
-tenth, `calm` (the ordinary run) half, `long` three times as many. Pytest's `--quick` and `--long` choose the profile;
-so does Hypothesis's own option, `--hypothesis-profile`.
+tenth, `calm` (the ordinary run) three tenths, `long` three times as many. Pytest's `--quick` and `--long` choose the
+profile; so does Hypothesis's own option, `--hypothesis-profile`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 WHOLE = 100  # what Hypothesis tries by default; a profile's number is the percentage of a test's own number
-PROFILES = {"quick": 10, "calm": 50, "long": 300}
+PROFILES = {"quick": 10, "calm": 30, "long": 300}
 
 
 def register() -> None:

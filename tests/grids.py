@@ -27,6 +27,11 @@ def some(values: Iterable[Value], most: int, of: object = None) -> list[Value]:
     return every if is_whole else [every[at] for at in _chosen(len(every), row, most)]
 
 
+def repeats(few: int, many: int) -> range:
+    """How often something is repeated that may go wrong at any time: FEW times, or MANY times in a long run."""
+    return range(many if is_whole else few)
+
+
 def grid(rows: Sequence[Any], columns: Sequence[Any], most: int = 2, least: int = 1) -> list[Any]:
     """Parameters for every pair of a row and a column: MOST columns of each row, and LEAST rows of each column at
     least. The others are marked long."""

@@ -52,13 +52,13 @@ class Near(Scratch):
 
 @contextlib.contextmanager
 def _surroundings(wanted: dict[str, str]) -> Iterator[None]:
-    """The process's environment is WANTED and nothing else."""
+    """The process's environment is WANTED and nothing else. No command changes its own."""
     before = os.environ.copy()
     _surround(before, wanted)
     try:
         yield
     finally:
-        _surround(os.environ.copy(), before)
+        _surround(wanted, before)
 
 
 def _surround(there: dict[str, str], wanted: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ be a pipe, a device or a link to one, and nobody waits for it."""
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from tests.support import ROOT
@@ -82,6 +83,7 @@ def _opens(call: ast.Call) -> str:
     return "" if only_writes else name
 
 
+@functools.cache
 def found() -> set[tuple[str, str, str]]:
     bb = ROOT / "bb"
     paths = [path for path in sorted(bb.rglob("*.py")) if path.relative_to(bb).as_posix() != DOOR]

@@ -19,6 +19,7 @@ from bb.ledger.index import reader
 from bb.ledger.journal import journal as journals
 from bb.ledger.journal import kinds
 from bb.ledger.records import event_filters
+from tests.grids import repeats
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -626,7 +627,7 @@ def test_our_lines_come_after_all_that_was_known_when_they_were_written(here: Pa
 
 @pytest.mark.parametrize("spoil", [_deleted, _no_database, _of_an_older_version, _ahead], ids=lambda s: s.__name__)
 def test_processes_that_open_a_spoilt_index_at_once_all_read_the_same(here: Path, spoil: Callable[[Path], None]):
-    for _ in range(3):
+    for _ in repeats(1, 3):
         settle(here)
         spoil(here)
 

@@ -106,6 +106,7 @@ def copied(folder: Path) -> Path:
     return folder / ACTION.parent.relative_to(ROOT)
 
 
+@pytest.mark.long  # it installs every package twice
 def test_the_action_installs_what_is_pinned_by_hash_and_refuses_what_differs(tmp_path: Path):
     action = copied(tmp_path / "bb-of-the-action")
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.grids import repeats
 from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, end, request, running
 from tests.stories.daemon.ipc_types import checked, moment
 from tests.support import scratch
@@ -438,7 +439,7 @@ def test_ipc_8_4_a_program_that_ends_at_once_has_been_started_and_does_not_run(p
     place.call("actor_add", group_id=group, actor_id="short", runtime="custom", command=["true"])
     kinds = ["actor.start", "x.bb.exited"]
     with place.stream(group, kinds=kinds) as stream:
-        for _ in range(20):
+        for _ in repeats(8, 20):
             place.call("actor_start", group_id=group, actor_id="short")
             assert [event["kind"] for event in stream.events(2)] == kinds
             until(lambda: not place.call("actor_list", group_id=group)["actors"][0]["running"], "it to be over")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.grids import repeats
 from tests.stories.races.races_support import (
     COVERING,
     Crew,
@@ -43,7 +44,7 @@ def a_round(everybody: Crew, wanted: list[str], bead: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("processes", "rounds"), [(16, 24), pytest.param(64, 1000, marks=pytest.mark.long)], ids=["16", "64"]
+    ("processes", "rounds"), [(12, 12), pytest.param(64, 1000, marks=pytest.mark.long)], ids=["12", "64"]
 )
 def test_one_of_many_wins_every_round(repo: Scratch, processes: int, rounds: int):
     chance = random.Random(processes)
@@ -89,7 +90,7 @@ def test_several_scopes_are_had_all_or_none(repo: Scratch):
     shared = ("docs", "src", "web/**/*.css")
     with crew(repo.path) as everybody:
         workers = everybody.registered(*names)
-        for turn in range(10):
+        for turn in repeats(5, 10):
             wanted = [[f"own/{one.agent}", shared[n % 3], shared[(n + 1) % 3]] for n, one in enumerate(workers)]
             answers = everybody.race(
                 "agent.reserve",
@@ -110,7 +111,7 @@ def test_shared_reservations_let_each_other_in_and_nobody_else(repo: Scratch):
     names = [f"runner-{number}" for number in range(6)]
     with crew(repo.path) as everybody:
         workers = everybody.registered(*names)
-        for turn in range(10):
+        for turn in repeats(5, 10):
             wanted = [{"scope": ["src"], "bead": "bb-1", "shared": n % 2 == turn % 2} for n in range(6)]
             answers = everybody.race("agent.reserve", list(zip(workers, wanted, strict=True)))
 
@@ -127,25 +128,25 @@ def test_the_same_key_records_once(repo: Scratch, processes: int):
     with crew(repo.path) as everybody:
         everybody.registered("amber-otter")
         workers = [*everybody.workers, *everybody.hire(*["amber-otter"] * (processes - 1), is_fresh=True)]
-        for turn in range(15):
+        for turn in repeats(8, 15):
             given = {"scope": [COVERING[turn % len(COVERING)], f"docs/{turn}"], "bead": "bb-1", "key": f"turn-{turn}"}
             answers = everybody.race("agent.reserve", [(one, given) for one in workers])
 
             (seen,) = {tuple(each["reservation_id"] for each in answer.data["reservations"]) for answer in answers}
             assert len(seen) == 2
     keys = [line["k"] for line in of_kind(in_order(repo.path), "x.bb.reserved")]
-    assert keys == [f"turn-{turn}" for turn in range(15) for _ in range(2)]
+    assert keys == [f"turn-{turn}" for turn in repeats(8, 15) for _ in range(2)]
 
 
 def test_the_same_key_for_different_scopes_serves_the_faster_one(repo: Scratch):
     with crew(repo.path) as everybody:
         workers = [*everybody.registered("amber-otter"), *everybody.hire("amber-otter")]
-        for turn in range(15):
+        for turn in repeats(8, 15):
             given = [{"scope": [scope], "bead": "bb-1", "key": f"turn-{turn}"} for scope in ("docs", "src")]
             answers = everybody.race("agent.reserve", list(zip(workers, given, strict=True)))
 
             assert {answer.code for answer in answers} == {None, "KEY_REUSED"}
-    assert len(of_kind(in_order(repo.path), "x.bb.reserved")) == 15
+    assert len(of_kind(in_order(repo.path), "x.bb.reserved")) == len(repeats(8, 15))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.grids import repeats
 from tests.stories.races.races_support import COVERING, Worker, ago, crew, in_order, meetings, of_kind
 from tests.support import Scratch
 
@@ -22,7 +23,7 @@ def test_one_of_many_takes_over_and_the_old_one_is_archived_once(repo: Scratch, 
         (owner,) = everybody.hire(OWNER)
         before = ago(minutes)
         assert owner.do("agent.register", now=before, name=OWNER, role="builder").code is None
-        for turn in range(10):
+        for turn in repeats(5, 10):
             old = owner.do("agent.reserve", now=before, scope=["src/parser"], bead=f"bb-{turn}").reservation
             wanted = [
                 {"scope": [COVERING[(turn + place) % len(COVERING)]], "bead": "bb-1", "takeover_stale": True}
@@ -56,7 +57,7 @@ def test_many_holdings_of_the_silent_go_to_one(repo: Scratch):
         before = ago(20)
         for one in owners:
             assert one.do("agent.register", now=before, name=one.agent, role="builder").code is None
-        for _ in range(5):
+        for _ in repeats(3, 5):
             old = [
                 one.do("agent.reserve", now=before, scope=[f"src/part-{n}"], bead="bb-1").reservation
                 for n, one in enumerate(owners)
@@ -80,7 +81,7 @@ def test_the_owner_comes_back_or_is_taken_over(repo: Scratch):
         (owner,) = everybody.hire(OWNER)
         before = ago(20)
         assert owner.do("agent.register", now=before, name=OWNER, role="builder").code is None
-        for _ in range(20):
+        for _ in repeats(8, 20):
             (repo.store / "presence" / f"{OWNER}.json").unlink(missing_ok=True)
             assert owner.do("agent.register", now=before, name=OWNER, role="builder", force_update=True).code is None
             owner.do("agent.reserve", now=before, scope=["src"], bead="bb-1").reservation  # noqa: B018
@@ -114,7 +115,7 @@ def test_who_has_just_reserved_is_not_taken_for_silent(repo: Scratch):
         takers = everybody.hire(*TAKERS)
         for one in takers:
             at_work_for_an_hour(one)
-        for turn in range(15):
+        for turn in repeats(6, 15):
             given = {"scope": ["src"], "bead": f"bb-{turn}", "takeover_stale": True}
             answers = everybody.race("agent.reserve", [(one, given) for one in takers])
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from bb.ledger.local import queue
+from tests.grids import repeats
 from tests.stories.races.races_support import (
     Answer,
     Crew,
@@ -101,7 +102,7 @@ def test_a_release_wakes_who_waits_in_much_less_than_a_second(repo: Scratch, fou
     to a second."""
     otter, harbor, *_ = four
     took = []
-    for _ in range(6):
+    for _ in repeats(3, 6):
         stand_in_line(repo, harbor, "src")
         time.sleep(0.3)  # long enough for the looks to have grown apart
         released = release(otter)
@@ -373,7 +374,7 @@ def test_a_circle_by_way_of_the_line_is_a_circle_too(repo: Scratch, four: list[W
 
 def test_of_those_who_close_a_circle_at_the_same_moment_one_is_refused(everybody: Crew, four: list[Worker]):
     pair = four[:2]
-    for _ in range(8):
+    for _ in repeats(4, 8):
         for one, scope in zip(pair, ("src", "docs"), strict=True):
             assert reserve(one, scope).code is None
         for one, scope in zip(pair, ("docs", "src"), strict=True):
@@ -450,7 +451,7 @@ def subjects(answer: Answer) -> list[str]:
 def test_a_message_from_another_process_wakes_who_waits(four: list[Worker]):
     otter, harbor, *_ = four
     took = []
-    for turn in range(6):
+    for turn in repeats(3, 6):
         harbor.start("agent.wait", timeout=LONG, new=True)
         time.sleep(0.3)
         sent = send(otter, HARBOR, f"News {turn}")
