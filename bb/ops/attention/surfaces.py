@@ -18,8 +18,6 @@ from bb.ops.params import AgentId, Number, Text, invalid
 
 FOR_EVER = 10**9  # seconds
 
-UnknownSetting = Usage.declare("INVALID_SETTING", "The settings must be a JSON object")
-
 
 class KindOf(Text):
     """The kind of conversation: dm, channel, thread, system or tool."""
