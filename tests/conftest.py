@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = [item for item in wanted if not item.get_closest_marker("long")]
     if config.getoption("--quick"):
         wanted = grids.some_of_each(times.fast(wanted), lambda _: 2)
-    elif not config.getoption("--long") and not any("::" in asked for asked in config.args):
+    elif not (config.getoption("--long") or config.getoption("--note-times") or _names_a_test(config)):
         wanted = times.affordable(wanted)
     wanted = times.longest_first(wanted)
     if config.getoption("--profile"):
@@ -75,6 +75,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = set(wanted)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = wanted
+
+
+def _names_a_test(config: pytest.Config) -> bool:
+    return any("::" in asked for asked in config.args)
 
 
 MEMORY, PLENTY = Path("/dev/shm"), 8 << 30

@@ -227,6 +227,7 @@ sys.exit(run.guarded({0!r}, lambda: extras.require_extra({0!r}, {1!r}) or 0, as_
 """
 
 
+@pytest.mark.long  # it installs the packages of two extras
 def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_that_works(release: Release):
     asks = {extra: ["-c", NEED.format(f"bb {extra}", extra)] for extra in extras.EXTRAS}
     hints = {}
