@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,20 +16,35 @@ from tests.near import Near
 from tests.scene import set_scene
 from tests.support import environment
 
+YOUNG = 300  # seconds; after 15 minutes without a heartbeat its agents would be stale
+
 
 @pytest.fixture(scope="session")
-def the_scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The day's work, made once; never to be changed."""
-    return set_scene(tmp_path_factory.mktemp("scene") / "scene").repo.path
+def a_scene(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes the day's work, or returns that of the last call if it is young. It must not be changed."""
+    made: list[tuple[float, Path]] = []
+
+    def scene() -> Path:
+        if not made or time.monotonic() > made[-1][0] + YOUNG:
+            made.append((time.monotonic(), set_scene(tmp_path_factory.mktemp("scene") / "scene").repo.path))
+        return made[-1][1]
+
+    return scene
+
+
+@pytest.fixture(scope="module")
+def the_scene(a_scene: Callable[[], Path]) -> Path:
+    """The day's work. It must not be changed."""
+    return a_scene()
 
 
 @pytest.fixture
-def day(the_scene: Path, tmp_path: Path) -> Near:
+def day(a_scene: Callable[[], Path], tmp_path: Path) -> Near:
     """The day's work, to be gone on with."""
-    return Near(Path(shutil.copytree(the_scene, tmp_path / "scene")))
+    return Near(Path(shutil.copytree(a_scene(), tmp_path / "scene")))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def haunted(the_scene: Path, tmp_path_factory: pytest.TempPathFactory) -> Near:
     """The same day, and all of it again with every text made hostile."""
     repo = Near(Path(shutil.copytree(the_scene, tmp_path_factory.mktemp("haunted") / "scene")))

@@ -63,9 +63,13 @@ class Scope(Record):
 
     @property
     def path(self) -> str | None:
-        """The path of a literal scope: `app/[slug]` if the text is `app/[[]slug]`. None for a pattern."""
+        """The path of a literal scope: `app/[slug]` if the text is `app/[[]slug]`. None for a pattern.
+
+        `[.]` and `[.].` are patterns that no file matches: as paths they would lead elsewhere.
+        """
         names = [part for part in self.parts if isinstance(part, str)]
-        return "/".join(names) or "." if len(names) == len(self.parts) else None
+        is_path = len(names) == len(self.parts) and not any(name in globs.NO_NAMES for name in names)
+        return "/".join(names) or "." if is_path else None
 
 
 # -- from the user's text

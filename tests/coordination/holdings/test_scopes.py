@@ -682,7 +682,7 @@ def test_any_text_is_a_scope_or_a_refusal_and_a_scopes_text_means_itself(written
     if is_path:
         assert found.is_literal
     if found.path is not None:
-        assert scope(found.path, is_path=True) == found or set(NO_NAMES) & set(found.parts)
+        assert scope(found.path, is_path=True) == found
 
 
 @given(TEXTS)
@@ -725,3 +725,12 @@ def test_what_git_names_is_a_literal_path(path: str):
     assume(not set(NO_NAMES) & set(path.split("/")))
 
     assert scopes.existing(path).path == unicodedata.normalize("NFC", path)
+
+
+@pytest.mark.parametrize("written", ["[.]", "[.][.]", ".[.]", "a/[.]", "a/[.][.]/b", "[.]/b"])
+def test_a_class_that_spells_a_dot_directory_is_a_pattern_without_a_path(written: str):
+    found = scope(written)
+
+    assert found.path is None
+    assert not found.is_literal
+    assert scope(found.text) == found
