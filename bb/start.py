@@ -80,7 +80,7 @@ def _open(bundle: str, verbs: list[str]) -> None:
         made_for, not_for, parts, others = _read(
             int.from_bytes(numbers[:NUMBER], "big"), int.from_bytes(numbers[NUMBER:], "big")
         )
-        modules = [each for part, _, _ in parts for each in part]
+        modules = [module for part, _, _ in parts for module in part]
         # A file number below 3 belongs to a standard stream that was closed.
         is_ours = made_for == MADE_FOR and not_for.isdisjoint(verbs)
         if _file > 2 and is_ours and all(map(is_current, modules)):
@@ -102,10 +102,10 @@ def _read(at: int, length: int) -> Any:
 def is_current(module: Module) -> bool:
     """Whether a module's file is unchanged, judged by its `ctime`: installers may set any `mtime`."""
     try:
-        found = os.stat(module[1])
+        file_stat = os.stat(module[1])
     except OSError:
         return False
-    return found.st_ctime_ns == module[2] and found.st_size == module[3]
+    return file_stat.st_ctime_ns == module[2] and file_stat.st_size == module[3]
 
 
 def _import(name: str) -> None:
@@ -117,14 +117,14 @@ def _import(name: str) -> None:
     module, code = preloaded[name]
     file = module[1]
     spec = _spec(module, SourceFileLoader(name, file))
-    made = type(sys)(name)
-    made.__spec__, made.__loader__, made.__file__, made.__package__ = spec, spec.loader, file, spec.parent
+    loaded = type(sys)(name)
+    loaded.__spec__, loaded.__loader__, loaded.__file__, loaded.__package__ = spec, spec.loader, file, spec.parent
     if spec.submodule_search_locations is not None:
-        made.__path__ = spec.submodule_search_locations
-    sys.modules[name] = made
-    exec(code, made.__dict__)  # noqa: S102  (as an import does)
+        loaded.__path__ = spec.submodule_search_locations
+    sys.modules[name] = loaded
+    exec(code, loaded.__dict__)  # noqa: S102  (as an import does)
     if parent:
-        setattr(sys.modules[parent], child, made)
+        setattr(sys.modules[parent], child, loaded)
 
 
 def _spec(module: Module, loader: SourceFileLoader | ExtensionFileLoader) -> ModuleSpec:
@@ -163,8 +163,8 @@ def code(name: str) -> CodeType:
     if name in preloaded:
         return preloaded[name][1]
     _, at, length = on_demand[name]
-    found: CodeType = _read(at, length)
-    return found
+    module_code: CodeType = _read(at, length)
+    return module_code
 
 
 class Packages:

@@ -171,13 +171,13 @@ class _Root(TyperGroup):
     """The groups and the top-level commands, built when they are used."""
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
-        found = [
+        names = [
             *(op.name for op in catalogue.ops_in_group("")),
             *own_commands.in_group(""),
             *own_commands.GROUPS,
             *(name for name in command_groups.GROUPS if name and name not in command_groups.HIDDEN),
         ]
-        return list(dict.fromkeys(found))  # a name may be both a group and a command
+        return list(dict.fromkeys(names))  # a name may be both a group and a command
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
@@ -214,8 +214,8 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         below = f"{self._words} "
-        found = [*own_commands.in_group(self._words), *(op.words for op in self._ops())]
-        return list(dict.fromkeys(words[len(below) :].split()[0] for words in found if words.startswith(below)))
+        commands = [*own_commands.in_group(self._words), *(op.words for op in self._ops())]
+        return list(dict.fromkeys(words[len(below) :].split()[0] for words in commands if words.startswith(below)))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         words = f"{self._words} {cmd_name}"
@@ -235,14 +235,14 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         options = [param for param in self.params if isinstance(param, TyperOption)]
         takes_value = {name: param for param in options if not param.is_flag for name in param.opts}
-        known = {name for param in options for name in param.opts} | {"-h", "--help", JSON}
+        option_names = {name for param in options for name in param.opts} | {"-h", "--help", JSON}
         words = args[: args.index("--")] if "--" in args else args
         for word, following in itertools.pairwise(words):
-            if word in takes_value and following.partition("=")[0] in known:
+            if word in takes_value and following.partition("=")[0] in option_names:
                 raise BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx=ctx)
-        given = [name for word in words if (name := word.partition("=")[0]) in takes_value]
-        for name in given:
-            if given.count(name) > 1 and not takes_value[name].multiple:
+        names = [name for word in words if (name := word.partition("=")[0]) in takes_value]
+        for name in names:
+            if names.count(name) > 1 and not takes_value[name].multiple:
                 raise BadOptionUsage(name, f"Option '{name}' is given more than once.", ctx=ctx)
         return super().parse_args(ctx, args)
 
@@ -272,9 +272,9 @@ def _chosen(parameters: Sequence[Parameter], perform: Callable[..., int]) -> Cal
     flags = {parameter.name for parameter in parameters if parameter.kind is Flag}
 
     def choose(**given: Any) -> Chosen:
-        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
-        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
-        return lambda as_json: perform(wanted, as_json=as_json)
+        values = {name: value for name, value in given.items() if value not in (None, [], ())}
+        values = {name: value for name, value in values.items() if value is not False or name not in flags}
+        return lambda as_json: perform(values, as_json=as_json)
 
     return choose
 
@@ -326,12 +326,12 @@ def _examples(examples: tuple[str, ...]) -> str | None:
 
 def _command_words(words: list[str]) -> list[str]:
     """The command in WORDS, for the envelope: groups and a verb."""
-    found: list[str] = []
+    command: list[str] = []
     for word in words:
-        if word.startswith("-") or (found and not _is_group(" ".join(found))):
+        if word.startswith("-") or (command and not _is_group(" ".join(command))):
             break
-        found.append(word)
-    return found
+        command.append(word)
+    return command
 
 
 def _program() -> str:
@@ -342,11 +342,11 @@ def _program() -> str:
 def _suggestion(error: ClickException, command: str) -> str:
     """Similar commands, for a misspelt one."""
     context = error.ctx if isinstance(error, UsageError) else None
-    known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
+    names = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
     elsewhere = [f"bb {op.words}" for op in catalogue.all_ops() if word in (op.words, op.words.split()[-1])]
     elsewhere += [f"bb {group}" for group in command_groups.SUBGROUPS if word == group.split()[-1]]
-    close = elsewhere or difflib.get_close_matches(word, known)
+    close = elsewhere or difflib.get_close_matches(word, names)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

@@ -71,11 +71,11 @@ def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
 
 def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
     """The bundle for NAMES and for modules that other runs imported. Every run imports the first ALWAYS of NAMES."""
-    found = [_module(name) for name in names]
-    if max(module[2] for module, _ in found) > time.time_ns() - SETTLED:
+    modules_with_code = [_module(name) for name in names]
+    if max(module[2] for module, _ in modules_with_code) > time.time_ns() - SETTLED:
         raise ValueError("too new")
-    first = [(module, code) for module, code in found[:always] if code]
-    rest = [each for each in found if each not in first] + [
+    first = [(module, code) for module, code in modules_with_code[:always] if code]
+    rest = [pair for pair in modules_with_code if pair not in first] + [
         _kept(name) for name in start.on_demand if name not in names
     ]
     octets = bytearray(2 * start.NUMBER)
@@ -88,7 +88,7 @@ def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
         later[module[0]] = (module, len(octets), len(codes))
         octets += codes
     table = marshal.dumps((start.MADE_FOR, not_for, parts, later))
-    octets[: 2 * start.NUMBER] = b"".join(each.to_bytes(start.NUMBER, "big") for each in (len(octets), len(table)))
+    octets[: 2 * start.NUMBER] = b"".join(size.to_bytes(start.NUMBER, "big") for size in (len(octets), len(table)))
     return bytes(octets + table)
 
 
@@ -96,10 +96,10 @@ def _parts(modules: list[tuple[Module, CodeType]]) -> Iterator[tuple[list[Module
     """MODULES in parts, each with its marshalled code."""
     part: list[tuple[Module, CodeType]] = []
     size = 0
-    for each in modules:
-        part.append(each)
-        size += len(marshal.dumps(each[1]))
-        if size >= PART or each is modules[-1]:
+    for pair in modules:
+        part.append(pair)
+        size += len(marshal.dumps(pair[1]))
+        if size >= PART or pair is modules[-1]:
             yield [module for module, _ in part], marshal.dumps([code for _, code in part])
             part, size = [], 0
 
@@ -109,11 +109,11 @@ def _module(name: str) -> Found:
     module = sys.modules[name]
     file = str(module.__file__)
     before = os.stat(file)
-    found: Module = (name, file, before.st_ctime_ns, before.st_size, hasattr(module, "__path__"))
+    entry: Module = (name, file, before.st_ctime_ns, before.st_size, hasattr(module, "__path__"))
     code = SourceFileLoader(name, file).get_code(name) if isinstance(_loader(name), SourceFileLoader) else None
-    if not start.is_current(found):
+    if not start.is_current(entry):
         raise ValueError("changed meanwhile")
-    return found, code
+    return entry, code
 
 
 def _kept(name: str) -> Found:

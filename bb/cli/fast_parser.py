@@ -30,8 +30,8 @@ def answer(words: list[str], *, at_exit: bool = False) -> int | None:
     if name is None or not all(map(str.isascii, plain)):  # other words may be invalid UTF-8
         return None
     op = catalogue.find(name)
-    given = _given(op, plain[name.count(".") + 1 :])
-    return None if given is None else run.perform(op, given, as_json=len(plain) < len(words), at_exit=at_exit)
+    values = _given(op, plain[name.count(".") + 1 :])
+    return None if values is None else run.perform(op, values, as_json=len(plain) < len(words), at_exit=at_exit)
 
 
 def verb(plain: list[str]) -> str | None:
@@ -45,31 +45,31 @@ def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
     """The values in WORDS for the parameters of OP; None if the words are not plain."""
     options = {parameter.option: parameter for parameter in op.parameters if not parameter.is_argument}
     arguments = [parameter for parameter in op.parameters if parameter.is_argument]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
         if word.startswith("-"):
             option, equals, value = word.partition("=")
             parameter = options.get(option)
-            found = _value(parameter, equals, value, rest) if parameter else None
+            parameter_value = _value(parameter, equals, value, rest) if parameter else None
         else:
-            parameter, found = _next(arguments, given), word
-        if parameter is None or found is None or not _keep(parameter, found, given):
+            parameter, parameter_value = _next(arguments, values), word
+        if parameter is None or parameter_value is None or not _keep(parameter, parameter_value, values):
             return None
-    return given
+    return values
 
 
 def _value(parameter: Parameter, equals: str, value: str, rest: Iterator[str]) -> str | bool | None:
     """The value of an option: after `=`, or the next word; True for a flag. None if there is no plain value."""
     if parameter.kind is Flag:
         return None if equals else True
-    found = value if equals else next(rest, None)
-    return None if found is None or (found.startswith("-") and not equals) else found
+    word = value if equals else next(rest, None)
+    return None if word is None or (word.startswith("-") and not equals) else word
 
 
 def _next(arguments: list[Parameter], given: dict[str, Any]) -> Parameter | None:
     """The argument that takes the next plain word."""
-    return next((each for each in arguments if each.is_repeated or each.name not in given), None)
+    return next((argument for argument in arguments if argument.is_repeated or argument.name not in given), None)
 
 
 def _keep(parameter: Parameter, found: str | bool, given: dict[str, Any]) -> bool:

@@ -53,16 +53,16 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
         raise catalogue.UnknownOp(f"there is no op {op[:60]!r}")
     called = catalogue.find(op)
     try:
-        given = json_text.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
+        arguments = json_text.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
     except UnicodeDecodeError as error:
         raise json_text.InvalidText("the arguments on stdin are not valid UTF-8") from error
     except json_text.NotJson as error:
         raise InvalidJson(f"the arguments are not valid JSON: {error}") from error
-    if type(given) is not dict:
+    if type(arguments) is not dict:
         raise InvalidJson()
     if called.is_flat:
-        _must_be_text(given)  # other ops name the invalid value themselves
-    return run.perform(called, given, as_json=asked.as_json, is_typed=True)
+        _must_be_text(arguments)  # other ops name the invalid value themselves
+    return run.perform(called, arguments, as_json=asked.as_json, is_typed=True)
 
 
 def _list(as_json: bool) -> int:
@@ -110,8 +110,8 @@ def _send_files(asked: Asked, *, attach: list[File] | None = None) -> int:
 GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, see its state."}
 # by the words that call them, in the order of the help
 COMMANDS = {
-    each.own.words: each
-    for each in (
+    declared.own.words: declared
+    for declared in (
         *(call, demo, *programs.COMMANDS, *watching.COMMANDS),
         *(command(words, op=op)(_send_files) for words, op in (("chat send", "send"), ("chat reply", "reply"))),
     )
@@ -120,4 +120,4 @@ COMMANDS = {
 
 def in_group(group: str) -> list[str]:
     """The words of the hand-written commands in a group; for an empty group, of the top-level commands."""
-    return [words for words, each in COMMANDS.items() if each.is_own and words.rpartition(" ")[0] == group]
+    return [words for words, declared in COMMANDS.items() if declared.is_own and words.rpartition(" ")[0] == group]

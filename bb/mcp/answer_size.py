@@ -50,7 +50,7 @@ def as_text(answer: object) -> str:
     text = json_text.dumps(answer)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(each if harmless(each) == each else _escaped(each) for each in text)
+    return "".join(character if harmless(character) == character else _escaped(character) for character in text)
 
 
 def _escaped(character: str) -> str:

@@ -28,22 +28,22 @@ def for_tools(hint: str) -> str:
 def _tool_for(quoted: str) -> str:
     """The tool and arguments that replace a QUOTED command; the command itself if no tool does."""
     _, *words = quoted.strip("`").split()
-    for verb, shown, choice in _replaced_commands():
+    for verb, menu_tool, choice in _replaced_commands():
         if words[: len(verb)] == verb:
             rest = words[len(verb) :]
-            given = [*choice, *_arguments(rest, shown)]
-            name = LIST if "--help" in rest else shown.name
-            return f"`{name}`" + (f" with {', '.join(given)}" if given and name != LIST else "")
+            arguments = [*choice, *_arguments(rest, menu_tool)]
+            name = LIST if "--help" in rest else menu_tool.name
+            return f"`{name}`" + (f" with {', '.join(arguments)}" if arguments and name != LIST else "")
     return quoted
 
 
 def _replaced_commands() -> Iterator[tuple[list[str], MenuTool, list[str]]]:
     """The words of each command that a tool replaces, the tool, and the choice that selects the command's op."""
-    for shown in tool_list.MENU:
-        for choice, op in shown.ops.items():
-            yield catalogue.find(op).words.split(), shown, [f"{shown.chooses} {choice}"] if choice else []
-        for op in shown.covers:
-            yield catalogue.find(op).words.split(), shown, []
+    for menu_tool in tool_list.MENU:
+        for choice, op in menu_tool.ops.items():
+            yield catalogue.find(op).words.split(), menu_tool, [f"{menu_tool.chooses} {choice}"] if choice else []
+        for op in menu_tool.covers:
+            yield catalogue.find(op).words.split(), menu_tool, []
     for tool in tools.TOOLS.values():
         group, name = tool.name.split(".")
         yield [group, name], tool_list.CHAT, [f"tool {name}"]

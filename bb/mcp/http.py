@@ -90,8 +90,8 @@ class Guarded:
             await send({"type": "websocket.close"})
 
     def _shows_token(self, scope: Scope) -> bool:
-        shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(shown) == 1 and hmac.compare_digest(shown[0], self._wanted)
+        tokens = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(tokens) == 1 and hmac.compare_digest(tokens[0], self._wanted)
 
 
 def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:

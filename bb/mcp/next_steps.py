@@ -32,7 +32,7 @@ def _steps(known: Foreign, asked: int) -> Iterator[Step]:
         )
     if known["unread"]:
         yield _step("inbox", f"{known['unread']} unread.", state="unread")
-    if over := [each["scope"].raw() for each in known["holds"] if each.get("is_expired")]:
+    if over := [reservation["scope"].raw() for reservation in known["holds"] if reservation.get("is_expired")]:
         yield _step("reserve", "Your reservation has expired. Renew it before you go on.", scope=over)
     elif known["holds"]:
         yield _step("release", "Go on with your work. Release the scopes when it is done.")

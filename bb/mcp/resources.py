@@ -50,8 +50,8 @@ def _event(desk: Desk, event: str) -> dict[str, Any]:
     try:
         return protocol.show(desk, Text(event))
     except protocol.EventNotThere.error:
-        if found := _open_to_all(desk, event):
-            return found
+        if envelope := _open_to_all(desk, event):
+            return envelope
         if not desk.env.get("BB_AGENT"):  # visibility of a chat event depends on the caller
             raise
         return attention.show(desk, Event(event))
@@ -60,15 +60,20 @@ def _event(desk: Desk, event: str) -> dict[str, Any]:
 def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     """An event that contains no message; None for all others."""
     try:
-        found = events.event(desk.ledger, event)
+        recorded_event = events.event(desk.ledger, event)
     except (NotFound, Usage):
         return None
-    is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # excludes C2A and CBCL events
-    if not (is_ours or found.kind.startswith(PUBLIC)):
+    # Excludes C2A and CBCL events.
+    is_ours = recorded_event.kind.startswith(OURS) and recorded_event.kind.count(".") == OURS.count(".")
+    if not (is_ours or recorded_event.kind.startswith(PUBLIC)):
         return None
-    envelope = found.replace(unreadable=kinds.unreadable(found)).envelope()
-    known = policy.cached(desk.ledger)
-    return next(iter(signature_status.with_verdicts(desk.ledger, known, [envelope]))) if known else envelope
+    envelope = recorded_event.replace(unreadable=kinds.unreadable(recorded_event)).envelope()
+    signer_policy = policy.cached(desk.ledger)
+    return (
+        next(iter(signature_status.with_verdicts(desk.ledger, signer_policy, [envelope])))
+        if signer_policy
+        else envelope
+    )
 
 
 def _status(desk: Desk, _: str) -> dict[str, Any]:
@@ -104,22 +109,22 @@ RESOURCES = (
 
 def read(desk: Desk, uri: str) -> dict[str, Any]:
     """The content of the resource at URI. It contains text from other agents."""
-    found, name = find(uri)
-    return {"untrusted": True, **found.read(desk, name)}
+    resource, name = find(uri)
+    return {"untrusted": True, **resource.read(desk, name)}
 
 
 def find(uri: str) -> tuple[Resource, str]:
     """The resource at URI, and the value of its variable."""
     path = uri.removeprefix(SCHEME)
-    for each in RESOURCES:
+    for resource in RESOURCES:
         folder, _, name = path.partition("/")
-        if uri.startswith(SCHEME) and folder == each.path and bool(name) is bool(each.name):
-            return each, _plain(name)
+        if uri.startswith(SCHEME) and folder == resource.path and bool(name) is bool(resource.name):
+            return resource, _plain(name)
     raise ResourceNotThere(f"there is no resource {uri[:200]}")
 
 
 def _plain(name: str) -> str:
-    found = unquote(name)
-    if len(found) > LONGEST_NAME:
+    text = unquote(name)
+    if len(text) > LONGEST_NAME:
         raise invalid(f"a name has at most {LONGEST_NAME} characters", "uri")
-    return found
+    return text

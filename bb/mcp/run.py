@@ -30,11 +30,11 @@ NoHost = Usage.declare(
 
 def main(words: Sequence[str]) -> int:
     """Serve as the arguments WORDS say; the exit status."""
-    wanted = _parser().parse_args(words)
+    options = _parser().parse_args(words)
     try:
-        return _serve(wanted)
+        return _serve(options)
     except BbError as refusal:
-        _refuse(refusal, as_json=wanted.json)
+        _refuse(refusal, as_json=options.json)
         return refusal.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -61,8 +61,10 @@ def _object(properties: Schema, needed: list[str]) -> Schema:
 
 def _parameters(ops: Iterable[Op], shown: MenuTool) -> list[Parameter]:
     """The listed parameters of the ops, without duplicates."""
-    found = {each.name: each for op in ops for each in op.parameters if each.name not in shown.hidden}
-    return list(found.values())
+    parameters = {
+        parameter.name: parameter for op in ops for parameter in op.parameters if parameter.name not in shown.hidden
+    }
+    return list(parameters.values())
 
 
 def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:

@@ -71,10 +71,10 @@ class _Face:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def called(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        name, given = params.name, params.arguments or {}
+        name, arguments = params.name, params.arguments or {}
         if not self._toolbox.has(name):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {harmless(name[:60])}")
-        answer = await self._in_thread(lambda is_client_gone: self._toolbox.call(name, given, is_client_gone))
+        answer = await self._in_thread(lambda is_client_gone: self._toolbox.call(name, arguments, is_client_gone))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=as_text(answer.data))],
             structured_content=answer.data,

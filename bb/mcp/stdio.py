@@ -85,8 +85,8 @@ class Reading(_Wrapped):
 
     @property
     def last_context(self) -> contextvars.Context | None:
-        found: contextvars.Context | None = self._inner.last_context
-        return found
+        context: contextvars.Context | None = self._inner.last_context
+        return context
 
     async def receive(self) -> Read:
         try:

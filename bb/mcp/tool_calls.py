@@ -81,12 +81,12 @@ class Toolbox:
         if name in tool_list.CAPABILITIES:
             return self.answer(name, greeting.without_session, is_chat=True)
         chat = BY_ANY_NAME.get(name)
-        shown = tool_list.CHAT if chat else tool_list.BY_NAME[name]
+        tool = tool_list.CHAT if chat else tool_list.BY_NAME[name]
 
         def run(desk: Desk) -> Given:
-            return _marked(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
+            return _marked(tool, self._chat(desk, chat, given) if chat else self._run(desk, tool, given))
 
-        return self.answer(name, run, is_client_gone, is_chat=shown is tool_list.CHAT)
+        return self.answer(name, run, is_client_gone, is_chat=tool is tool_list.CHAT)
 
     def answer(
         self,
@@ -136,10 +136,10 @@ class Toolbox:
     def _op(self, desk: Desk, name: str, given: Given) -> Given:
         """The answer of an op to a checked request."""
         op = catalogue.find(name)
-        caller = next(each for each in (*tool_list.CALLERS, "") if each in op.by_name or not each)
+        caller = next(key for key in (*tool_list.CALLERS, "") if key in op.by_name or not key)
         given = given if not caller else self._named(given, caller)
         catalogue.refuse_unknown(op, given)
-        if absent := [each.name for each in op.parameters if each.is_required and given.get(each.name) is None]:
+        if absent := [option.name for option in op.parameters if option.is_required and given.get(option.name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is required", option=absent[0])
         arguments = catalogue.bind(op, given, is_typed=True)
         try:
@@ -169,11 +169,11 @@ class Toolbox:
         if role is not None and not _is_known(desk, who):
             self._op(desk, tool_list.ROLE[0], {"name": who, "role": role})
         self._op(desk, "agent.heartbeat", {"agent": who})
-        known = self._op(desk, "resume", given)
-        mail = {message["id"] for message in known["to_accept"]}
+        resume = self._op(desk, "resume", given)
+        mail = {message["id"] for message in resume["to_accept"]}
         pending = queries.owed_answers(C2aDesk(desk, who).book(), who, desk.now())["events"]
-        asked = [event for event in pending if event["eventId"] not in mail]  # mail is listed already
-        return known | {"chat_owed": len(asked), "next": next_steps(known, asked)}
+        unanswered = [event for event in pending if event["eventId"] not in mail]  # mail is listed already
+        return resume | {"chat_owed": len(unanswered), "next": next_steps(resume, unanswered)}
 
     def _agent_name(self, desk: Desk, given: Given) -> str:
         name = self.agent or given.get("agent")

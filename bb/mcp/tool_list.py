@@ -91,7 +91,7 @@ MENU = (
     CHAT,
 )
 CAPABILITIES = ("chat_capabilities", "chat.capabilities")  # not listed: C2A's negotiation, which MCP does not need
-BY_NAME = {shown.name: shown for shown in MENU}
+BY_NAME = {tool.name: tool for tool in MENU}
 
 # The parameters that name the calling agent. They are not listed if the server knows the agent.
 CALLERS = ("agent", "from")

@@ -283,9 +283,9 @@ def _import_groups_of(name: str) -> None:
     from bb.ops.command_groups import FLAT, GROUPS  # noqa: PLC0415  (hot verbs do not need it)
 
     group, dot, _ = name.partition(".")
-    for each in (group,) if dot else ("", *FLAT):
-        if each in GROUPS and name not in _declared:
-            ops_in_group(each)
+    for candidate in (group,) if dot else ("", *FLAT):
+        if candidate in GROUPS and name not in _declared:
+            ops_in_group(candidate)
 
 
 def ops_in_group(group: str) -> list[Op]:
@@ -295,8 +295,8 @@ def ops_in_group(group: str) -> list[Op]:
     modules = GROUPS[group][0]
     for module in modules:
         __import__(module)
-    known = [op for op in _declared.values() if op.module in modules]
-    its = [op for op in known if (op.group == group if group not in HIDDEN else op.group not in GROUPS)]
+    ops = [op for op in _declared.values() if op.module in modules]
+    its = [op for op in ops if (op.group == group if group not in HIDDEN else op.group not in GROUPS)]
     return sorted(its, key=lambda op: modules.index(op.module))
 
 
@@ -313,7 +313,7 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
     Parameters from a command line are text. IS_TYPED means that the request came as JSON, where a number must be a
     JSON number. IGNORES_UNKNOWN is for CCCC clients, which also send fields of other daemon versions.
     """
-    known = op.by_name
+    parameters = op.by_name
     if not ignores_unknown:
         refuse_unknown(op, given)
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
@@ -321,9 +321,9 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
         label = missing[0].name.upper() if missing[0].is_argument else missing[0].option
         raise MissingOption(f"{op.words} needs {label}", hint=f"`bb {op.words} --help` shows how", option=label)
     return {
-        known[name].keyword: _read(known[name], value, is_typed)
+        parameters[name].keyword: _read(parameters[name], value, is_typed)
         for name, value in given.items()
-        if name in known and value is not None
+        if name in parameters and value is not None
     }
 
 
@@ -374,7 +374,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    last = max((place for place, each in enumerate(parameters, start=1) if each.is_required), default=0)
+    last = max((place for place, parameter in enumerate(parameters, start=1) if parameter.is_required), default=0)
     return (*parameters[:last], *more, *parameters[last:]) if more else parameters
 
 

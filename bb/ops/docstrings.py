@@ -53,13 +53,13 @@ def _parts(docstring: str) -> tuple[str, str]:
 
 def _entries(block: str) -> list[str]:
     """The entries, each as one line."""
-    found: list[str] = []
+    entries: list[str] = []
     for line in filter(str.strip, block.split("\n")):
         if line.startswith(ENTRY + " "):
-            found[-1] += " " + line.strip()
+            entries[-1] += " " + line.strip()
         else:
-            found.append(line.strip())
-    return found
+            entries.append(line.strip())
+    return entries
 
 
 def _entry(line: str) -> tuple[str, tuple[str, str]]:

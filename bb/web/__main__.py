@@ -61,11 +61,11 @@ def _report(path: str, options: list[str]) -> int:
 
     if JSON in options and path == report.STDOUT:
         raise TwoDocuments()
-    made = report.write_report(os.getcwd(), os.environ, path)
+    answer = report.write_report(os.getcwd(), os.environ, path)
     if JSON in options:
-        _print(json_text.dumps_ascii(envelope.success("report", made)))
+        _print(json_text.dumps_ascii(envelope.success("report", answer)))
     elif path != report.STDOUT:
-        _print(f"Wrote {harmless(made['path'])} ({made['bytes']:,} bytes)")
+        _print(f"Wrote {harmless(answer['path'])} ({answer['bytes']:,} bytes)")
     return 0
 
 

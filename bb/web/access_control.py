@@ -82,10 +82,10 @@ class Gate:
             return _refused(421, "This server answers to 127.0.0.1 and localhost only.\n")
         if not self._is_ours(headers, scope["method"]):
             return _refused(403, "This request was sent by another site's page.\n")
-        given = QueryParams(scope["query_string"]).get(TOKEN)
-        if given is not None and scope["method"] in SAFE:
-            return self._let_in(scope) if _is_same(given, self.token) else _refused(401, STRANGER)
-        if not any(_is_same(shown, self._pass) for shown in self._shown(headers)):
+        token = QueryParams(scope["query_string"]).get(TOKEN)
+        if token is not None and scope["method"] in SAFE:
+            return self._let_in(scope) if _is_same(token, self.token) else _refused(401, STRANGER)
+        if not any(_is_same(cookie, self._pass) for cookie in self._shown(headers)):
             return _refused(401, STRANGER)
         return None
 

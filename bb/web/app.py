@@ -53,10 +53,10 @@ class PageCache:
             self._cursor, self._pages = cursor, {}
         pages = self._pages
         if name not in pages:
-            made = await make()  # other requests and ledger changes may happen meanwhile
+            html = await make()  # other requests and ledger changes may happen meanwhile
             if len(pages) >= MOST_KEPT:
                 pages.pop(next(iter(pages)))
-            pages[name] = made, f'"{digest(made.encode())}"'
+            pages[name] = html, f'"{digest(html.encode())}"'
         return pages[name]
 
 
@@ -96,12 +96,12 @@ class Pages:
 
     async def _page(self, request: Request) -> Response:
         name = request.url.path.strip("/")
-        asked = dict(request.query_params)
+        arguments = dict(request.query_params)
         try:
-            shown, mark = await self._kept.page(
+            html, mark = await self._kept.page(
                 await self.live.look(),
-                (name, *sorted(asked.items())),
-                lambda: self._reader.do(lambda desk: rendering.page(name, pages.page(desk, name, asked))),
+                (name, *sorted(arguments.items())),
+                lambda: self._reader.do(lambda desk: rendering.page(name, pages.page(desk, name, arguments))),
             )
         except BbError as refusal:
             return self._refused(request, refusal)
@@ -109,7 +109,7 @@ class Pages:
             return self._bug(request, error)
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers={"etag": mark})
-        return HTMLResponse(shown, headers={"etag": mark})
+        return HTMLResponse(html, headers={"etag": mark})
 
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -124,8 +124,8 @@ class Pages:
     # -- live updates
 
     async def _live(self, request: Request) -> Response:
-        known = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return StreamingResponse(self.live.events(known), media_type="text/event-stream")
+        cursor = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        return StreamingResponse(self.live.events(cursor), media_type="text/event-stream")
 
     async def _cursor(self, _: Request) -> Response:
         """The current cursor, for browsers that have lost the event stream."""
@@ -136,9 +136,9 @@ class Pages:
     async def _act(self, request: Request) -> Response:
         name = request.path_params["name"]
         try:
-            given = forms.form(await _body(request))
-            back = _local_path(given.pop("back", "/"))
-            done = await self._actor.do(lambda desk: forms.do(desk, name, given))
+            fields = forms.form(await _body(request))
+            back = _local_path(fields.pop("back", "/"))
+            done = await self._actor.do(lambda desk: forms.do(desk, name, fields))
         except BbError as refusal:
             return self._refused(request, refusal)
         except ClientDisconnect:  # the client left or was too slow to send its request
@@ -173,12 +173,12 @@ class Pages:
 
 async def _body(request: Request) -> bytes:
     """The request's body. Refused if it is larger than LARGEST."""
-    found = bytearray()
+    octets = bytearray()
     async for piece in request.stream():
-        found += piece
-        if len(found) > LARGEST:
+        octets += piece
+        if len(octets) > LARGEST:
             raise TooLarge()
-    return bytes(found)
+    return bytes(octets)
 
 
 def _local_path(address: str) -> str:

@@ -49,9 +49,9 @@ def for_the_person(desk: Desk) -> list[dict[str, Any]]:
     unread = [
         message for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD) if message["state"] == mailbox.UNREAD
     ]
-    known = {message["message_id"] for message in owed}
-    found = [*owed, *(message for message in unread if message["message_id"] not in known)]
-    return [_letter(message) for message in sorted(found, key=_urgency)]
+    owed_ids = {message["message_id"] for message in owed}
+    messages = [*owed, *(message for message in unread if message["message_id"] not in owed_ids)]
+    return [_letter(message) for message in sorted(messages, key=_urgency)]
 
 
 def _urgency(message: dict[str, Any]) -> tuple[bool, bool, str]:

@@ -61,14 +61,14 @@ ACTS: dict[str, Act] = {
 def form(octets: bytes) -> dict[str, str]:
     """The fields of a submitted form, without empty ones."""
     try:
-        found = parse_qsl(
+        pairs = parse_qsl(
             octets.decode("ascii"), strict_parsing=bool(octets), errors="strict", max_num_fields=MOST_FIELDS
         )
     except ValueError as error:
         raise InvalidForm() from error
-    if len({name for name, _ in found}) < len(found):
+    if len({name for name, _ in pairs}) < len(pairs):
         raise InvalidForm("a field occurs twice")
-    return {name: value.replace("\r\n", "\n") for name, value in found if value}
+    return {name: value.replace("\r\n", "\n") for name, value in pairs if value}
 
 
 def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -77,13 +77,13 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
         raise UnknownAct(f"there is no action {name[:40]!r}")
     act = ACTS[name]
     op = catalogue.find(act.op)
-    wanted: dict[str, Any] = {field: given[field] for field in act.fields if field in given}
-    wanted |= {field: [wanted[field]] for field in act.repeated if field in wanted}
-    wanted |= {field: True for field in act.flags if field in wanted}
-    wanted[act.who] = ids.PERSON
+    arguments: dict[str, Any] = {field: given[field] for field in act.fields if field in given}
+    arguments |= {field: [arguments[field]] for field in act.repeated if field in arguments}
+    arguments |= {field: True for field in act.flags if field in arguments}
+    arguments[act.who] = ids.PERSON
     if name == "comment":
-        wanted = _comment_message(wanted)
-    answered = op.run(desk, catalogue.bind(op, wanted))
+        arguments = _comment_message(arguments)
+    answered = op.run(desk, catalogue.bind(op, arguments))
     if name == "comment" and "answers" in given:  # answering a message marks it as seen
         do(desk, "seen", {"message": given["answers"]})
     desk.sync_later()

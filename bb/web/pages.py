@@ -52,8 +52,8 @@ URGENCY = (work_state.NEEDS_INPUT, work_state.EVICTED, work_state.STALE, work_st
 def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """The template variables of the page NAME for the query GIVEN."""
     desk.store.require_ledger()
-    asked = Query(given)
-    found = [{**dict.fromkeys(ABOUT_A_PROBLEM), **each} for each in problems.open_problems(desk)]
+    query = Query(given)
+    open_problems = [{**dict.fromkeys(ABOUT_A_PROBLEM), **problem} for problem in problems.open_problems(desk)]
     return {
         "name": name,
         "title": TITLES[name],
@@ -63,11 +63,11 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
         "person": ids.PERSON,
         "repository": desk.place.title,
         "version": bb.__version__,
-        "asked": asked,
-        "problems": found,
+        "asked": query,
+        "problems": open_problems,
         "mine": attention.for_the_person(desk),
-        "is_damaged": any(each["kind"] == "damage" for each in found),
-        **CONTENTS[name](desk, asked),
+        "is_damaged": any(problem["kind"] == "damage" for problem in open_problems),
+        **CONTENTS[name](desk, query),
     }
 
 
@@ -75,29 +75,29 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _sessions(desk: Desk, asked: Query) -> dict[str, Any]:
-    shown = answer(desk, "sessions.list")
-    tasks = [task | {"epic": group["epic"]} for group in shown["feed"] for task in group["tasks"]]
-    wanted = [task for task in tasks if _is_asked_for(task, asked)]
+    sessions = answer(desk, "sessions.list")
+    tasks = [task | {"epic": group["epic"]} for group in sessions["feed"] for task in group["tasks"]]
+    matching = [task for task in tasks if _is_asked_for(task, asked)]
     order = asked.one_of("sort", SORTS, "recent")
-    kept = sorted(sorted(wanted, key=last_activity, reverse=True), key=_ORDERS[order])
+    kept = sorted(sorted(matching, key=last_activity, reverse=True), key=_ORDERS[order])
     few = kept[: asked.count("show", CARDS, MOST)]
     bead = asked.text("bead")
     return {
         "epics": _by_epic(few),
-        "all_epics": [group["epic"] for group in shown["feed"]],
+        "all_epics": [group["epic"] for group in sessions["feed"]],
         "counts": {state: sum(task["session_state"] == state for task in tasks) for state in work_state.STATES},
         "owners": sorted({task["owner"] for task in tasks if task["owner"]}),
         "sorts": SORTS,
         "sort": order,
-        "found": len(wanted),
-        "left_out": len(wanted) - len(few),
+        "found": len(matching),
+        "left_out": len(matching) - len(few),
         "more": len(few) + CARDS if len(few) < MOST else None,
-        "agents": shown["agents"][:STATIONS],
-        "more_agents": max(len(shown["agents"]) - STATIONS, 0),
+        "agents": sessions["agents"][:STATIONS],
+        "more_agents": max(len(sessions["agents"]) - STATIONS, 0),
         "at_work": {task["owner"] for task in tasks if task["scopes"]},
-        "incursions": shown["incursions"],
-        "beads": shown["beads"],
-        "drawer": _drawer(desk, bead, shown["agents"], asked.count("rows", SAID, MOST)) if bead else None,
+        "incursions": sessions["incursions"],
+        "beads": sessions["beads"],
+        "drawer": _drawer(desk, bead, sessions["agents"], asked.count("rows", SAID, MOST)) if bead else None,
     }
 
 
@@ -135,19 +135,19 @@ def _by_epic(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
     """The last MOST rows of the conversation about a bead; None if the bead is unknown."""
     try:
-        shown: dict[str, Any] = answer(desk, "sessions.show", bead=bead)
+        session: dict[str, Any] = answer(desk, "sessions.show", bead=bead)
     except SessionNotFound.error:
         return None
-    spoken = [row[side] for row in shown["conversation"][::-1] for side in ("from", "to") if row.get(side)]
-    known = {agent["agent_id"] for agent in agents}
-    to = [who for who in dict.fromkeys([shown["owner"], *spoken]) if who in known]
-    rows = merge_copies(shown["conversation"])
+    spoken = [row[side] for row in session["conversation"][::-1] for side in ("from", "to") if row.get(side)]
+    agent_ids = {agent["agent_id"] for agent in agents}
+    to = [who for who in dict.fromkeys([session["owner"], *spoken]) if who in agent_ids]
+    rows = merge_copies(session["conversation"])
     earlier = max(len(rows) - most, 0)
-    return shown | {
+    return session | {
         "conversation": rows[earlier:],
         "earlier": earlier,
         "more": min(len(rows), MOST) if most < MOST else None,
-        "to": [*to, *sorted(known.difference(to))][:RECIPIENTS],
+        "to": [*to, *sorted(agent_ids.difference(to))][:RECIPIENTS],
     }
 
 
@@ -168,8 +168,8 @@ def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
     status = answer(desk, "status")
     held: dict[str, list[Any]] = {}
     owed: dict[str, int] = {}
-    for each in status["reservations"]:
-        held.setdefault(each["agent_id"], []).append(each)
+    for reservation in status["reservations"]:
+        held.setdefault(reservation["agent_id"], []).append(reservation)
     for message in status["unacked"]:
         owed[message["to_agent"]] = owed.get(message["to_agent"], 0) + 1
     count = asked.count("show", CARDS, MOST)
@@ -180,7 +180,7 @@ def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
             agent
             | {
                 "holds": held.get(name, []),
-                "missions": len({each["bead_id"] for each in held.get(name, [])}),
+                "missions": len({reservation["bead_id"] for reservation in held.get(name, [])}),
                 "owes": owed.get(name, 0),
             }
         )
@@ -226,17 +226,17 @@ def _problems(_: Desk, asked: Query) -> dict[str, Any]:  # every page already ha
 
 def _ledger(desk: Desk, asked: Query) -> dict[str, Any]:
     count = asked.count("show", ROWS, MOST)
-    given: dict[str, Any] = {"limit": str(count), **asked.those("agent", "since", "until")}
+    arguments: dict[str, Any] = {"limit": str(count), **asked.those("agent", "since", "until")}
     if kind := asked.text("kind"):
-        given["kind"] = [kind]
-    found = list(answer(desk, "ledger.log", **given))
+        arguments["kind"] = [kind]
+    events = list(answer(desk, "ledger.log", **arguments))
     return {
-        "events": found[::-1],
+        "events": events[::-1],
         "kinds": sorted(kinds.KINDS),
         "state": answer(desk, "ledger.status"),
         "signing": answer(desk, "ledger.signing"),
-        "more": min(count + ROWS, MOST) if len(found) == count < MOST else None,
-        "older": found[0]["ts"] if len(found) == count else None,
+        "more": min(count + ROWS, MOST) if len(events) == count < MOST else None,
+        "older": events[0]["ts"] if len(events) == count else None,
     }
 
 
@@ -245,15 +245,16 @@ def _cbcl(desk: Desk, asked: Query) -> dict[str, Any]:
     who, thread = asked.text("agent"), asked.text("thread")
     talks: dict[str, dict[str, Any]] = {}
     for name in [ids.PERSON, *agents]:
-        for each in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]:
-            talk = talks.setdefault(each["thread"], {"messages": 0, "who": []})
+        for conversation in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]:
+            talk = talks.setdefault(conversation["thread"], {"messages": 0, "who": []})
             talk["who"].append(name)
-            if each["messages"] > talk["messages"]:  # show the thread as the agent with the most messages has it
-                talk |= each | {"agent": name}
-    said = answer(desk, "cbcl.conversations", thread=thread, agent=who) if who and thread else None
+            # Show the thread as the agent with the most messages has it.
+            if conversation["messages"] > talk["messages"]:
+                talk |= conversation | {"agent": name}
+    selected_conversation = answer(desk, "cbcl.conversations", thread=thread, agent=who) if who and thread else None
     return {
         "talks": sorted(talks.values(), key=lambda each: str(each["at"]), reverse=True),
-        "conversation": said,
+        "conversation": selected_conversation,
         "dialects": answer(desk, "cbcl.dialect.list")["dialects"],
         "proofs": PROOFS,
     }

@@ -13,8 +13,8 @@ LONGEST = 300  # characters
 
 def answer(desk: Desk, op: str, **given: Any) -> Any:
     """The answer of an op."""
-    found = catalogue.find(op)
-    return found.run(desk, catalogue.bind(found, given))
+    found_op = catalogue.find(op)
+    return found_op.run(desk, catalogue.bind(found_op, given))
 
 
 class Query:

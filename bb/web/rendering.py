@@ -61,7 +61,7 @@ def address_of(name: str) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=FileSystemLoader(os.path.join(HERE, "templates")),
         autoescape=True,
         undefined=StrictUndefined,
@@ -69,9 +69,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    found.globals["static"] = address_of
-    found.globals["stylesheet"] = _stylesheet
-    found.filters |= {
+    environment.globals["static"] = address_of
+    environment.globals["stylesheet"] = _stylesheet
+    environment.filters |= {
         "exact": exact,
         "hue": hue,
         "initials": initials,
@@ -82,7 +82,7 @@ def _environment() -> Environment:
         "query": _query,
         "word": lambda state: WORDS.get(state, state.replace("_", " ").capitalize()),
     }
-    return found
+    return environment
 
 
 def _shown(value: Any) -> Any:
@@ -95,8 +95,8 @@ def _stylesheet() -> Markup:
 
 def _query(wanted: Mapping[str, Any], **changed: Any) -> str:
     """The query string for WANTED with the CHANGED values replaced."""
-    asked = {name: value for name, value in {**wanted, **changed}.items() if value not in (None, "", False)}
-    return f"?{urlencode(asked)}" if asked else ""
+    parameters = {name: value for name, value in {**wanted, **changed}.items() if value not in (None, "", False)}
+    return f"?{urlencode(parameters)}" if parameters else ""
 
 
 def _lines(text: str) -> list[str]:

@@ -36,18 +36,18 @@ def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
 
 def render_report(desk: Desk) -> str:
     """The report: all current pages, one below the other."""
-    shown = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
+    contents = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
     feed = answer(desk, "sessions.list")["feed"]
     tasks = [task for group in feed for task in group["tasks"]]
     latest = sorted(tasks, key=pages.last_activity, reverse=True)
     in_hand = sorted(latest, key=lambda task: task["session_state"] == work_state.COMPLETED)
     names = [task["id"] for task in in_hand[:CONVERSATIONS]]
-    about = shown["sessions"]
+    about = contents["sessions"]
     return rendering.page(
         "report",
         {
-            "pages": shown,
-            "parts": {name: rendering.part(name, each) for name, each in shown.items()},
+            "pages": contents,
+            "parts": {name: rendering.part(name, content) for name, content in contents.items()},
             "conversations": {
                 name: rendering.part("conversation", about | _conversation(desk, name)) for name in names
             },

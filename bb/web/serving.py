@@ -25,10 +25,10 @@ def serve(
     """Serve the pages of the repository at CWD until interrupted. BEGUN gets the address and port at start."""
     _must_have_a_ledger(cwd, env)
     door = loopback.listening(port, USUAL)
-    found = int(door.getsockname()[1])
+    bound_port = int(door.getsockname()[1])
     pages = Pages(cwd, env)
-    gate = Gate(pages.application(), found)
-    address = f"http://{loopback.LOOPBACK}:{found}/?token={gate.token}"
+    gate = Gate(pages.application(), bound_port)
+    address = f"http://{loopback.LOOPBACK}:{bound_port}/?token={gate.token}"
     server = _Server(
         uvicorn.Config(
             gate,
@@ -42,7 +42,7 @@ def serve(
         ),
         pages,
     )
-    begun(address, found)
+    begun(address, bound_port)
     if opens:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     server.run(sockets=[door])

@@ -55,20 +55,20 @@ def diagram(desk: Desk, since: int) -> dict[str, Any]:
     held = desk.holdings(index, now)
     bars = [
         Bar(
-            each.agent,
-            each.scope,
-            each.bead,
-            each.made_at,
-            _end(each, held.seen_at(each.agent), now),
-            each.state,
+            reservation.agent,
+            reservation.scope,
+            reservation.bead,
+            reservation.made_at,
+            _end(reservation, held.seen_at(reservation.agent), now),
+            reservation.state,
         )
-        for each in held.all_ever()
+        for reservation in held.all_ever()
     ]
     events = Events(index, held, work_tree.root_of(desk.place)).newest_first()
     recent = takewhile(lambda event: clock.parse_or(event["created_at"], 0) >= since, events)
     marks = [_mark(event) for event, _ in zip(recent, range(MOST_MARKS), strict=False)]
-    shown = [bar for bar in bars if bar.end >= since]
-    return picture(shown, marks, _beginning(shown, marks, since, now), now)
+    visible_bars = [bar for bar in bars if bar.end >= since]
+    return picture(visible_bars, marks, _beginning(visible_bars, marks, since, now), now)
 
 
 def _beginning(bars: Sequence[Bar], marks: Sequence[Mark], since: int, now: int) -> int:
@@ -102,7 +102,7 @@ def picture(bars: Sequence[Bar], marks: Sequence[Mark], since: int, now: int) ->
         "axis": height,
         "lanes": lanes,
         "ticks": list(_ticks(since, now)),
-        "marks": [found for mark in marks if (found := _placed(mark, by_agent, since, now))],
+        "marks": [mark_position for mark in marks if (mark_position := _placed(mark, by_agent, since, now))],
         "left_out": len({bar.agent for bar in bars} | {mark.source for mark in marks}) - len(lanes),
     }
 

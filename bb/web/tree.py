@@ -40,9 +40,9 @@ def folder_map(desk: Desk, under: str) -> dict[str, Any]:
     index, now = desk.store.caught_up(), desk.now()
     held = desk.holdings(index, now)
     holds = [
-        Hold(each.scope, each.reservation.agent, not each.is_over, shown_reservation(held, each.reservation))
-        for each in held.everything()
-        if held.counts(each.reservation)
+        Hold(hold.scope, hold.reservation.agent, not hold.is_over, shown_reservation(held, hold.reservation))
+        for hold in held.everything()
+        if held.counts(hold.reservation)
     ]
     work_tree = desk.place.work_tree
     is_ours = work_tree is not None and ownership.is_ours(
@@ -55,10 +55,10 @@ def folder_map(desk: Desk, under: str) -> dict[str, Any]:
 def _mark(git_dir: str) -> tuple[int, int]:
     """A value that changes when git's list of tracked files changes."""
     try:
-        found = os.stat(os.path.join(git_dir, "index"))
+        file_stat = os.stat(os.path.join(git_dir, "index"))
     except OSError:
         return (0, 0)
-    return (found.st_mtime_ns, found.st_size)
+    return (file_stat.st_mtime_ns, file_stat.st_size)
 
 
 @functools.lru_cache(maxsize=1)
@@ -143,20 +143,20 @@ class _Drawing:
         """A folder with its visible contents. FILES are the files below it."""
         below = self._below(path, files)
         there = sorted({*below, *self._not_there_yet(path)})
-        shown = [name for name in there if self._is_shown(name, below)][: max(self._room, 0)]
-        self._room -= len(shown)
-        children = [self._place(name, below.get(name, [])) for name in shown]
-        left_out = sum(self._totals.get(name, 1) for name in there if name not in shown)
+        visible_names = [name for name in there if self._is_shown(name, below)][: max(self._room, 0)]
+        self._room -= len(visible_names)
+        children = [self._place(name, below.get(name, [])) for name in visible_names]
+        left_out = sum(self._totals.get(name, 1) for name in there if name not in visible_names)
         return self._row(path, len(files), is_folder=True) | {"children": children, "others": left_out}
 
     def _below(self, path: str, files: Sequence[str]) -> dict[str, list[str]]:
         """The direct entries of a folder, each with the files below it."""
         start = len(path) + 1 if path else 0
-        found: dict[str, list[str]] = {}
+        entries: dict[str, list[str]] = {}
         for file in files:
             end = file.find("/", start)
-            found.setdefault(file if end < 0 else file[:end], []).append(file)
-        return found
+            entries.setdefault(file if end < 0 else file[:end], []).append(file)
+        return entries
 
     def _not_there_yet(self, path: str) -> Iterator[str]:
         """The reserved direct entries of a folder that contain no tracked file."""

@@ -42,6 +42,6 @@ def _refuse_terminal(refusal: BbError) -> None:
 def attachments_with_files(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
     """The attachments of a message, including FILES, which are stored first."""
     store = group_desk.open_group(desk, arguments.get("group_id")).store.path
-    given = arguments.get("attachments") or []
+    attachments = arguments.get("attachments") or []
     kept = [blobs.keep(store, chat_blobs.read(desk, file), os.path.basename(file)) for file in files]
-    return [*(given if isinstance(given, list) else [given]), *kept]
+    return [*(attachments if isinstance(attachments, list) else [attachments]), *kept]

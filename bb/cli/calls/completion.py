@@ -70,7 +70,7 @@ def _groups() -> list[str]:
     """The groups registered on this machine."""
     from bb.ledger.local import machine_registry  # noqa: PLC0415
 
-    return [each.group_id for each in machine_registry.all_groups(machine_registry.home(os.environ))]
+    return [group.group_id for group in machine_registry.all_groups(machine_registry.home(os.environ))]
 
 
 def _dialects() -> list[str]:

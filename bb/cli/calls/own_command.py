@@ -47,7 +47,10 @@ class Command(Record):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         taken = catalogue.find(self.op).parameters if self.op else ()
-        return (*(each for each in taken if self.takes is None or each.name in self.takes), *self.own.parameters)
+        return (
+            *(parameter for parameter in taken if self.takes is None or parameter.name in self.takes),
+            *self.own.parameters,
+        )
 
     def run(self, given: Mapping[str, Any], *, as_json: bool) -> int:
         """Run the command with the parameters GIVEN; the op alone if it is given none of the command's own."""
@@ -55,9 +58,9 @@ class Command(Record):
         own = {name: value for name, value in given.items() if name in self.own.by_name}
         if not (own or self.is_own):
             return run.perform(self.declared, rest, as_json=as_json)
-        asked = Asked(self.declared, rest, as_json)
+        call = Asked(self.declared, rest, as_json)
         return run.guarded(
-            self.declared.words, lambda: int(self.own.call(asked, **catalogue.bind(self.own, own))), as_json=as_json
+            self.declared.words, lambda: int(self.own.call(call, **catalogue.bind(self.own, own))), as_json=as_json
         )
 
 

@@ -29,7 +29,7 @@ def reader_is_gone() -> bool:
 
     poll = select.poll()
     poll.register(OUTPUT, 0)
-    return any(found & select.POLLERR for _, found in poll.poll(0))
+    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 @contextlib.contextmanager

@@ -79,8 +79,10 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
     """HINT with the words of the command line in place of marked members of a request, such as `reply_to`."""
-    for each in op.parameters if hint else ():
-        hint = hint and hint.replace(f"`{each.name}`", each.metavar if each.is_argument else each.option)
+    for parameter in op.parameters if hint else ():
+        hint = hint and hint.replace(
+            f"`{parameter.name}`", parameter.metavar if parameter.is_argument else parameter.option
+        )
     return hint
 
 

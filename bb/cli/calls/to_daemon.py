@@ -33,11 +33,11 @@ def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     """The daemon's answer to OP; None if no daemon is running or it does not know the group."""
-    given = request(op, desk, arguments)
+    args = request(op, desk, arguments)
     if op.name == "group_delete":
-        given.setdefault("confirm", "")  # the command line requires a confirmation
+        args.setdefault("confirm", "")  # the command line requires a confirmation
     try:
-        return client.ask(knowns.home(desk.env), op.name, given)
+        return client.ask(knowns.home(desk.env), op.name, args)
     except DaemonUnavailable.error:
         return None
     except BbError as refusal:
@@ -48,18 +48,18 @@ def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str,
 
 def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """ARGUMENTS as a request to the daemon, with the group and the caller filled in."""
-    given = {
+    args = {
         parameter.name: arguments[parameter.keyword]
         for parameter in op.parameters
         if arguments.get(parameter.keyword) is not None
     }
-    known = {parameter.name for parameter in op.parameters}
-    if "group_id" in known and not given.get("group_id"):
-        given["group_id"] = group_desk.open_group(desk, None).id
-    if "by" in known and (not given.get("by") or isinstance(given["by"], str)) and (who := desk.actor(given.get("by"))):
-        given["by"] = who
-        _refuse_another_session(desk, given)
-    return given
+    names = {parameter.name for parameter in op.parameters}
+    if "group_id" in names and not args.get("group_id"):
+        args["group_id"] = group_desk.open_group(desk, None).id
+    if "by" in names and (not args.get("by") or isinstance(args["by"], str)) and (who := desk.actor(args.get("by"))):
+        args["by"] = who
+        _refuse_another_session(desk, args)
+    return args
 
 
 def _refuse_another_session(desk: Desk, given: Mapping[str, Any]) -> None:

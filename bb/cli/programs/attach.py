@@ -64,21 +64,21 @@ def attach(given: Mapping[str, Any]) -> int:
         raise NeedsTerminal()
     if is_at_terminal and os.name == "nt":
         raise NeedsTerminal("attaching needs a terminal of Linux or macOS")
-    home, wanted = knowns.home(os.environ), _request(given)
+    home, request = knowns.home(os.environ), _request(given)
     if is_at_terminal and not read_only:
         size = dict(zip(("cols", "rows"), os.get_terminal_size(OUTPUT), strict=True))
-        wanted |= size if all(0 < cells <= MOST_CELLS[name] for name, cells in size.items()) else {}
-    connection, found, rest = client.upgrade(home, "term_attach", wanted)
+        request |= size if all(0 < cells <= MOST_CELLS[name] for name, cells in size.items()) else {}
+    connection, answer, rest = client.upgrade(home, "term_attach", request)
     with connection:
         if not is_at_terminal:
             _copy(connection, rest)
             _refuse_if_lost(home)
             return 0
-        is_writer = not read_only and found.get("writer") is not False
-        name = str(Foreign(wanted["actor_id"]))
+        is_writer = not read_only and answer.get("writer") is not False
+        name = str(Foreign(request["actor_id"]))
         output.lines([_greeting(name, is_writer=is_writer, read_only=read_only)], sys.stderr)
         sys.stderr.flush()
-        resize = _resizer(home, wanted) if is_writer else None
+        resize = _resizer(home, request) if is_writer else None
         is_client_gone = _at_terminal(connection, rest, resize, read_only=read_only)
     if not is_client_gone:
         _refuse_if_lost(home)
@@ -181,8 +181,8 @@ def _typed(*, read_only: bool) -> tuple[bytes, bool]:
 
 def until(key: re.Pattern[bytes], octets: bytes) -> tuple[bytes, bool]:
     """OCTETS before KEY, and whether KEY was found."""
-    found = key.search(octets)
-    return (octets[: found.start()], True) if found else (octets, False)
+    match = key.search(octets)
+    return (octets[: match.start()], True) if match else (octets, False)
 
 
 def without_answers(octets: bytes) -> bytes:

@@ -247,8 +247,8 @@ def mcp(
     if not http and sys.stdin is not None and sys.stdin.isatty():
         hosts = "An MCP host should start this command: `bb mcp install --host HOST` configures that. ^C ends it."
         calls_output.lines([hosts], sys.stderr)
-    given = {"--port": port, "--agent": agent, "--directory": directory}
-    words = [f"{option}={value}" for option, value in given.items() if value is not None]
+    options = {"--port": port, "--agent": agent, "--directory": directory}
+    words = [f"{option}={value}" for option, value in options.items() if value is not None]
     extras.exec_face("mcp", [*(["--http"] if http else []), *_json(asked), *words])
 
 

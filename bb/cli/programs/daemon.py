@@ -51,23 +51,23 @@ DaemonNotStopped = Busy.declare(
 def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) -> dict[str, Any]:
     """Start the daemon if it is not running, and wait until it answers."""
     home = knowns.home(env)
-    if found := _ping(home):
+    if reply := _ping(home):
         if anonymous and descriptor.address(home).token:
             raise descriptor.AlreadyRunning(
                 "a daemon is already running for this home directory, and it requires its token from clients",
                 hint="run `bb daemon stop`, then start it with --allow-anonymous-tcp; it then restarts its actors",
                 home=home,
             )
-        return {"started": False, **found}
+        return {"started": False, **reply}
     begun_at = daemon_log.size(home)
     child = _spawned(home, _environment(env, home, idle, anonymous=anonymous))
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
-        if found := _ping(home):
-            if found["pid"] != child.pid:  # otherwise the child would become the daemon when the other one ends
+        if reply := _ping(home):
+            if reply["pid"] != child.pid:  # otherwise the child would become the daemon when the other one ends
                 child.kill()
                 child.wait()
-            return {"started": found["pid"] == child.pid, **found}
+            return {"started": reply["pid"] == child.pid, **reply}
         if child.poll() is not None and not descriptor.is_running(home):  # if held, another daemon started first
             raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
         time.sleep(PAUSE)
@@ -79,31 +79,31 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
     home = knowns.home(env)
     if not descriptor.is_running(home):
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
-    found = status(env)
+    state = status(env)
     try:
         client.ask(home, "shutdown", {}, patience=TO_START)
     except (DaemonUnavailable.error, client.OutcomeUnknown.error):
-        _terminate(home, found["pid"])
+        _terminate(home, state["pid"])
     deadline = time.monotonic() + TO_STOP
     while descriptor.is_running(home):
         if time.monotonic() > deadline:
-            raise DaemonNotStopped(f"process {found['pid']} still runs after {TO_STOP:.0f} seconds", pid=found["pid"])
+            raise DaemonNotStopped(f"process {state['pid']} still runs after {TO_STOP:.0f} seconds", pid=state["pid"])
         time.sleep(PAUSE)
-    return {"stopped": True, **{name: found[name] for name in ("home", "pid", "version", "actors")}}
+    return {"stopped": True, **{name: state[name] for name in ("home", "pid", "version", "actors")}}
 
 
 def status(env: Mapping[str, str]) -> dict[str, Any]:
     """The daemon's state, its groups and its running actors."""
     home = knowns.home(env)
-    found = _ping(home)
+    reply = _ping(home)
     where = descriptor.address(home)
-    pid = found["pid"] if found else where.pid or None
-    runs = found is not None or descriptor.is_running(home)
+    pid = reply["pid"] if reply else where.pid or None
+    runs = reply is not None or descriptor.is_running(home)
     answer: dict[str, Any] = {
         "running": runs,
-        "responding": found is not None,
+        "responding": reply is not None,
         "pid": pid if runs else None,
-        "version": found["version"] if found else None,
+        "version": reply["version"] if reply else None,
         "endpoint": str(where) if runs else None,
         "warning": where.warning if runs else None,
         "home": home,
@@ -111,7 +111,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
         "groups": [],
         "actors": [],
     }
-    return answer | (_at_work(home) if found else {})
+    return answer | (_at_work(home) if reply else {})
 
 
 def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool) -> int:
@@ -201,13 +201,13 @@ def _at_work(home: str) -> dict[str, Any]:
         ]
     except (BbError, KeyError, TypeError):
         return {}  # the daemon of another program, or one that is ending
-    shown = ("group_id", "title", "state", "path", "running")
-    return {"groups": [{name: group.get(name) for name in shown} for group in groups], "actors": actors}
+    names = ("group_id", "title", "state", "path", "running")
+    return {"groups": [{name: group.get(name) for name in names} for group in groups], "actors": actors}
 
 
 def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = client.ask(home, "actor_list", {"group_id": group_id}, patience=TO_START)["actors"]
-    return found
+    actors: list[dict[str, Any]] = client.ask(home, "actor_list", {"group_id": group_id}, patience=TO_START)["actors"]
+    return actors
 
 
 def _terminate(home: str, pid: int | None) -> None:
@@ -231,8 +231,8 @@ def _has_open(pid: int, path: str) -> bool:
     """Whether process PID has a file open. The system may have given a former daemon's id to another process."""
     folder = f"/proc/{pid}/fd"
     try:
-        wanted = os.stat(path)
-        return any(_is_same(os.path.join(folder, name), wanted) for name in os.listdir(folder))
+        path_stat = os.stat(path)
+        return any(_is_same(os.path.join(folder, name), path_stat) for name in os.listdir(folder))
     except OSError:
         return False  # without certainty, no process is signalled
 

@@ -41,9 +41,9 @@ def follow(home: str, count: int) -> Iterator[str]:
     yield from last(home, count, at)
     rest = b""
     while True:
-        found, end = _about(path(home))
-        if found != file or end < at:  # the log was rotated
-            file, at = found, 0
+        inode, end = _about(path(home))
+        if inode != file or end < at:  # the log was rotated
+            file, at = inode, 0
         octets = _read(path(home), at, end)
         at += len(octets)
         whole, feed, rest = (rest + octets).rpartition(b"\n")
@@ -69,7 +69,7 @@ def _read(where: str, start: int, end: int) -> bytes:
 def _about(where: str) -> tuple[int, int]:
     """The inode and size of a file."""
     try:
-        found = os.stat(where)
+        file_stat = os.stat(where)
     except OSError:
         return 0, 0
-    return found.st_ino, found.st_size
+    return file_stat.st_ino, file_stat.st_size

@@ -97,8 +97,10 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     )
     output = (done.stdout + done.stderr).replace(scratch, "…")
     if not as_json:
-        shown = " ".join([*(f"{name}={value}" for name, value in settings.items()), command])
-        calls_output.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {harmless(shown)}"])
+        command_line = " ".join([*(f"{name}={value}" for name, value in settings.items()), command])
+        calls_output.lines(
+            ["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {harmless(command_line)}"]
+        )
         calls_output.lines(f"   {harmless(line)}" for line in output.splitlines())
     is_right = done.returncode == step.status
     answer = {"command": command, "about": step.about, "status": done.returncode, "is_right": is_right}
@@ -107,9 +109,9 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
 
 def _newest_message(scratch: str) -> str:
     """The id of the newest message to cobalt-harbor."""
-    asked = _arguments(f"bb agent inbox --agent {COBALT} --limit 1 --json")
+    arguments = _arguments(f"bb agent inbox --agent {COBALT} --limit 1 --json")
     done = subprocess.run(  # noqa: S603  (our own command)
-        asked, cwd=os.path.join(scratch, PROJECT), env=_environment(), capture_output=True, check=False
+        arguments, cwd=os.path.join(scratch, PROJECT), env=_environment(), capture_output=True, check=False
     )
     try:
         return str(json_text.read(done.stdout)["data"][0]["message_id"])

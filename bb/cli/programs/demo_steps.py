@@ -25,7 +25,7 @@ class Step(Record):
 
 
 def _at(moment: str, *steps: Step) -> tuple[Step, ...]:
-    return tuple(each.replace(at=moment) for each in steps)
+    return tuple(step.replace(at=moment) for step in steps)
 
 
 def _by_cobalt(about: str, command: str, status: int = 0) -> Step:

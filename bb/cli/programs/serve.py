@@ -115,7 +115,7 @@ class Server:
     def _patience(self) -> float:
         """The seconds to wait for input."""
         dues = [self._tick_at, *(peer.seat.due for peer in self._peers)]
-        moments = [each for each in dues if each is not None]
+        moments = [due for due in dues if due is not None]
         if any(peer.unsent and not peer.line.tells for peer in self._peers):
             return 0
         if self._desk.env.get("BB_NOW") or not moments:

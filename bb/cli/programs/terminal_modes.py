@@ -32,9 +32,9 @@ class Switches:
     def follow(self, octets: bytes) -> None:
         octets = self._rest + octets
         end = 0
-        for found in SEQUENCE.finditer(octets):
-            end = found.end()
-            self._heed(found)
+        for match in SEQUENCE.finditer(octets):
+            end = match.end()
+            self._heed(match)
         rest = octets[end:][-LONGEST:]
         self._rest = rest[rest.rfind(b"\x1b") :] if b"\x1b" in rest else b""
 
@@ -43,7 +43,7 @@ class Switches:
         if reset:
             self._reset()
         elif numbers is not None:
-            self._switch({int(each) for each in numbers.split(b";") if each}, is_on=to == b"h")
+            self._switch({int(number) for number in numbers.split(b";") if number}, is_on=to == b"h")
         elif stack is not None:
             self._pushed = self._pushed + 1 if stack == b">" else max(self._pushed - int(count or 1), 0)
         elif keypad is not None:
@@ -54,8 +54,8 @@ class Switches:
     def _switch(self, modes: set[int], *, is_on: bool) -> None:
         if CURSOR in modes:
             self._is_hidden = not is_on
-        known = modes & set(KNOWN)
-        self._on = self._on | known if is_on else self._on - known
+        known_modes = modes & set(KNOWN)
+        self._on = self._on | known_modes if is_on else self._on - known_modes
 
     def off(self) -> bytes:
         """The sequences that switch all active modes off."""

@@ -28,11 +28,11 @@ def listed(found: Foreign) -> list[str]:
     if not rows:
         bind, ingest = whole("`bb chat bind`"), whole("`bb chat ingest`")
         return [f"No events to show. {ingest} imports messages, {bind} maps platform names to agents."]
-    shown = [each for each in rows if each["policy"] != MUST_NOT or "content" in each]
+    shown_rows = [row for row in rows if row["policy"] != MUST_NOT or "content" in row]
     lines = []
-    for each, line in zip(shown, _rows(shown), strict=True):
-        lines += [line, *spoken(each.get("content"))]
-    lines += _counted([each for each in rows if each["policy"] == MUST_NOT and "content" not in each])
+    for row, line in zip(shown_rows, _rows(shown_rows), strict=True):
+        lines += [line, *spoken(row.get("content"))]
+    lines += _counted([row for row in rows if row["policy"] == MUST_NOT and "content" not in row])
     more = whole(f"--cursor {shell_word(found['cursor'])}")
     return [*lines, *([f"-> the same with {more}"] if found["cursor"] else [])]
 
@@ -40,8 +40,8 @@ def listed(found: Foreign) -> list[str]:
 def _rows(rows: Sequence[Foreign], when: Callable[[Foreign], str] | None = None) -> list[str]:
     """One line for each event: required action, age, author, conversation, reason and id."""
     authors = min(styling.widest(map(_author, rows)), AUTHOR)
-    places = min(styling.widest(_where(each["conversation"]) for each in rows), PLACE)
-    return [_row(each, (when or _age)(each), authors, places) for each in rows]
+    places = min(styling.widest(_where(row["conversation"]) for row in rows), PLACE)
+    return [_row(row, (when or _age)(row), authors, places) for row in rows]
 
 
 def _author(each: Foreign) -> str:
@@ -114,8 +114,8 @@ def _counted(rows: Sequence[Foreign]) -> list[str]:
     if not rows:
         return []
     why: dict[str, int] = {}
-    for each in rows:
-        why[str(each["reason"])] = why.get(str(each["reason"]), 0) + 1
+    for row in rows:
+        why[str(row["reason"])] = why.get(str(row["reason"]), 0) + 1
     most = sorted(why.items(), key=lambda each: -each[1])
     reasons = ", ".join(whole(f"{count} {reason}") for reason, count in most)
     verb = "need" if len(rows) > 1 else "needs"
@@ -177,11 +177,11 @@ def read(found: Foreign) -> list[str]:
     if found["truncated"]:
         first = shell_word(found["items"][0]["eventId"])
         lines.append(f"-> the same with {whole(f'--before {first}')} shows earlier messages")
-    for each in found["items"]:
-        notes = ", edited" if each.get("version") else ""
-        who = coloured(_author(each), "cyan")
-        lines.append(f"{minutes_text(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
-        lines += [f"    {coloured('deleted', 'dim')}"] if each.get("tombstone") else spoken(each["parts"])
+    for item in found["items"]:
+        notes = ", edited" if item.get("version") else ""
+        who = coloured(_author(item), "cyan")
+        lines.append(f"{minutes_text(item['at'])}  {who}{notes}  [{whole(item['eventId'])}]")
+        lines += [f"    {coloured('deleted', 'dim')}"] if item.get("tombstone") else spoken(item["parts"])
     return lines if found["items"] else [*lines, "  no messages"]
 
 
@@ -195,9 +195,9 @@ def show(found: Foreign) -> list[str]:
     lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_cancelled(found)]
     if not found["steps"]:
         return [*lines, coloured("  no action was required", "dim")]
-    for each in found["steps"]:
-        about, step = step_details(each.get("about", {})), str(each["step"])
-        lines.append(f"  {minutes_text(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
+    for entry in found["steps"]:
+        about, step = step_details(entry.get("about", {})), str(entry["step"])
+        lines.append(f"  {minutes_text(entry['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
     return lines
 
 
@@ -316,7 +316,7 @@ def explain(found: Foreign) -> list[str]:
         heading("Inputs to the decision"),
         *_inputs(inputs, aimed if aimed["directedness"] == found["directedness"] else Foreign({})),
     ]
-    return [*lines, *(coloured(f"Warning: {flowing(sentence(each))}", "yellow") for each in found["warnings"])]
+    return [*lines, *(coloured(f"Warning: {flowing(sentence(warning))}", "yellow") for warning in found["warnings"])]
 
 
 def _article(intent: Foreign) -> str:
@@ -361,10 +361,10 @@ def injected(found: Foreign) -> Iterator[str]:
 
 def _held(held: Foreign) -> str:
     why: dict[str, int] = {}
-    for each in held:
-        why[str(each["why"])] = why.get(str(each["why"]), 0) + 1
+    for hold in held:
+        why[str(hold["why"])] = why.get(str(hold["why"]), 0) + 1
     counts = ", ".join(f"{count} {flowing(reason.replace('_', ' '))}" for reason, count in why.items())
-    times = [int(each["until"]) for each in held if each["until"].is_number]
+    times = [int(hold["until"]) for hold in held if hold["until"].is_number]
     return counts + (f"; next at {clock.text(min(times))[11:19]}" if times else "")
 
 

@@ -36,7 +36,7 @@ def resolved(found: Foreign) -> list[str]:
     """The events that were closed."""
     if found["disposition"].is_none:
         return [f"No open events for you in {thread(found['eventId'])}"]
-    also = [f"  also closed: {whole(each)}" for each in found["alsoClosed"]]
+    also = [f"  also closed: {whole(event_id)}" for event_id in found["alsoClosed"]]
     return [f"Closed: {found['disposition']}  [{whole(found['eventId'])}]", *also]
 
 
@@ -49,9 +49,9 @@ def progress(found: Foreign) -> list[str]:
 def due_changes(found: Foreign) -> list[str]:
     """The changes that became due."""
     rows = [
-        f"{column(str(each['what']).replace('_', ' '), 12)}  {each['agent']}"
-        f"{' -> ' + str(each['to']) if 'to' in each else ''}  [{whole(each['eventId'])}]"
-        for each in found["due"]
+        f"{column(str(change['what']).replace('_', ' '), 12)}  {change['agent']}"
+        f"{' -> ' + str(change['to']) if 'to' in change else ''}  [{whole(change['eventId'])}]"
+        for change in found["due"]
     ]
     return rows or ["Nothing is due."]
 
@@ -68,8 +68,8 @@ def sent(found: Foreign) -> list[str]:
     done = f"; the answered event is {found['disposition']}" if found["disposition"] else ""
     head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
     warned = [
-        coloured(f"Warning: {flowing(sentence(each['message']))}  ({each['code']})", "yellow")
-        for each in found["warnings"]
+        coloured(f"Warning: {flowing(sentence(warning['message']))}  ({warning['code']})", "yellow")
+        for warning in found["warnings"]
     ]
     no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
     return [head, *warned, *effects(found["effects"]), *no_effect]
@@ -86,7 +86,7 @@ STATES = {
 def effects(effects: Foreign) -> list[str]:
     """The effect of a message on each agent, the default responder first."""
     first = sorted(effects.items(), key=lambda each: not each[1].get("defaultResponder"))
-    return [f"  {column(str(agent), AUTHOR)}  {_effect(each)}" for agent, each in first]
+    return [f"  {column(str(agent), AUTHOR)}  {_effect(effect)}" for agent, effect in first]
 
 
 def _effect(decision: Foreign) -> str:

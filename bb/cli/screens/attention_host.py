@@ -31,18 +31,18 @@ def audit(found: Foreign) -> list[str]:
     if found["open"]:
         lines.append(heading("Still open"))
         lines += [
-            f"{coloured(MARKS[MUST], 'red')} since {minutes_text(each['openSince'])}  {each['agent']}"
-            f"  [{whole(each['eventId'])}]"
-            for each in found["open"]
+            f"{coloured(MARKS[MUST], 'red')} since {minutes_text(event['openSince'])}  {event['agent']}"
+            f"  [{whole(event['eventId'])}]"
+            for event in found["open"]
         ]
     if not found["records"]:
         return [*lines, f"No records yet; {whole('`bb chat ingest`')} imports messages."]
     day = ""
-    for each in found["records"]:
-        if each["at"][:10] != day:
-            day = str(each["at"][:10])
+    for record in found["records"]:
+        if record["at"][:10] != day:
+            day = str(record["at"][:10])
             lines.append(heading(day))
-        lines.append(f"  {each['at'][11:19]}  {_record(each)}")
+        lines.append(f"  {record['at'][11:19]}  {_record(record)}")
     return lines
 
 
@@ -55,8 +55,8 @@ def _record(each: Foreign) -> str:
         return f"{refused}     {who}  {whole(each['code'])}  {details}".rstrip() + event
     about = each.get("about") or Foreign({})
     decision = each["decision"] if "decision" in each else about.get("decision")
-    told = step_details(about) if decision.is_none else _weighed(decision)
-    return f"{column(str(each['what']), 10)}  {who}  {told}".rstrip() + event
+    summary = step_details(about) if decision.is_none else _weighed(decision)
+    return f"{column(str(each['what']), 10)}  {who}  {summary}".rstrip() + event
 
 
 def _weighed(decision: Foreign) -> str:
@@ -74,10 +74,10 @@ def ingested(found: Foreign) -> list[str]:
     if not found["counts"]:
         return [f"The input is empty. {whole('`bb chat ingest --help`')} describes the input format."]
     lines = [_counts(found["counts"])]
-    concerned = [each for each in found["events"] if each.get("decisions")]
-    for each in concerned:
-        lines.append(f"{whole(each['eventId'])}  {each['type']} {each['status']}")
-        lines += effects(each["decisions"])
+    concerned = [event for event in found["events"] if event.get("decisions")]
+    for event in concerned:
+        lines.append(f"{whole(event['eventId'])}  {event['type']} {event['status']}")
+        lines += effects(event["decisions"])
     if not concerned and found["counts"].get("recorded"):
         bind = whole("`bb chat bind AGENT --handle PLATFORM:ID`")
         lines.append(f"No agent is asked to act. {bind} maps a platform name to an agent.")
@@ -88,7 +88,8 @@ def refused(details: Foreign) -> list[str]:
     """The lines that were refused, and the status of the others."""
     counts = details.get("counts")
     lines = [
-        f"line {each['line']}: [{each['code']}] {flowing(sentence(each['message']))}" for each in details["refused"]
+        f"line {refusal['line']}: [{refusal['code']}] {flowing(sentence(refusal['message']))}"
+        for refusal in details["refused"]
     ]
     return [*([f"The others: {_counts(counts)}"] if counts else []), *(lines if len(lines) > 1 else [])]
 
@@ -111,18 +112,18 @@ def bound(found: Foreign) -> list[str]:
     if "bindings" not in found:
         return _binding(found)
     empty = f"No agents are registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
-    return [line for each in found["bindings"] for line in _binding(each)] or [empty]
+    return [line for binding in found["bindings"] for line in _binding(binding)] or [empty]
 
 
 def _binding(each: Foreign) -> list[str]:
-    given = {name: listed for name in NAMES if (listed := each.get(name))}
-    if not given:
+    names_by_kind = {name: listed for name in NAMES if (listed := each.get(name))}
+    if not names_by_kind:
         command = whole(f"`bb chat bind {shell_word(each['agent'])} --handle PLATFORM:ID`")
         return [f"{heading(str(each['agent']))}  has no name on any platform; {command}"]
     rows = []
-    for name, listed in given.items():
-        shown = [thread(one) if name == "threads" else whole(one) for one in listed]
-        rows.append(f"  {column(NAMES[name], WORD)}  {hanging(', '.join(shown))}")
+    for name, listed in names_by_kind.items():
+        texts = [thread(one) if name == "threads" else whole(one) for one in listed]
+        rows.append(f"  {column(NAMES[name], WORD)}  {hanging(', '.join(texts))}")
     return [heading(str(each["agent"])), *rows]
 
 
@@ -152,8 +153,8 @@ def policy(found: Foreign) -> list[str]:
     named = [name for name, _ in own]
     rest = [(name, value) for name, value in found["settings"].items() if name not in named]
     rows = [
-        _cells(str(each["directedness"]), str(each["policy"]), str(each["injection"]), names(each["for"]) or OTHERS)
-        for each in found["matrix"]
+        _cells(str(row["directedness"]), str(row["policy"]), str(row["injection"]), names(row["for"]) or OTHERS)
+        for row in found["matrix"]
     ]
     change = whole("""bb chat policy --set '{"compose_ms": 2000}'""")
     lines += ["", heading("The matrix"), coloured(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
@@ -178,12 +179,12 @@ def _settings(settings: Sequence[tuple[Foreign, Foreign]]) -> list[str]:
     lines = []
     for name, value in settings:
         if name == "rules" and value:
-            lines += [f"  {column('rule', WORD)}  {hanging(_rule(each))}" for each in value]
+            lines += [f"  {column('rule', WORD)}  {hanging(_rule(rule))}" for rule in value]
             continue
         is_time = str(name).endswith("_ms") and int(value) % clock.SECOND == 0
         about = f"  ({styling.span(int(value) // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
-        shown = str(value) if value or value.is_truth or value.is_number else "none"
-        lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(shown))}{about}")
+        text = str(value) if value or value.is_truth or value.is_number else "none"
+        lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(text))}{about}")
     return lines
 
 
@@ -196,8 +197,8 @@ def _rule(rule: Foreign) -> str:
 def signals(found: Foreign) -> list[str]:
     """The signals, their glyphs, and the disposition that each gives an event."""
     rows = [
-        f"{column(str(each['glyph']), 4)}{column(str(name), 10)}  {each['disposition'] or 'leaves it open'}"
-        for name, each in found["signals"].items()
+        f"{column(str(signal['glyph']), 4)}{column(str(name), 10)}  {signal['disposition'] or 'leaves it open'}"
+        for name, signal in found["signals"].items()
     ]
     return rows + [f"    {whole(name)}  counts as {one}" for name, one in found["own"].items()]
 
@@ -238,7 +239,7 @@ def replayed(found: Foreign) -> list[str]:
     """One step, its result, and the events that each agent would see after it."""
     error = found.get("error")
     result = f"[{error['code']}] {sentence(error['message'])}" if error else _brief(found.get("answer"))
-    sees = [f"    {agent} sees {'; '.join(map(sentence, each))}" for agent, each in found["sees"].items() if each]
+    sees = [f"    {agent} sees {'; '.join(map(sentence, events))}" for agent, events in found["sees"].items() if events]
     return [f"{found['step']:>3}  {minutes_text(found['at'], 19)[11:]}  {found['do']}  {result}", *sees]
 
 
@@ -246,11 +247,11 @@ def _brief(answer: Foreign) -> str:
     """The short values of an answer, on one line."""
     if answer.is_list:
         return f"{len(answer)} answers" if len(answer) != 1 else _brief(answer[0])
-    due = [f"{each['what']} {each['eventId']} of {each['agent']}" for each in answer.get("due")]
+    due = [f"{change['what']} {change['eventId']} of {change['agent']}" for change in answer.get("due")]
     plain = [
-        f"{name} {each}"
-        for name, each in answer.items()
-        if (each.is_text and len(each.lines()) < 2) or each.is_number or each.is_truth
+        f"{name} {value}"
+        for name, value in answer.items()
+        if (value.is_text and len(value.lines()) < 2) or value.is_number or value.is_truth
     ]
     return flowing(", ".join([*due, *plain]))
 

@@ -32,8 +32,8 @@ def verbatim(text: Foreign) -> Iterator[str]:
 def parsed(found: Foreign) -> Iterator[str]:
     """A message part by part, then its text, id and hash."""
     if "messages" in found:
-        for number, each in enumerate(found["messages"]):
-            yield from ["", *parsed(each)] if number else parsed(each)
+        for number, message in enumerate(found["messages"]):
+            yield from ["", *parsed(message)] if number else parsed(message)
         return
     yield from _parts(found["ast"])
     yield f"{column('text', NAME)}  {hanging(expression(found['text']))}"
@@ -88,9 +88,9 @@ def _dialect(ast: Foreign) -> Iterator[str]:
     yield f"  {column('author', NAME)}  {ast['author'] or '-'}"
     limits = ", ".join(f"{name} {value}" for name in LIMITS if not (value := ast["resources"].get(name)).is_none)
     yield f"  {column('limits', NAME)}  {limits or '-'}"
-    for each in ast["performatives"]:
-        params = " ".join(str(name) for _, name in each["params"])
-        added = f"{each['name']} ({params})"
+    for performative in ast["performatives"]:
+        params = " ".join(str(name) for _, name in performative["params"])
+        added = f"{performative['name']} ({params})"
         yield f"  {column('adds', NAME)}  {hanging(flowing(added))}"
 
 
@@ -107,16 +107,16 @@ def _written(pair: Any) -> str:
 
 def formatted(found: Foreign) -> Iterator[str]:
     """The text only."""
-    for number, each in enumerate(found.get("messages", [found])):
+    for number, message in enumerate(found.get("messages", [found])):
         yield from [""] if number else []
-        yield from verbatim(each["formatted"])
+        yield from verbatim(message["formatted"])
 
 
 def expanded(found: Foreign) -> list[str]:
     """The messages, one on each line, then a comment."""
     by = f"{found['performative']} of {found['dialect']}" if found["performative"] else "no call in it"
     about = f"; {by}: {found['size']:,} characters, {found['depth']} deep"
-    return [*(line for each in found["messages"] for line in verbatim(each["text"])), coloured(about, "dim")]
+    return [*(line for message in found["messages"] for line in verbatim(message["text"])), coloured(about, "dim")]
 
 
 # -- verification
@@ -150,35 +150,35 @@ def violations(details: Foreign) -> Iterator[str]:
 
 def _placed(found: Foreign, what: str) -> Iterator[str]:
     """FILE:LINE:COLUMN RULE: MESSAGE, as compilers write it."""
-    for each in found:
-        at = f"{each['line']}:{each['column']}" if "line" in each else f"octet {each['offset']}"
-        file = each.get("file") or "<text>"
-        about = f" in {each['performative']}" if each["performative"] else ""
-        yield f"{whole(file)}:{at} {what}{each['rule']}{about}: {flowing(sentence(each['message']))}"
+    for problem in found:
+        at = f"{problem['line']}:{problem['column']}" if "line" in problem else f"octet {problem['offset']}"
+        file = problem.get("file") or "<text>"
+        about = f" in {problem['performative']}" if problem["performative"] else ""
+        yield f"{whole(file)}:{at} {what}{problem['rule']}{about}: {flowing(sentence(problem['message']))}"
 
 
 def explained(found: Foreign) -> Iterator[str]:
     """The expansion of a call: parameters, choices, limits and the resulting messages."""
     yield f"{heading(str(found['performative']))} of {found['dialect']}: {expression(found['call'])}"
     yield heading("Parameters")
-    for each in found["parameters"]:
-        place = f"argument {each['argument']}" if each["from"] == "argument" else each["from"].among(FROM, "-")
-        about = coloured(f"{each['section'].among(SECTIONS, '-')}; {place}", "dim")
-        yield f"  {column(str(each['name']), NAME)}  {hanging(expression(each['value']))}  {about}"
+    for row in found["parameters"]:
+        place = f"argument {row['argument']}" if row["from"] == "argument" else row["from"].among(FROM, "-")
+        about = coloured(f"{row['section'].among(SECTIONS, '-')}; {place}", "dim")
+        yield f"  {column(str(row['name']), NAME)}  {hanging(expression(row['value']))}  {about}"
     yield from [heading("Choices"), *_choices(found["choices"])] if found["choices"] else []
     yield heading("Limits")
-    for each in found["limits"]:
-        used = "" if each["used"].is_none else f"{each['used']:,} of "
-        others = ", ".join(f"{who} {value:,}" for who, value in each["said"].items())
-        granted = f"{used}{each['granted']:,}, {each['from']}"
-        yield f"  {column(str(each['limit']), 20)}{granted}  {coloured(f'({others})', 'dim')}"
+    for row in found["limits"]:
+        used = "" if row["used"].is_none else f"{row['used']:,} of "
+        others = ", ".join(f"{who} {value:,}" for who, value in row["said"].items())
+        granted = f"{used}{row['granted']:,}, {row['from']}"
+        yield f"  {column(str(row['limit']), 20)}{granted}  {coloured(f'({others})', 'dim')}"
     if refused := found["refused"]:
         yield coloured(f"Refused: [{refused['code']}] {flowing(sentence(refused['message']))}", "red")
         return
     yield heading("Expands to")
-    for each in found["messages"]:
-        about = coloured(f"{each['size']:,} characters, {each['depth']} deep", "dim")
-        yield f"  {hanging(expression(each['text']))}  {about}"
+    for row in found["messages"]:
+        about = coloured(f"{row['size']:,} characters, {row['depth']} deep", "dim")
+        yield f"  {hanging(expression(row['text']))}  {about}"
 
 
 FROM = {"keyword": "by its keyword", "nil": "not given, so nil"}
@@ -186,12 +186,12 @@ SECTIONS = {"req": "required", "optional": "optional", "rest": "rest", "key": "b
 
 
 def _choices(choices: Foreign) -> Iterator[str]:
-    for each in choices:
-        yield f"  {hanging(expression(each['form']))}"
-        for tried in each["tried"]:
+    for choice in choices:
+        yield f"  {hanging(expression(choice['form']))}"
+        for tried in choice["tried"]:
             test = "" if tried["test"].is_none else f"{expression(tried['test'])}: "
             yield f"    {coloured('->', 'green') if tried['taken'] else '  '} {test}{sentence(tried['why'])}"
-        taken = "nothing: no test holds" if each["taken"].is_none else expression(each["taken"])
+        taken = "nothing: no test holds" if choice["taken"].is_none else expression(choice["taken"])
         yield f"       {hanging(taken)}"
 
 
@@ -200,15 +200,15 @@ def compared(found: Foreign) -> Iterator[str]:
     if found["same"]:
         yield f"The same dialect, {found['a']}  {found['hash']['a']}"
         return
-    for each in found["clauses"]:
-        yield f"{column(str(each['clause']), 20)}{each['a'] or 'nothing'} -> {each['b'] or 'nothing'}"
+    for change in found["clauses"]:
+        yield f"{column(str(change['clause']), 20)}{change['a'] or 'nothing'} -> {change['b'] or 'nothing'}"
     yield from (coloured(f"+ {name}", "green") for name in found["added"])
     yield from (coloured(f"- {name}", "red") for name in found["removed"])
-    for each in found["changed"]:
-        yield coloured(f"~ {each['performative']}", "yellow")
-        if params := each["params"]:
+    for change in found["changed"]:
+        yield coloured(f"~ {change['performative']}", "yellow")
+        if params := change["params"]:
             yield f"    parameters  {expression(params['a'])} -> {expression(params['b'])}"
-        if template := each["template"]:
+        if template := change["template"]:
             yield f"    template    {_side(template['a'])} -> {_side(template['b'])}"
     if not (found["clauses"] or found["added"] or found["removed"] or found["changed"]):
         yield "Only the order or the spelling of clauses differs. The hashes differ too:"
@@ -228,9 +228,9 @@ def replayed(found: Foreign) -> Iterator[str]:
     for number, step in enumerate(found["steps"], 1):
         yield f"{number:>3}  {_step(step)}"
         yield from (f"     {line}" for line in _results(step))
-        for each in step.get("delivered"):
-            yield f"     {_step(each)}"
-            yield from (f"       {line}" for line in _results(each))
+        for delivery in step.get("delivered"):
+            yield f"     {_step(delivery)}"
+            yield from (f"       {line}" for line in _results(delivery))
     for name, standing in found["agents"].items():
         yield heading(str(name))
         for what, value in standing.items():
@@ -249,9 +249,9 @@ def _results(step: Foreign) -> Iterator[str]:
         yield coloured(f"[{step['code']}] {flowing(sentence(step['message']))}", "red")
     elif step["status"] not in ("ok", "taken"):
         yield str(step["status"])
-    yield from (f"-> {each['effect']} {flowing(_rest(each))}" for each in step.get("effects"))
+    yield from (f"-> {effect['effect']} {flowing(_rest(effect))}" for effect in step.get("effects"))
     yield from (f"<- {hanging(expression(text))}" for text in step.get("replies"))
-    yield from (f"=> {each['to']}: {expression(each['text'])}" for each in step.get("passed_on"))
+    yield from (f"=> {message['to']}: {expression(message['text'])}" for message in step.get("passed_on"))
 
 
 def _rest(effect: Foreign) -> Foreign:
@@ -295,8 +295,8 @@ def _covered(covers: Foreign) -> Iterator[str]:
     yield f"{column('covered', NAME)}  all of the {covers['what']}{hanging(flowing(context))}"
     yield f"{column('', NAME)}  {hanging(expression(_cut(covers['text'])))}"
     yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form, without layout and comments"
-    for each in covers["outside"]:
-        yield f"{column('not covered', NAME)}  {hanging(expression(each))}"
+    for part in covers["outside"]:
+        yield f"{column('not covered', NAME)}  {hanging(expression(part))}"
 
 
 def author(found: Foreign) -> list[str]:
@@ -305,7 +305,7 @@ def author(found: Foreign) -> list[str]:
     demand = f"  {found['signed'].among(DEMANDS, '')}{by_default}"
     if not found["keys"]:
         return [f"{heading(str(found['author']))}  has no key here", *([] if found["is_default"] else [demand])]
-    rows = [f"  {each['public_key']}  {coloured(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
+    rows = [f"  {key['public_key']}  {coloured(str(key['fingerprint']), 'dim')}" for key in found["keys"]]
     return [heading(str(found["author"])), *rows, demand]
 
 
@@ -329,7 +329,7 @@ def removed(found: Foreign) -> list[str]:
 
 def trusted(found: Foreign) -> list[str]:
     empty = f"No authors are trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} trusts an author's signatures."
-    return [line for each in found["authors"] for line in author(each)] or [empty]
+    return [line for entry in found["authors"] for line in author(entry)] or [empty]
 
 
 def hashed(found: Foreign) -> Iterator[str]:
@@ -341,10 +341,10 @@ def hashed(found: Foreign) -> Iterator[str]:
 def policy(found: Foreign) -> Iterator[str]:
     """The settings of the policy, each with its meaning."""
     for name, value in found["policy"].items():
-        shown = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
-        meaning = MEANINGS.get((str(name), shown), name.among(UNITS, ""))
+        text = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
+        meaning = MEANINGS.get((str(name), text), name.among(UNITS, ""))
         changed = coloured("  changed", "yellow") if name in found["changed"] else ""
-        row = f"{column(str(name).replace('_', '-'), 19)} {column(shown, 10)} {coloured(meaning, 'dim')}{changed}"
+        row = f"{column(str(name).replace('_', '-'), 19)} {column(text, 10)} {coloured(meaning, 'dim')}{changed}"
         yield row.rstrip()
 
 

@@ -34,8 +34,8 @@ def _doubts(row: Foreign) -> Iterator[str]:
     if row["why_not"]:
         yield f"  {flowing(sentence(row['why_not']))}"
     for event in row["conflicts"]:
-        shown = whole(f"`bb ledger show {shell_word(event)}`")
-        yield f"  {coloured('conflict', 'yellow')}  {shown} shows another dialect of that name: --replace resolves it"
+        command = whole(f"`bb ledger show {shell_word(event)}`")
+        yield f"  {coloured('conflict', 'yellow')}  {command} shows another dialect of that name: --replace resolves it"
 
 
 def dialect(found: Foreign) -> Iterator[str]:
@@ -43,18 +43,18 @@ def dialect(found: Foreign) -> Iterator[str]:
     yield heading(str(found["dialect"]))
     yield f"{column('author', LABEL)}{found['author'] or 'not named'}, {found['signature']}"
     yield f"{column('hash', LABEL)}{whole(found['hash'])}"
-    for each in found["history"]:
-        source = f", from {flowing(each['source'])}" if each.get("source") else ""
-        action = "replaced" if each.get("replaces") else each["action"]
-        about = f"{each['at']} by {each['by']}{source}"
-        yield f"{column(str(action), LABEL)}{about}  {whole(each['hash'][:12])}"
+    for entry in found["history"]:
+        source = f", from {flowing(entry['source'])}" if entry.get("source") else ""
+        action = "replaced" if entry.get("replaces") else entry["action"]
+        about = f"{entry['at']} by {entry['by']}{source}"
+        yield f"{column(str(action), LABEL)}{about}  {whole(entry['hash'][:12])}"
     yield from _doubts(found)
     yield ""
     yield from verbatim(found["formatted"])
 
 
 def installed(found: Foreign) -> Iterator[str]:
-    added = ", ".join(str(each["name"]) for each in found["definition"]["performatives"]) or "nothing"
+    added = ", ".join(str(performative["name"]) for performative in found["definition"]["performatives"]) or "nothing"
     if not found["changed"]:
         yield f"{whole(found['dialect'])} is already installed."
         return
@@ -71,15 +71,15 @@ def removed(found: Foreign) -> Iterator[str]:
 
 def sent(found: Foreign) -> Iterator[str]:
     """The messages processed before, then the message sent and its effects."""
-    for each in found["heard"]:
-        yield from _heard(each)
+    for row in found["heard"]:
+        yield from _heard(row)
     if found["to"]:
         yield f"Sent to {names(found['to'])}  [{whole(found['event_id'])}], message id {whole(found['id'])}"
-    for each in found["effects"]:
-        if each["effect"] == "installed":
-            yield f"Installed {whole(each['dialect'])}."
-        elif each["effect"] in SETTLED:
-            yield f"  {each['effect'].among(SETTLED, '')} {whole(each['id'])}: {each['how']}"
+    for row in found["effects"]:
+        if row["effect"] == "installed":
+            yield f"Installed {whole(row['dialect'])}."
+        elif row["effect"] in SETTLED:
+            yield f"  {row['effect'].among(SETTLED, '')} {whole(row['id'])}: {row['how']}"
 
     if found["settles_nothing"]:
         where = whole("`bb cbcl pending`")
@@ -93,8 +93,8 @@ def heard(found: Foreign) -> Iterator[str]:
     """The processed messages, each with its replies."""
     if not found["heard"]:
         yield "No new messages."
-    for each in found["heard"]:
-        yield from _heard(each)
+    for message in found["heard"]:
+        yield from _heard(message)
     if found["left"]:
         yield f"{found['left']} more to process."
 
@@ -120,7 +120,7 @@ def pending(found: Foreign) -> Iterator[str]:
         (f"{agent} owes", "from", found["owes"]),
     ):
         yield heading(title)
-        yield from (_open(each, whose) for each in rows)
+        yield from (_open(row, whose) for row in rows)
         yield from ([] if rows else ["  nothing"])
     if found["unheard"]:
         unheard = counted(int(found["unheard"]), "message")
@@ -140,22 +140,22 @@ def beliefs(found: Foreign) -> Iterator[str]:
     """The statements that an agent has received, with their authors."""
     if not found["beliefs"]:
         yield f"{found['agent_id']} has received no statements yet."
-    for each in found["beliefs"]:
-        proved = proofs.verification_suffix(each["verified"])
-        yield f"{each['who']} says {hanging(expression(each['text']))}  [{whole(each['event_id'])}]{proved}"
+    for belief in found["beliefs"]:
+        proved = proofs.verification_suffix(belief["verified"])
+        yield f"{belief['who']} says {hanging(expression(belief['text']))}  [{whole(belief['event_id'])}]{proved}"
 
 
 def conversations(found: Foreign) -> Iterator[str]:
     """The threads, or one of them."""
     if "messages" in found:
-        for each in found["messages"]:
-            proved = proofs.verification_suffix(each["verified"])
-            yield f"{each['at']}  {each['from']}: {hanging(expression(each['text']))}{proved}"
+        for row in found["messages"]:
+            proved = proofs.verification_suffix(row["verified"])
+            yield f"{row['at']}  {row['from']}: {hanging(expression(row['text']))}{proved}"
         yield from ([] if found["messages"] else ["No messages in this thread."])
         return
-    for each in found["conversations"]:
-        said = f": {each['last']['from']}: {hanging(expression(each['last']['text']))}" if each["last"] else ""
-        yield f"{each['at']}  {each['thread']}, {counted(int(each['messages']), 'message')}{said}"
+    for row in found["conversations"]:
+        last_text = f": {row['last']['from']}: {hanging(expression(row['last']['text']))}" if row["last"] else ""
+        yield f"{row['at']}  {row['thread']}, {counted(int(row['messages']), 'message')}{last_text}"
     yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread starts one."])
 
 

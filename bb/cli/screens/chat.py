@@ -39,13 +39,13 @@ def _title(row: Foreign) -> str:
 
 def group(found: Foreign) -> list[str]:
     """The details of one group."""
-    shown = found["group"]
-    lines = [f"{heading(flowing(str(shown['title'])))}  {whole(shown['group_id'])}  {_state(shown)}"]
-    lines += block(shown["topic"] or "", "  ")
-    lines += ["", heading("Directories"), *map(_directory(shown["active_scope_key"]), shown["scopes"])]
-    lines += [] if shown["scopes"] else [f"  none; {whole('`bb group attach PATH`')} adds one"]
-    lines += ["", heading("Actors"), *(f"  {row}" for row in actor_rows(shown["actors"]))]
-    return [*lines, "", heading("Settings"), *_named(shown["settings"])]
+    details = found["group"]
+    lines = [f"{heading(flowing(str(details['title'])))}  {whole(details['group_id'])}  {_state(details)}"]
+    lines += block(details["topic"] or "", "  ")
+    lines += ["", heading("Directories"), *map(_directory(details["active_scope_key"]), details["scopes"])]
+    lines += [] if details["scopes"] else [f"  none; {whole('`bb group attach PATH`')} adds one"]
+    lines += ["", heading("Actors"), *(f"  {row}" for row in actor_rows(details["actors"]))]
+    return [*lines, "", heading("Settings"), *_named(details["settings"])]
 
 
 def _directory(active: Foreign) -> Callable[[Foreign], str]:
@@ -88,8 +88,8 @@ def started(found: Foreign) -> list[str]:
 def previewed(found: Foreign) -> list[str]:
     """The changes that an import would make."""
     diff = found["diff"]
-    settings = [f"  {name}  {each['to']} (now {each['from']})" for name, each in diff["settings_changed"].items()]
-    prompts = [name for name, each in diff["prompts_changed"].items() if each["changed"]]
+    settings = [f"  {name}  {change['to']} (now {change['from']})" for name, change in diff["settings_changed"].items()]
+    prompts = [name for name, change in diff["prompts_changed"].items() if change["changed"]]
     lines = _listed("Would add", diff["actors_add"]) + _listed("Would change", diff["actors_update"])
     lines += _listed("Would remove", diff["actors_remove"]) + _listed("Would change prompts", Foreign(prompts))
     return [*lines, *settings] or ["Nothing would change: the group already matches the template."]
@@ -157,14 +157,14 @@ def messages(found: Foreign) -> list[str]:
     """The unread messages, and the command that marks them as read."""
     if not found["messages"]:
         return ["No messages to read."]
-    lines = [line for each in found["messages"] for line in message(each)]
+    lines = [line for row in found["messages"] for line in message(row)]
     last = whole(f"bb chat mark-read {shell_word(found['messages'][-1]['id'])}")
     return [*lines, f"-> {last}"]
 
 
 def history(found: Foreign) -> list[str]:
     """Past messages, newest first."""
-    lines = [line for each in found["messages"] for line in message(each)]
+    lines = [line for row in found["messages"] for line in message(row)]
     oldest = shell_word(found["messages"][-1]["id"]) if found["messages"] else ""
     more = [f"-> {whole(f'bb chat history --before-event-id {oldest}')}"] if found["has_more"] else []
     return [*lines, *more] or ["No messages."]
@@ -183,7 +183,9 @@ def message(event: Foreign) -> list[str]:
     # A notice about an actor carries the last lines of that actor's terminal.
     lines += block(data.get("context").get("terminal_tail") or "", "    ")
     attached = data.get("attachments")
-    return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
+    return lines + [
+        f"    attached: {whole(_attachment(attachment))}" for attachment in (attached if attached.is_list else ())
+    ]
 
 
 def _when(event: Foreign) -> str:
@@ -247,9 +249,9 @@ def marked(found: Foreign) -> list[str]:
 
 def event(found: Foreign) -> list[str]:
     """One event on one line."""
-    said = found["data"].get("text") or found["data"].get("title") or found["data"]
+    content = found["data"].get("text") or found["data"].get("title") or found["data"]
     when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
-    what = f"{found['kind']}  {found['by']}{styling.doubt(found)}  {brief(said)}"
+    what = f"{found['kind']}  {found['by']}{styling.doubt(found)}  {brief(content)}"
     return [f"{when}  {what}  [{whole(found['id'])}]"]
 
 
@@ -317,7 +319,7 @@ def daemon_stopped(found: Foreign) -> list[str]:
 
 
 def log(found: Foreign) -> list[str]:
-    written = [line for each in found["lines"] for line in page(each)]
+    written = [line for entry in found["lines"] for line in page(entry)]
     return written or [f"The log is empty: {whole(found['log'])}."]
 
 

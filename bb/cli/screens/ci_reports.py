@@ -77,7 +77,7 @@ def _text(answer: Foreign) -> Iterator[str]:
 
 
 def _line(finding: Foreign) -> str:
-    commits = [str(each[:ABBREVIATED]) for each in finding["commits"][:MOST_NAMED]]
+    commits = [str(commit[:ABBREVIATED]) for commit in finding["commits"][:MOST_NAMED]]
     more = ["..."] if len(finding["commits"]) > MOST_NAMED else []
     where = f"{finding['path']}  " if finding["path"] else ""
     return f"  {where}{sentence(finding['text'])}  [{' '.join([*commits, *more])}]"

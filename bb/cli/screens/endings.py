@@ -30,8 +30,8 @@ def happening(each: Foreign) -> tuple[str, Foreign]:
 
 
 def _happening(text: Foreign) -> tuple[str, Foreign]:
-    beginning, is_role, role = text.parted(ROLE)
-    if is_role and beginning == "":
+    before, is_role, role = text.parted(ROLE)
+    if is_role and before == "":
         return f"{ROLE}{role}", Foreign("")
     ours, colon, theirs = text.parted(": ")
     return (f"{sentence(ours)}: ", theirs) if colon else (sentence(text), Foreign(""))

@@ -23,7 +23,7 @@ def in_the_way(found: Foreign) -> list[str]:
 
 def owned(path: Foreign, who: Foreign) -> str:
     """A path, its verdict and its holders."""
-    holders = "; ".join(holds(each, who) for each in path["held_by"])
+    holders = "; ".join(holds(reservation, who) for reservation in path["held_by"])
     return f"{path['verdict']:<6}  {path['path']}{'  ' + holders if holders else ''}"
 
 
@@ -43,8 +43,12 @@ def unjudged(found: Foreign) -> list[str]:
 
 
 def overridden(found: Foreign) -> list[str]:
-    made = found["override"]
-    return [f"Check overridden and recorded: {quotation(made['reason'])}  [{made['event_id']}]"] if made else []
+    override = found["override"]
+    return (
+        [f"Check overridden and recorded: {quotation(override['reason'])}  [{override['event_id']}]"]
+        if override
+        else []
+    )
 
 
 def counted(found: Foreign) -> list[str]:
@@ -91,8 +95,8 @@ def wired(found: Foreign) -> list[str]:
 
 def wirings(found: Foreign) -> list[str]:
     return [
-        f"{each['editor']:<6}  {each['path']}: {names(each['moments']) or 'does not call bb'}"
-        for each in found["editors"]
+        f"{editor['editor']:<6}  {editor['path']}: {names(editor['moments']) or 'does not call bb'}"
+        for editor in found["editors"]
     ]
 
 

@@ -29,16 +29,16 @@ def status(shown: Foreign) -> list[str]:
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
-        section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "no registered agents"),
-        section("Held", [_held(each) for each in held], "bb agent status"),
-        section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
+        section("Agents", [_agent(agent, now) for agent in shown["agents"]], "bb agent list", "no registered agents"),
+        section("Held", [_held(reservation) for reservation in held], "bb agent status"),
+        section("To be accepted", [_unacked(message, now) for message in unacked], "bb status | less"),
     ]
     if shown["incursions"]:
         sections.append(
-            section("In each other's way", [_incursion(each) for each in shown["incursions"]], "bb problems")
+            section("In each other's way", [_incursion(incursion) for incursion in shown["incursions"]], "bb problems")
         )
     if shown["waiting"]:
-        rows = [f"{each['agent_id']}  for {', '.join(map(whole, each['scopes']))}" for each in shown["waiting"]]
+        rows = [f"{waiter['agent_id']}  for {', '.join(map(whole, waiter['scopes']))}" for waiter in shown["waiting"]]
         sections.append(section("In line", rows, "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
@@ -49,8 +49,8 @@ def _synced(sync: Foreign, now: int) -> str:
     """The time of the last sync, the number of unpublished events, and the last error."""
     when = f"{styling.age(sync['ok_at'], now)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
-    wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
-    return styling.coloured(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
+    failure = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
+    return styling.coloured(f"Synced with {sync['remote']} {when}{lacks}{failure}", "dim")
 
 
 def problems(found: Foreign) -> list[str]:
@@ -58,14 +58,14 @@ def problems(found: Foreign) -> list[str]:
     if not found:
         return ["Nothing needs you."]
     lines = []
-    for each in found:
-        when = f"{styling.minute(each['since'])}  "
-        lines.append(f"{when}{hanging(styling.coloured(problem(each), 'bold'))}")
+    for row in found:
+        when = f"{styling.minute(row['since'])}  "
+        lines.append(f"{when}{hanging(styling.coloured(problem(row), 'bold'))}")
         indent = " " * styling.inset(len(when))
-        lines += block(each.get("body", ""), indent)
-        if "answer" in each:
-            lines.append(f"{indent}{hanging('-> ' + flowing(sentence(each['answer'])))}")
-        lines.append(f"{indent}{hanging('-> ' + _next_step(each['next_step']))}")
+        lines += block(row.get("body", ""), indent)
+        if "answer" in row:
+            lines.append(f"{indent}{hanging('-> ' + flowing(sentence(row['answer'])))}")
+        lines.append(f"{indent}{hanging('-> ' + _next_step(row['next_step']))}")
     return lines
 
 
@@ -73,14 +73,14 @@ def timeline(told: Foreign) -> list[str]:
     """One line for each event, oldest first, day by day."""
     if not told:
         return ["No events."]
-    lines, day, wide = [], "", styling.widest(each["by"] for each in told)
-    for each in told:
-        if each["at"][:10] != day:
-            day = str(each["at"][:10])
+    lines, day, wide = [], "", styling.widest(event["by"] for event in told)
+    for event in told:
+        if event["at"][:10] != day:
+            day = str(event["at"][:10])
             lines.append(styling.heading(day))
-        who = column(styling.coloured(str(each["by"]), "cyan"), wide)
-        bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
-        lines.append(f"  {each['at'][11:19]}  {who}  {_told(each)}{bead}")
+        who = column(styling.coloured(str(event["by"]), "cyan"), wide)
+        bead = f" [{whole(event['bead_id'])}]" if event["bead_id"] else ""
+        lines.append(f"  {event['at'][11:19]}  {who}  {_told(event)}{bead}")
     return lines
 
 
@@ -92,8 +92,8 @@ def sessions(shown: Foreign) -> list[str]:
         name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else sentence(epic["title"])
         lines.append(styling.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
-    for each in shown["incursions"]:
-        lines.append(styling.coloured(f"Conflict: {_incursion(each)}", "red"))
+    for incursion in shown["incursions"]:
+        lines.append(styling.coloured(f"Conflict: {_incursion(incursion)}", "red"))
     beads = shown["beads"]
     if beads["note"] or beads["skipped"]:
         skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
@@ -131,15 +131,18 @@ def resume(shown: Foreign) -> list[str]:
         lines.append(
             f"You are {orders.since(pause)}. Do not change files; you may read, answer, hand over and release."
         )
-    for each in shown["holds"]:
-        over = ", EXPIRED" if each.get("is_expired") else ""
-        lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
+    for reservation in shown["holds"]:
+        over = ", EXPIRED" if reservation.get("is_expired") else ""
+        lines.append(
+            f"You hold {whole(reservation['scope'])} for {whole(reservation['bead'])} "
+            f"until {reservation['expires_at']}{over}."
+        )
     left_out = shown.get("left_out", {})
     if not shown["holds"] and "holds" not in left_out:
         lines.append("You hold nothing.")
     lines += [
-        f"To accept: {each['id']} from {each['from']}{doubt(each)}: {flowing(each['subject'])}"
-        for each in shown["to_accept"]
+        f"To accept: {message['id']} from {message['from']}{doubt(message)}: {flowing(message['subject'])}"
+        for message in shown["to_accept"]
     ]
     if shown["unread"]:
         command = whole("`bb agent inbox --state unread`")
@@ -174,16 +177,17 @@ def holdings(found: Foreign) -> list[str]:
         f"{summary['taken_over']} taken over, {summary['unacked_required_messages']} messages to be accepted"
     )
     held = [
-        f"{whole(each['scope'])}  {each['agent_id']} ({styling.state(each['owner_liveness'])})"
-        f"  {_until(each) if each['state'] == 'active' else styling.state(each['state'])}"
-        f"  [{whole(each['bead_id'])}]"
-        for each in found["reservations"]
-        if "frozen" not in each
+        f"{whole(reservation['scope'])}  {reservation['agent_id']} ({styling.state(reservation['owner_liveness'])})"
+        f"  {_until(reservation) if reservation['state'] == 'active' else styling.state(reservation['state'])}"
+        f"  [{whole(reservation['bead_id'])}]"
+        for reservation in found["reservations"]
+        if "frozen" not in reservation
     ]
     frozen = [
-        f"{whole(each['scope'])}  {orders.frozen_by(each, _until(each) if each['expires_at'] else '')}"
-        for each in found["reservations"]
-        if "frozen" in each
+        f"{whole(reservation['scope'])}  "
+        f"{orders.frozen_by(reservation, _until(reservation) if reservation['expires_at'] else '')}"
+        for reservation in found["reservations"]
+        if "frozen" in reservation
     ]
     return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
 
@@ -194,12 +198,12 @@ def _until(each: Foreign) -> str:
 
 def inbox(messages: Foreign) -> list[str]:
     """Messages without their bodies."""
-    return [_headline(each) for each in messages] or ["No messages."]
+    return [_headline(message) for message in messages] or ["No messages."]
 
 
 def letters(messages: Foreign) -> list[str]:
     """Messages in full."""
-    return [line for each in messages for line in letter(each)]
+    return [line for message in messages for line in letter(message)]
 
 
 def letter(message: Foreign) -> list[str]:
@@ -234,8 +238,8 @@ def protocol_event(event: Foreign) -> list[str]:
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
     who = f"{event['from_agent']}{doubt(event)}{to}{scope}, {event['state']}"
     head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
-    said = [line for name, value in event["payload"].items() for line in _member(name, value)]
-    return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
+    lines = [line for name, value in event["payload"].items() for line in _member(name, value)]
+    return [head, *lines, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
 
 
 def _member(name: Foreign, value: Foreign) -> list[str]:
@@ -252,16 +256,16 @@ def _discovered(event: Foreign) -> list[str]:
     commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
     return [
         f"  found by: {event['found_by']}{commit}",
-        *(f"    {each}" for each in [*map(whole, event["paths"]), *left_out]),
+        *(f"    {text}" for text in [*map(whole, event["paths"]), *left_out]),
     ]
 
 
 def _resolution(event: Foreign) -> list[str]:
-    said = event.get("resolution")
-    if not said:
+    resolution = event.get("resolution")
+    if not resolution:
         return []
-    note = f": {flowing(said['note'])}" if said["note"] else ""
-    return [f"  {styling.state(said['state'])} by {said['by']}, {said['at']}{note}"]
+    note = f": {flowing(resolution['note'])}" if resolution["note"] else ""
+    return [f"  {styling.state(resolution['state'])} by {resolution['by']}, {resolution['at']}{note}"]
 
 
 def incursions(events: Foreign) -> list[str]:
@@ -321,9 +325,9 @@ def _is_well(each: Foreign) -> bool:
 
 
 def _unacked(each: Foreign, now: int) -> str:
-    said = f"{sentence(each['label'])}: {brief(each['subject'])}"
+    text = f"{sentence(each['label'])}: {brief(each['subject'])}"
     who = f"{each['from_agent']}{doubt(each)} -> {each['to_agent']}"
-    return f"{who}  {said}  {whole(styling.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
+    return f"{who}  {text}  {whole(styling.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: Foreign) -> str:

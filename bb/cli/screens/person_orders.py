@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 def frozen(found: Foreign) -> list[str]:
     lines = [
-        f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
-        for each in found["reservations"]
+        f"{reservation['scope']} is frozen{_until(reservation)}{_because(reservation)}"
+        f"  [{reservation['reservation_id']}]"
+        for reservation in found["reservations"]
     ]
     return [*lines, *(f"Note: {text} does not exist yet" for text in found["not_there"]), *_told(found)]
 
 
 def thawed(found: Foreign) -> list[str]:
-    lines = [f"{each['scope']} is no longer frozen" for each in found["reservations"]]
+    lines = [f"{reservation['scope']} is no longer frozen" for reservation in found["reservations"]]
     return [*(lines or ["Nothing was frozen."]), *_told(found)]
 
 
@@ -31,15 +32,16 @@ def paused(found: Foreign) -> list[str]:
     if found["everybody"]:
         lines = [f"All agents are {since_then}" if pause else "No agent is paused"]
     else:
-        lines = [f"{each['agent_id']} is {since_then or 'not paused'}" for each in found["agents"]]
+        lines = [f"{agent['agent_id']} is {since_then or 'not paused'}" for agent in found["agents"]]
     return [*lines, *_told(found)]
 
 
 def transferred(found: Foreign) -> list[str]:
     before = f", which {names(found['transferred_from'])} held" if found["transferred_from"] else " already"
     return [
-        f"{each['agent_id']} holds {each['scope']}{before}, until {each['expires_at']}  [{each['reservation_id']}]"
-        for each in found["reservations"]
+        f"{reservation['agent_id']} holds {reservation['scope']}{before}, until {reservation['expires_at']}"
+        f"  [{reservation['reservation_id']}]"
+        for reservation in found["reservations"]
     ]
 
 

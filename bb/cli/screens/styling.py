@@ -188,18 +188,18 @@ def _broken(line: str, columns: int) -> list[str]:
 
     hang = _hang(line)
     done, current, is_open = [], "", False
-    for found in re.finditer("( *)([^ ]+)", line):
-        gap, word = found[1], found[2].translate(UNMARKED)
-        turns = THEIRS not in found[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins or ends here
-        is_theirs = THEIRS in found[2] or is_open or turns
+    for match in re.finditer("( *)([^ ]+)", line):
+        gap, word = match[1], match[2].translate(UNMARKED)
+        turns = THEIRS not in match[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins or ends here
+        is_theirs = THEIRS in match[2] or is_open or turns
         is_open ^= turns
         begins = " " * hang + (escaping.SET_OFF if is_theirs else "")  # the start of a continuation line
-        is_brief = BRIEF in found[2]
+        is_brief = BRIEF in match[2]
         size = display_width(word)
-        is_split = FLOWING in found[2] and size > columns - len(begins)
+        is_split = FLOWING in match[2] and size > columns - len(begins)
         least = min(size, LEAST) if is_brief or is_split else size  # columns that it needs at the end of a line
         # If a line has room for both, a cut text leaves room for the words after it.
-        after = display_width(line[found.end() :]) if is_brief else 0
+        after = display_width(line[match.end() :]) if is_brief else 0
         after = after if least + after <= columns - hang else 0
         if current and display_width(current + gap) + least + after > columns:
             done.append(current)
@@ -224,10 +224,10 @@ def cut(text: str, room: int) -> str:
     mistaken for another one, unless that would remove more than half of the text."""
     if display_width(text) <= room:
         return text
-    before, mark, said = text.partition(QUOTED)
-    said, closing, after = said.rpartition(QUOTED)
+    before, mark, quoted = text.partition(QUOTED)
+    quoted, closing, after = quoted.rpartition(QUOTED)
     if closing and (inside := room - display_width(before) - display_width(after) - 2) > 1:
-        return f"{before}{mark}{cut(said, inside)}{closing}{after}"
+        return f"{before}{mark}{cut(quoted, inside)}{closing}{after}"
     start, rest = split_at_width(text, room - 1)
     words, space, _ = start.rpartition(" ")
     if space and not rest.startswith(" ") and len(words) > len(start) // 2:
@@ -293,9 +293,9 @@ def _shared_out(sections: list[list[str]], room: int) -> list[int]:
     while grew:
         grew = False
         for number, tall in enumerate(heights):
-            shown = kept[number]
-            if shown < len(tall) and (needed := tall[shown] - (shown == len(tall) - 1)) <= room:
-                kept[number], room, grew = shown + 1, room - needed, True
+            count = kept[number]
+            if count < len(tall) and (needed := tall[count] - (count == len(tall) - 1)) <= room:
+                kept[number], room, grew = count + 1, room - needed, True
     return kept
 
 

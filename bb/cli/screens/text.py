@@ -85,19 +85,21 @@ def _retired(found: Foreign) -> list[str]:
 
 def _reserved(found: Foreign) -> list[str]:
     lines = [
-        f"{each['agent_id']} holds {each['scope']}{_where(each)} until {each['expires_at']}  [{each['reservation_id']}]"
-        for each in found["reservations"]
+        f"{reservation['agent_id']} holds {reservation['scope']}{_where(reservation)}"
+        f" until {reservation['expires_at']}  [{reservation['reservation_id']}]"
+        for reservation in found["reservations"]
     ]
     lines += [f"In this clone only: {sentence(found['why'])}"] if found.get("fallback") else []
     lines += [f"Note: {path} does not exist yet" for path in found["not_there"]]
     lines += [
-        f"Taken over: {each['scope']} from {each['agent_id']}, which was {each['owner_liveness']} and is notified"
-        for each in found["taken_over"]
+        f"Taken over: {reservation['scope']} from {reservation['agent_id']}, "
+        f"which was {reservation['owner_liveness']} and is notified"
+        for reservation in found["taken_over"]
     ]
     lines += [
-        f"Overlaps {each['held']}, held by {each['owner_agent']}: {sentence(each['resolution_hint'])}"
-        for each in found["incursions"]
-        if each["outcome"] == "overlapping"
+        f"Overlaps {incursion['held']}, held by {incursion['owner_agent']}: {sentence(incursion['resolution_hint'])}"
+        for incursion in found["incursions"]
+        if incursion["outcome"] == "overlapping"
     ]
     return lines
 
@@ -108,11 +110,15 @@ def _where(each: Foreign) -> str:
 
 
 def _renewed(found: Foreign) -> list[str]:
-    return [f"{each['scope']} until {each['expires_at']}" for each in found["reservations"]] or ["You hold nothing."]
+    return [f"{reservation['scope']} until {reservation['expires_at']}" for reservation in found["reservations"]] or [
+        "You hold nothing."
+    ]
 
 
 def _released(found: Foreign) -> list[str]:
-    return [f"{each['scope']} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
+    return [f"{reservation['scope']} is {reservation['state']}" for reservation in found["reservations"]] or [
+        "You held nothing."
+    ]
 
 
 def _message(message: Foreign) -> list[str]:
@@ -213,12 +219,12 @@ def _verified(found: Foreign) -> list[str]:
         f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
         for chain in found["chains"]
     ]
-    known = f"{found['events']:,} events, every chain in use is intact; state {found['state']}"
+    summary = f"{found['events']:,} events, every chain in use is intact; state {found['state']}"
     from bb.cli.screens import travel  # noqa: PLC0415
 
     signed = travel.signatures_known(found["signatures"])
-    unread = [f"unreadable: {each['id']}: {sentence(each['reason'])}" for each in found["unreadable"]]
-    return [*chains, known, *signed, *unread, *map(_published, found.get("published", ()))]
+    unread = [f"unreadable: {line['id']}: {sentence(line['reason'])}" for line in found["unreadable"]]
+    return [*chains, summary, *signed, *unread, *map(_published, found.get("published", ()))]
 
 
 def _published(found: Foreign) -> str:

@@ -50,9 +50,9 @@ def synced(found: Foreign) -> list[str]:
     lines += _of_signatures(found.get("signatures", {}))
     lines += _of_forks(found["forks"])
     lines += [
-        f"Contested: {each['agent_id']} does not hold {each['scope']}; {each['stands']} holds "
-        f"{each['held']} in another clone"
-        for each in found["contested"]
+        f"Contested: {conflict['agent_id']} does not hold {conflict['scope']}; {conflict['stands']} holds "
+        f"{conflict['held']} in another clone"
+        for conflict in found["contested"]
     ]
     if found.get("visible_to"):
         lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
@@ -65,7 +65,7 @@ def _of_forks(forks: Foreign) -> Iterator[str]:
         if fork["kept"]:
             yield f"Set aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}"
         if fork["kinds"]:
-            count = counted(sum(int(each) for each in fork["kinds"].values()), "event")
+            count = counted(sum(int(number) for number in fork["kinds"].values()), "event")
             yield (
                 f"Another clone published lines under our writer {fork['writer']}, in place of {count} of ours"
                 f"{_of_kinds(fork['kinds'])}; ours are recorded again under writer {fork['under']}"
@@ -93,7 +93,7 @@ def _of_signatures(found: Foreign) -> Iterator[str]:
     if left := found.get("left_writer"):
         yield f"Another clone published lines under our writer {left}; this clone continues under a new writer"
     if lost := found.get("lost"):
-        named = ", ".join(str(each) for each in lost[:MOST_NAMED])
+        named = ", ".join(str(line) for line in lost[:MOST_NAMED])
         without = f"{counted(len(lost), 'line')} came without a payload"
         yield f"{without} and without a valid redaction; their content is unknown in this clone: {named}"
     yield from _come_to_count(found)
@@ -103,10 +103,10 @@ def _of_signatures(found: Foreign) -> Iterator[str]:
         counts = sorted((str(verdict), int(n)) for verdict, n in came.items())
         yield f"Lines received: {', '.join(f'{n:,} {verdict}' for verdict, n in counts)}"
     not_counting = " and are ignored" if found["mode"] == "require" else ""
-    for each in found.get("doubted", [])[:MOST_NAMED]:
-        what = "forged" if each["forged"] else "unverified"
-        count = each["forged"] or each["unverified"]
-        yield f"{_lines(count)} of writer {each['writer']} are {what}{not_counting}: {sentence(each['why'])}"
+    for writer in found.get("doubted", [])[:MOST_NAMED]:
+        what = "forged" if writer["forged"] else "unverified"
+        count = writer["forged"] or writer["unverified"]
+        yield f"{_lines(count)} of writer {writer['writer']} are {what}{not_counting}: {sentence(writer['why'])}"
     if found["mode"] == "require" and not found["is_allowed"]:
         revoked = "its key has been revoked. `bb ledger key --rotate` makes a new key; then list that key"
         unlisted = "its key is not listed. `bb ledger key` prints the line to add"
@@ -115,10 +115,10 @@ def _of_signatures(found: Foreign) -> Iterator[str]:
 
 def _come_to_count(found: Foreign) -> Iterator[str]:
     """The lines that were known but ignored before, and that are valid from now on."""
-    for each in found.get("come_to_count", [])[:MOST_NAMED]:
-        first, last = int(each["first"]), int(each["last"])
+    for line_range in found.get("come_to_count", [])[:MOST_NAMED]:
+        first, last = int(line_range["first"]), int(line_range["last"])
         yield (
-            f"{counted(last - first + 1, 'line')} of writer {each['writer']} became valid ({first} to {last}); "
+            f"{counted(last - first + 1, 'line')} of writer {line_range['writer']} became valid ({first} to {last}); "
             "messages among them may precede messages already read: `bb chat history` shows them"
         )
 
@@ -131,12 +131,12 @@ def signatures_known(found: Foreign) -> list[str]:
         return [unlisted + (f"; {lines['forged']:,} are forged" if lines["forged"] else ""), *_come_to_count(found)]
     counts = ", ".join(f"{lines[verdict]:,} {verdict}" for verdict in ("verified", "unverified", "forged"))
     rows = [f"signatures: {found['mode']}, by {found['where']}: {counts}"]
-    for each in found["writers"]:
-        if int(each["verified"]) < int(each["lines"]):
-            forged = f", {each['forged']:,} forged" if each["forged"] else ""
+    for writer in found["writers"]:
+        if int(writer["verified"]) < int(writer["lines"]):
+            forged = f", {writer['forged']:,} forged" if writer["forged"] else ""
             rows.append(
-                f"  writer {each['writer']}: {each['verified']:,} of {each['lines']:,} lines verified{forged}: "
-                f"{sentence(each['why'])}"
+                f"  writer {writer['writer']}: {writer['verified']:,} of {writer['lines']:,} lines verified{forged}: "
+                f"{sentence(writer['why'])}"
             )
     return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"]), *_come_to_count(found)]
 
@@ -149,7 +149,7 @@ def signing(found: Foreign) -> list[str]:
         rows.append(f"our key {found['key']} is {listed}{', also for the person' if found['is_persons'] else ''}")
     if found["trouble"]:
         rows.append(f"our key cannot be used: {sentence(found['trouble'])}")
-    rows += [f"note: {sentence(each)}" for each in found["uncertain"]]
+    rows += [f"note: {sentence(text)}" for text in found["uncertain"]]
     if found["written"]:
         rows.append(f"Wrote {found['written']}. It takes effect once it is committed, reviewed and merged.")
     return rows
@@ -170,9 +170,9 @@ def key(found: Foreign) -> list[str]:
 def signatures(found: Foreign) -> list[str]:
     """The last signature of each writer."""
     rows = ["Nothing is signed yet."] if not found["signatures"] else []
-    for each in found["signatures"]:
-        why = f" ({sentence(each['why'])})" if each["why"] else ""
-        rows.append(f"writer {each['writer']}, up to line {each['upto']:,}: {each['verdict']}{why}")
+    for signature in found["signatures"]:
+        why = f" ({sentence(signature['why'])})" if signature["why"] else ""
+        rows.append(f"writer {signature['writer']}, up to line {signature['upto']:,}: {signature['verdict']}{why}")
     return [*rows, *([f"Written to {found['output']}"] if found["output"] else [])]
 
 
@@ -190,7 +190,7 @@ def committed(found: Foreign) -> list[str]:
 def mirrored(found: Foreign) -> list[str]:
     """The files that were written into the work tree. The user commits them."""
     lines = [f"Imported from this branch's files: {_count(found['came'])}"] if found["came"] else []
-    lines += [f"Wrote {each['path']}: {_count(each['events'])}" for each in found["written"]]
+    lines += [f"Wrote {file['path']}: {_count(file['events'])}" for file in found["written"]]
     return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
 
 
@@ -229,7 +229,7 @@ def _in_words(found: Foreign) -> str:
     """The agents whose events were received, and the number of events of each named kind."""
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     doubted = found.get("unverified_agents", [])
-    named = ", ".join(f"{each} (unverified)" if each in doubted else str(each) for each in agents)
+    named = ", ".join(f"{agent} (unverified)" if agent in doubted else str(agent) for agent in agents)
     who = f" of {named}{f' and {more} more' if more > 0 else ''}" if agents else ""
     kinds = _named_kinds(found["kinds"])
     return f"{who}: {kinds}" if kinds else who
@@ -242,9 +242,9 @@ def _of_kinds(kinds: Foreign) -> str:
 
 def _named_kinds(kinds: Foreign) -> str:
     """The number of events of each kind in WORDS."""
-    known = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
-    among = "" if len(known) == len(kinds) else "among them "
-    return f"{among}{', '.join(known)}" if known else ""
+    counts = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
+    among = "" if len(counts) == len(kinds) else "among them "
+    return f"{among}{', '.join(counts)}" if counts else ""
 
 
 def _lines(count: Foreign) -> str:

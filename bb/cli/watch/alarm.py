@@ -48,8 +48,8 @@ def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> N
             output.document({"what": what, "at": clock.text(now), "problem": problem})
         elif what == SETTLED:
             moment = clock.text(now)[:16].replace("T", " ")
-            told = f"settled: {overview.problem(Foreign(problem))}"
-            output.lines(styling.wrap_lines([f"{moment}  {styling.hanging(styling.coloured(told, 'dim'))}"]))
+            text = f"settled: {overview.problem(Foreign(problem))}"
+            output.lines(styling.wrap_lines([f"{moment}  {styling.hanging(styling.coloured(text, 'dim'))}"]))
         else:
             output.lines(styling.wrap_lines(overview.problems(Foreign([problem]))))
 

@@ -102,8 +102,8 @@ def notify(
     """
     from bb.cli.watch import notify as notifying  # noqa: PLC0415
 
-    wanted = notifying.wanted(command, timeout, is_shell=shell, is_existing=existing, is_once=once, is_test=test)
-    return notifying.notify(wanted, as_json=asked.as_json)
+    options = notifying.wanted(command, timeout, is_shell=shell, is_existing=existing, is_once=once, is_test=test)
+    return notifying.notify(options, as_json=asked.as_json)
 
 
 @command(

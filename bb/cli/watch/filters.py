@@ -78,9 +78,9 @@ def applied(picture: Picture, wanted: Filter) -> Shown:
 def _agents(agents: list[Thing], reservations: list[Thing], wanted: Filter) -> Iterator[Thing]:
     """Admitted agents with all their reservations, and other agents with their admitted reservations. They are sorted
     by liveness; at equal liveness, agents with reservations come first."""
-    busy = {each["agent_id"] for each in reservations}
+    busy = {reservation["agent_id"] for reservation in reservations}
     for agent in sorted(agents, key=lambda agent: (ORDER.index(agent["liveness"]), agent["agent_id"] not in busy)):
-        holds = [each for each in reservations if each["agent_id"] == agent["agent_id"]]
+        holds = [reservation for reservation in reservations if reservation["agent_id"] == agent["agent_id"]]
         if wanted.admits(agent):
             yield {**agent, "holds": holds}
         elif about := list(filter(wanted.admits, holds)):
@@ -93,8 +93,8 @@ def _texts(value: Any, name: str = "") -> Iterator[str]:
         if name not in UNSEEN and not name.endswith("_at"):
             yield value
     elif isinstance(value, dict):
-        for each, inner in value.items():
-            yield from _texts(inner, each)
+        for key, inner in value.items():
+            yield from _texts(inner, key)
     elif isinstance(value, list):
         for inner in value:
             yield from _texts(inner, name)

@@ -45,9 +45,9 @@ def pressed(octets: bytes, *, is_all: bool = False) -> tuple[list[str], bytes]:
         if octets[0] == ESCAPE:
             if BEGUN.match(octets) and not is_all:
                 return keys, octets if len(octets) < LONGEST else b""
-            found = WHOLE.match(octets)
-            keys += [name] if (name := _named(found[0] if found else b"")) else []
-            octets = octets[found.end() if found else 1 :]
+            match = WHOLE.match(octets)
+            keys += [name] if (name := _named(match[0] if match else b"")) else []
+            octets = octets[match.end() if match else 1 :]
             continue
         size = _letter(octets[0])
         if len(octets) < size and not is_all:

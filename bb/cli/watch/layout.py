@@ -83,12 +83,12 @@ class Layout:
     def _view(self, view: str, shown: Shown, now: int, columns: int) -> list[str]:
         """All lines of one view. The timeline shows times and changes once a day; other views show ages and change each
         second."""
-        known = (view, shown, columns, now // (clock.DAY if view == TIMELINE else clock.SECOND))
-        if len(self._known) != len(known) or any(
-            a is not b and a != b for a, b in zip(self._known, known, strict=True)
+        inputs = (view, shown, columns, now // (clock.DAY if view == TIMELINE else clock.SECOND))
+        if len(self._known) != len(inputs) or any(
+            a is not b and a != b for a, b in zip(self._known, inputs, strict=True)
         ):
             self._full = VIEWS[view](shown, now, columns) or [rows.MARGIN + styling.coloured(NOTHING[view], "dim")]
-            self._known = known
+            self._known = inputs
         return self._full
 
 
@@ -116,13 +116,13 @@ def _synced(sync: Foreign, now: int) -> str:
     at = sync["ok_at"]
     when = f"{styling.age(at, now)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
-    wrong = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
-    return f"synced {when}{lacks}{wrong}"
+    failure = f", last attempt: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
+    return f"synced {when}{lacks}{failure}"
 
 
 def _counts(shown: Shown) -> str:
     """The second line: the number of items of each kind."""
-    alive = [str(each["liveness"]) for each in shown.agents]
+    alive = [str(agent["liveness"]) for agent in shown.agents]
     states = [
         f"{alive.count(state)} {styling.state(state)}" for state in ("active", "stale", "evicted") if state in alive
     ]
@@ -189,10 +189,10 @@ def _everything(shown: Shown, chosen: Chosen, now: int, columns: int, room: int)
 def _parts(shown: Shown, now: int, columns: int) -> list[Part]:
     """The parts with current items. A message or incursion that is also a problem is listed only there."""
     names = _names(shown.agents, "agent_id", columns)
-    known = {each[name] for each in shown.problems for name in ("message_id", "event_id") if name in each}
+    listed_ids = {problem[name] for problem in shown.problems for name in ("message_id", "event_id") if name in problem}
     others = shown.replace(
-        unacked=[each for each in shown.unacked if each["message_id"] not in known],
-        incursions=[each for each in shown.incursions if each["id"] not in known],
+        unacked=[message for message in shown.unacked if message["message_id"] not in listed_ids],
+        incursions=[incursion for incursion in shown.incursions if incursion["id"] not in listed_ids],
     )
     return [
         ("Problems", shown.problems, lambda each: rows.problem(each, now)),
@@ -221,7 +221,7 @@ def _oldest_first(messages: list[Foreign]) -> list[Foreign]:
 
 def _names(things: list[Foreign], name: str, columns: int) -> int:
     """The width of a column of names."""
-    longest = styling.widest(each[name] for each in things)
+    longest = styling.widest(thing[name] for thing in things)
     return min(longest, LONGEST_NAME, columns // 4)
 
 
@@ -233,8 +233,8 @@ def _on_one_screen(parts: list[Part], room: int, empty: Mapping[str, str]) -> li
     lines: list[str] = []
     for (title, things, row), count in zip(parts, counts, strict=True):
         left_out = styling.coloured(f"  {count} of {len(things)}", "dim") if count < len(things) else ""
-        found = [row(each) for each in things[:count]] or [rows.MARGIN + styling.coloured(empty[title], "dim")]
-        lines += [*(gap if lines else []), styling.heading(title) + left_out, *found[:count]]
+        shown_rows = [row(thing) for thing in things[:count]] or [rows.MARGIN + styling.coloured(empty[title], "dim")]
+        lines += [*(gap if lines else []), styling.heading(title) + left_out, *shown_rows[:count]]
     return lines
 
 
@@ -253,18 +253,18 @@ def _shared_out(sizes: list[int], room: int) -> list[int]:
 
 
 def _problems(shown: Shown, now: int, columns: int) -> list[str]:
-    return [line for each in shown.problems for line in rows.whole_problem(each, now, columns)]
+    return [line for problem in shown.problems for line in rows.whole_problem(problem, now, columns)]
 
 
 def _agents(shown: Shown, now: int, columns: int) -> list[str]:
     wide = _names(shown.agents, "agent_id", columns)
-    return [line for each in shown.agents for line in rows.whole_agent(each, now, wide, columns)]
+    return [line for agent in shown.agents for line in rows.whole_agent(agent, now, wide, columns)]
 
 
 def _held(shown: Shown, now: int, columns: int) -> list[str]:
     """Freezes, then reservations, the next to end first; then messages to accept, incursions and queues."""
     held = sorted(shown.held, key=lambda each: ("frozen" not in each, str(each["expires_at"])))
-    lines = [rows.held(each, now, columns) for each in held]
+    lines = [rows.held(reservation, now, columns) for reservation in held]
     for title, things, row in _others(shown, now):
         lines += ["", styling.heading(title), *map(row, things)] if things else []
     return lines
@@ -272,7 +272,7 @@ def _held(shown: Shown, now: int, columns: int) -> list[str]:
 
 def _timeline(shown: Shown, now: int, columns: int) -> list[str]:
     wide = _names(shown.told, "by", columns)
-    return [line for each in shown.told for line in rows.timeline_rows(each, now, wide, columns)]
+    return [line for event in shown.told for line in rows.timeline_rows(event, now, wide, columns)]
 
 
 VIEWS = {PROBLEMS: _problems, AGENTS: _agents, HELD: _held, TIMELINE: _timeline}

@@ -76,8 +76,8 @@ class Watcher:
     def _narrow(self) -> None:
         """Apply the filter to the picture."""
         self._narrowed_by = self._chosen.filter
-        wanted = filters.of(*self._whose, self._chosen.filter)
-        self._shown = filters.applied(self._picture, wanted)
+        picture_filter = filters.of(*self._whose, self._chosen.filter)
+        self._shown = filters.applied(self._picture, picture_filter)
 
     # -- drawing
 

@@ -126,43 +126,43 @@ def _try(what: NotifyOptions, now: int, *, as_json: bool) -> int:
 
 def _once(at: Desk, what: NotifyOptions, *, as_json: bool) -> int:
     """Report the problems that are new since the last run. A problem whose command failed stays new."""
-    told, failed = [], []
+    reported, failed = [], []
     with ReportedProblems(at.place.store, json_text.dumps(list(what.words))) as memory:
-        found = problems.open_problems(at)
+        open_problems = problems.open_problems(at)
         remembered = memory.names()
-        known = {each["id"] for each in found if each["id"] in remembered}
-        for each in found:
-            if each["id"] in known and not what.is_existing:
+        known_ids = {problem["id"] for problem in open_problems if problem["id"] in remembered}
+        for problem in open_problems:
+            if problem["id"] in known_ids and not what.is_existing:
                 continue
-            if failure := run(what.words, each, at.place.title, at.now(), what.timeout):
-                failed.append({"id": each["id"], "why": failure.why})
-                _complain(each, failure.why)
+            if failure := run(what.words, problem, at.place.title, at.now(), what.timeout):
+                failed.append({"id": problem["id"], "why": failure.why})
+                _complain(problem, failure.why)
                 continue
-            told.append(each["id"])
-            known.add(each["id"])
-            memory.write(known)  # after each problem, so that none is reported twice if this process is killed
+            reported.append(problem["id"])
+            known_ids.add(problem["id"])
+            memory.write(known_ids)  # after each problem, so that none is reported twice if this process is killed
             if not as_json:
-                _say(each)
-        if known != remembered:
-            memory.write(known)
+                _say(problem)
+        if known_ids != remembered:
+            memory.write(known_ids)
     if failed:
         raise NotifyFailed(
-            f"the command failed for {len(failed)} of {len(failed) + len(told)}", told=told, failed=failed
+            f"the command failed for {len(failed)} of {len(failed) + len(reported)}", told=reported, failed=failed
         )
     if as_json:
-        output.success("notify", {"told": told, "open": len(found)}, as_json=True)
+        output.success("notify", {"told": reported, "open": len(open_problems)}, as_json=True)
     return 0
 
 
 def _follow(at: Desk, what: NotifyOptions, *, as_json: bool) -> NoReturn:
     """Report new problems until interrupted."""
     alarms = Alarms(at)
-    queue = [Due(each, 0.0, 0) for each in alarms.open.values()] if what.is_existing else []
+    queue = [Due(problem, 0.0, 0) for problem in alarms.open.values()] if what.is_existing else []
     while True:
         come, _ = alarms.changes()
         queue = [due for due in queue if due.problem["id"] in alarms.open]
-        queue += [Due(each, 0.0, 0) for each in come]
-        due = next((each for each in queue if each.at <= time.monotonic()), None)
+        queue += [Due(problem, 0.0, 0) for problem in come]
+        due = next((entry for entry in queue if entry.at <= time.monotonic()), None)
         if due is not None:
             queue.remove(due)
             if again := _tell(at, what, due, as_json=as_json):

@@ -61,8 +61,8 @@ def run(words: Sequence[str], problem: dict[str, Any], repository: str, now: int
 
 def variables(problem: dict[str, Any], repository: str) -> dict[str, str]:
     """The variables for the command: each an escaped line of limited length."""
-    told = {name: problem[name] for name in ("id", "kind", "text", "next_step", "since")}
-    named = {f"BB_PROBLEM_{name.upper()}": value for name, value in told.items()} | {"BB_REPOSITORY": repository}
+    members = {name: problem[name] for name in ("id", "kind", "text", "next_step", "since")}
+    named = {f"BB_PROBLEM_{name.upper()}": value for name, value in members.items()} | {"BB_REPOSITORY": repository}
     return {name: clipped(str(value), LONGEST) for name, value in named.items()}
 
 

@@ -61,8 +61,8 @@ def problem(each: Foreign, now: int) -> str:
 
 
 def _problem(each: Foreign) -> str:
-    ours, said = endings.problem(each)
-    return ours + (quotation(said) if said else "")
+    ours, theirs = endings.problem(each)
+    return ours + (quotation(theirs) if theirs else "")
 
 
 def whole_problem(each: Foreign, now: int, wide: int) -> list[str]:
@@ -71,20 +71,22 @@ def whole_problem(each: Foreign, now: int, wide: int) -> list[str]:
     lines = folded(_problem(each), wide, inset)
     first = f"{MARGIN}{cell(styling.age(each['since'], now), 7)} {styling.coloured(lines[0].lstrip(' '), 'bold')}"
     rest = [styling.coloured(line, "bold") for line in lines[1:]]
-    said = marked(each.get("body", ""), wide, inset)
+    body = marked(each.get("body", ""), wide, inset)
     steps = [
         line
         for name in ("answer", "next_step")
         if name in each
         for line in folded(f"-> {sentence(each[name])}", wide, inset)
     ]
-    return [first, *rest, *said, *steps]
+    return [first, *rest, *body, *steps]
 
 
 def marked(text: Foreign, wide: int, indent: int) -> list[str]:
     """All of an agent's TEXT, indented, with a mark on every line."""
     margin, room = " " * indent, max(wide - indent - len(SET_OFF), 1)
-    return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room, is_ours=False)]
+    return [
+        f"{margin}{SET_OFF}{line}" for paragraph in block(text, "") for line in folded(paragraph, room, is_ours=False)
+    ]
 
 
 def agent(each: Foreign, now: int, name_wide: int, wide: int) -> str:
@@ -128,8 +130,8 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
 def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
     who = f"{each['from_agent']}{styling.doubt(each)} -> {each['to_agent']}"
-    said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
-    return f"{MARGIN}{cell(styling.age(each['created_at'], now), 7)} {who}  {said}"
+    text = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
+    return f"{MARGIN}{cell(styling.age(each['created_at'], now), 7)} {who}  {text}"
 
 
 def incursion(each: Foreign, now: int) -> str:
@@ -165,8 +167,8 @@ def _by(each: Foreign) -> str:
 
 def _sentence(each: Foreign) -> str:
     bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
-    ours, said = endings.happening(each)
-    return ours + (quotation(said) if said else "") + bead
+    ours, theirs = endings.happening(each)
+    return ours + (quotation(theirs) if theirs else "") + bead
 
 
 def _moment(at: Foreign, now: int) -> str:

@@ -71,13 +71,13 @@ class Screen:
 
     def draw(self, lines: Sequence[str]) -> None:
         """Show LINES. Only changed lines are written, in one update."""
-        known = self._lines if self._is_clear else []
+        previous = self._lines if self._is_clear else []
         written = [
             f"\x1b[{place};1H\x1b[2K{line}"
             for place, line in enumerate(lines, 1)
-            if place > len(known) or known[place - 1] != line
+            if place > len(previous) or previous[place - 1] != line
         ]
-        written += [f"\x1b[{place};1H\x1b[2K" for place in range(len(lines) + 1, len(known) + 1)]
+        written += [f"\x1b[{place};1H\x1b[2K" for place in range(len(lines) + 1, len(previous) + 1)]
         if written or not self._is_clear:
             self._write(_encoded("".join([BEGIN, *([] if self._is_clear else [CLEAR]), *written, END])))
         self._lines, self._is_clear = list(lines), True

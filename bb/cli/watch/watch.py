@@ -103,13 +103,13 @@ def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> N
 
 
 def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> None:
-    for each in told:
-        if not wanted.admits(each):
+    for item in told:
+        if not wanted.admits(item):
             continue
         if as_json:
-            output.document(each)
+            output.document(item)
         else:
-            output.lines([line(Foreign(each))])
+            output.lines([line(Foreign(item))])
         output.flush()
 
 

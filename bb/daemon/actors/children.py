@@ -113,11 +113,11 @@ def _boot() -> str | None:
 def _read(path: str) -> list[Child]:
     """The recorded children. An invalid file counts as empty; invalid entries are skipped."""
     try:
-        found = json_text.read(disk.read_small(path, MOST) or b"")
+        content = json_text.read(disk.read_small(path, MOST) or b"")
     except json_text.NotJson:
         return []
-    listed = found.get("children") if isinstance(found, dict) else None
-    return [child for each in (listed if isinstance(listed, list) else []) if (child := _child(each))]
+    listed = content.get("children") if isinstance(content, dict) else None
+    return [child for entry in (listed if isinstance(listed, list) else []) if (child := _child(entry))]
 
 
 def _child(written: Any) -> Child | None:

@@ -46,18 +46,18 @@ END_OF_LINE, TAB = " ⏎ ", "    "  # used where Enter would submit and Tab woul
 
 def rendered(event: Mapping[str, Any]) -> str:
     """The text to type for a recorded message or notice."""
-    said = Foreign(event)
-    data = said.get("data")
-    if said.get("kind") == "system.notify":
-        lines, body = _notice(said, data), data.get("message")
+    foreign_event = Foreign(event)
+    data = foreign_event.get("data")
+    if foreign_event.get("kind") == "system.notify":
+        lines, body = _notice(foreign_event, data), data.get("message")
     else:
-        lines, body = _message(said, data), data.get("text")
+        lines, body = _message(foreign_event, data), data.get("text")
     head = [f"{MARK} {line}" for line in lines]
     return "\n".join([*head, *_body(body)])
 
 
 def _message(event: Foreign, data: Foreign) -> Iterator[str]:
-    to = [name(each) for each in map(_line, _list(data, "to")) if each]
+    to = [name(recipient) for recipient in map(_line, _list(data, "to")) if recipient]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
     doubt = ", unverified," if event.get("signature") else ""
@@ -118,13 +118,13 @@ def _body(said: Foreign) -> Iterator[str]:
 
 def _looks_ours(line: str) -> bool:
     """Whether LINE could be mistaken for a line of bb. Only its letters and digits count, in any Unicode form."""
-    start = "".join(each for each in unicodedata.normalize("NFKC", line[:200]) if each.isalnum())
+    start = "".join(character for character in unicodedata.normalize("NFKC", line[:200]) if character.isalnum())
     return line.lstrip().startswith(MARK) or (start[:2].casefold() == LETTERS and not line[:1].isalnum())
 
 
 def _list(data: Foreign, member: str) -> list[Foreign]:
-    found = data.get(member)
-    return list(found) if found.is_list else []
+    value = data.get(member)
+    return list(value) if value.is_list else []
 
 
 def _line(value: Foreign, most: int = LINE) -> str:
@@ -138,7 +138,7 @@ def escape_controls(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return "".join(each if _may_be_typed(each) else harmless(each) for each in text)
+    return "".join(character if _may_be_typed(character) else harmless(character) for character in text)
 
 
 def _may_be_typed(character: str) -> bool:
@@ -190,7 +190,7 @@ def shows_dialog(shown: str) -> bool:
     if at is None or not (chosen := CHOSEN.match(lines[at])):
         return False
     around = lines[max(at - NEARBY, 0) : at] + lines[at + 1 : at + 1 + NEARBY]
-    others = {int(found[1]) for line in around if (found := CHOICE.match(line))}
+    others = {int(match[1]) for line in around if (match := CHOICE.match(line))}
     return bool(others & {int(chosen[1]) - 1, int(chosen[1]) + 1})
 
 
@@ -300,7 +300,7 @@ class Queue:
             texts.append(f"{MARK} {self._left_out} earlier messages were not typed here; they are in your inbox")
         messages: list[tuple[str, str]] = []
         for event, text in self._waiting.items():
-            if messages and sum(len(each) for each in texts) + len(text) > MOST_TOGETHER:
+            if messages and sum(len(earlier) for earlier in texts) + len(text) > MOST_TOGETHER:
                 break
             messages.append((event, text))
             texts.append(text)

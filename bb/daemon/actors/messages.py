@@ -62,7 +62,7 @@ class MessageRouter:
 
     def _heard(self, group_id: str, told: StreamEvent) -> None:
         event = told.event
-        sessions = [each for each in self._sessions.values() if each.group_id == group_id]
+        sessions = [session for session in self._sessions.values() if session.group_id == group_id]
         if event is None or not sessions:
             return
         group = group_desk.open_group(self._desk, group_id)

@@ -204,16 +204,16 @@ class OnTerminal(Session):
         self._timer = None
         if self.is_stopping or self.terminal.has_hung_up:
             return
-        given = self.queue.take(self._now(), self.terminal.shown)
-        if given:
-            steps = delivery.keystrokes(given.text, self._submit, self.terminal.wants_paste)
+        next_delivery = self.queue.take(self._now(), self.terminal.shown)
+        if next_delivery:
+            steps = delivery.keystrokes(next_delivery.text, self._submit, self.terminal.wants_paste)
             if not self.write(steps[0][1]):
-                self.queue.put_back(given, self._now())
+                self.queue.put_back(next_delivery, self._now())
             else:
                 self._typed_at = self._now()
-                for event in given.ids:
+                for event in next_delivery.ids:
                     self.places.pop(event, None)
-                self._type_on(given.ids, steps[1:])
+                self._type_on(next_delivery.ids, steps[1:])
         self.schedule()
 
     def _type_on(self, events: list[str], steps: list[tuple[int, bytes]]) -> None:

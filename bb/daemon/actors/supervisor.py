@@ -222,17 +222,17 @@ class Supervisor:
             how = {"was_left_running": left.is_running}
             self._log.warning(f"{child.actor} of {child.group} was still recorded as started by the last daemon")
             self._record_end(child.group, child.actor, how)
-        for known in knowns.all_groups(self._home):
-            self._resume(known.group_id)
+        for group in knowns.all_groups(self._home):
+            self._resume(group.group_id)
 
     def _resume(self, group_id: str) -> None:
         try:
             group = group_desk.open_group(self._desk, group_id)
-            wanted = [actor for actor in group.actors() if actor.agent.is_wanted and actor.profile.enabled]
+            actors = [actor for actor in group.actors() if actor.agent.is_wanted and actor.profile.enabled]
         except BbError as error:
             self._log.error(f"group {group_id}: {error.message}")
             return
-        for actor in wanted:
+        for actor in actors:
             try:
                 self.start(group, actor)
             except BbError as error:
@@ -254,14 +254,15 @@ class Supervisor:
         self._record_end(session.group_id, session.actor_id, how)
         if not is_expected and not self.is_over:
             if not self.is_running(session.group_id, session.actor_id):
-                shown = {"status": ended.status, "signal": ended.signal, "ts": clock.text(self._desk.now())}
-                self._ended[session.group_id, session.actor_id] = shown
+                exit_state = {"status": ended.status, "signal": ended.signal, "ts": clock.text(self._desk.now())}
+                self._ended[session.group_id, session.actor_id] = exit_state
             self._notify_of_end(session, ended)
 
     def _forget_child(self, session: OnTerminal) -> None:
         """Remove a program from the list of children, unless the actor was restarted meanwhile."""
         listed = next(
-            (each for each in self._children if (each.group, each.actor) == (session.group_id, session.actor_id)), None
+            (child for child in self._children if (child.group, child.actor) == (session.group_id, session.actor_id)),
+            None,
         )
         if listed and listed.pid == session.terminal.pid:
             self._children.remove(session.group_id, session.actor_id)
@@ -273,8 +274,10 @@ class Supervisor:
     def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
         """Record that messages were typed to an actor, or why that failed."""
         state = deliveries.FAILED if failure else deliveries.ACCEPTED
-        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, state, failure)) for each in events]
-        self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
+        facts = [
+            Said(deliveries.KIND, deliveries.delivery(session.actor_id, event, state, failure)) for event in events
+        ]
+        self._record(session.group_id, facts, f"that {session.actor_id} was typed a message")
 
     def _record(self, group_id: str, facts: list[Said], what: str) -> None:
         try:

@@ -152,10 +152,10 @@ class Watch:
         return automation.next_look(view, actors, settings, now)
 
     def _tell(self, group: GroupDesk, due: list[Notice], now: int) -> None:
-        facts = [Said(notifications.NOTIFY, self._said(group, each)) for each in due]
-        for each, event in zip(due, group.record(facts, SYSTEM), strict=True):
+        facts = [Said(notifications.NOTIFY, self._said(group, notice)) for notice in due]
+        for notice, event in zip(due, group.record(facts, SYSTEM), strict=True):
             self._own.add(event["id"])
-            self._recent.tell(each.kind, each.context["actor_id"], event["id"], now)
+            self._recent.tell(notice.kind, notice.context["actor_id"], event["id"], now)
         self._all.streams.pump([group.id])
 
     def _said(self, group: GroupDesk, notice: Notice) -> dict[str, Any]:
@@ -186,8 +186,8 @@ class Watch:
         if state == ACTIVE and self._state != ACTIVE:
             self._active_since = now
         self._state = state
-        told = {kind: max(when.values()) for kind, when in recent.told.items()}
-        view = GroupView(state, self._active_since, recent.last_activity_at, told)
+        last_notices = {kind: max(when.values()) for kind, when in recent.told.items()}
+        view = GroupView(state, self._active_since, recent.last_activity_at, last_notices)
         if state != ACTIVE:
             return view, []
         owed, at_work = recent.owed(group), _at_work(group)

@@ -50,8 +50,8 @@ class Recent:
             if passed.writer == group.store.writer:
                 event = waiting[-1].event
                 at = clock.parse_or(event.ts, now) if event else now
-                for told in waiting:
-                    recent.add_event(told, min(at, now), roles)
+                for stream_event in waiting:
+                    recent.add_event(stream_event, min(at, now), roles)
                 waiting.clear()
         recent._recall(group)
         return recent
@@ -82,8 +82,8 @@ class Recent:
         if event.kind == message.MESSAGE:
             self._said(told, event, actors)
         elif event.kind == message.ACK:
-            if (asked := str(event.data.get("event_id"))) in self._asking:
-                self._acked.setdefault(asked, set()).add(event.by)
+            if (event_id := str(event.data.get("event_id"))) in self._asking:
+                self._acked.setdefault(event_id, set()).add(event.by)
         elif event.kind == REDACTED:
             self._asking.pop(str(event.data.get("event_id")), None)
 
@@ -120,11 +120,11 @@ class Recent:
     def owed(self, group: GroupDesk) -> dict[str, list[Event]]:
         """By actor, the messages that it must acknowledge and has not, the oldest first."""
         members, since = group.members(), {actor.id: actor.agent.since for actor in group.actors()}
-        found: dict[str, list[Event]] = {}
+        owed: dict[str, list[Event]] = {}
         for event in self._asking.values():
             plain: dict[str, Any] = {"kind": event.kind, "by": event.by, "data": event.data}
             for who in acks.owed_by(plain, members):
                 is_there = who != USER and tuple(since[who]) <= event.order
                 if is_there and who not in self._acked.get(event.id, ()):
-                    found.setdefault(who, []).append(event)
-        return found
+                    owed.setdefault(who, []).append(event)
+        return owed

@@ -161,7 +161,7 @@ class Server:
 
     def _sweep(self) -> None:
         now = time.monotonic()
-        for connection in [each for each in self._clients if each.is_overdue(now)]:
+        for connection in [client for client in self._clients if client.is_overdue(now)]:
             connection.close()
         self._loop.later(SWEEP, self._sweep)
 
@@ -187,14 +187,14 @@ class Server:
         """Decide the waiting requests, write their events to disk, and answer."""
         if not self._asked:
             return
-        asked = self._next()
-        batches = {} if asked and asked[0].op.name in ALONE else self._batches(asked)
-        for each in asked:
-            self._decide(each)
-        recorded = self._settle(asked, batches)
-        for each in asked:
-            if not self._loop.attempt(partial(self._release, each)):
-                each.connection.close()
+        requests = self._next()
+        batches = {} if requests and requests[0].op.name in ALONE else self._batches(requests)
+        for request in requests:
+            self._decide(request)
+        recorded = self._settle(requests, batches)
+        for request in requests:
+            if not self._loop.attempt(partial(self._release, request)):
+                request.connection.close()
         for group_id in [group_id for group_id, batch in batches.items() if batch.is_behind]:
             if group_id in self._desk.groups:  # another process may have deleted it
                 self._desk.groups[group_id].refresh_index()
@@ -210,16 +210,16 @@ class Server:
             is_alone = self._asked[0].op.name in ALONE
             if taken and (is_alone or taken[0].op.name in ALONE):
                 break
-            asked = self._asked.pop(0)
-            if not self._must_wait(asked):
-                taken.append(asked)
+            request = self._asked.pop(0)
+            if not self._must_wait(request):
+                taken.append(request)
         if self._asked:
             self._loop.call_soon(lambda: None)
         return taken
 
     def _batches(self, asked: list[Request]) -> dict[str, Batch]:
         """A batch for each ledger that the requests name. Other ledgers write to disk themselves."""
-        groups, named = self._desk.groups, {group_id for each in asked for group_id in each.groups}
+        groups, named = self._desk.groups, {group_id for request in asked for group_id in request.groups}
         return {group_id: groups[group_id].store.batch() for group_id in named if group_id in groups}
 
     def _must_wait(self, asked: Request) -> bool:
@@ -230,14 +230,14 @@ class Server:
         if group_id in self._warming:
             self._warming[group_id].append(asked)
             return True
-        known = knowns.read(knowns.home(self._desk.env), group_id)
-        if known is None:
+        registered = knowns.read(knowns.home(self._desk.env), group_id)
+        if registered is None:
             return False
-        if knowns.size(known) < LARGE:
+        if knowns.size(registered) < LARGE:
             self._warm.add(group_id)
             return False
         self._warming[group_id] = [asked]
-        self._beside.do(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
+        self._beside.do(lambda: self._warm_up(registered), lambda _: self._is_warm(group_id))
         return True
 
     def _warm_up(self, known: RegisteredGroup) -> None:
@@ -270,8 +270,8 @@ class Server:
             arguments = catalogue.bind(asked.op, asked.args, is_typed=True, ignores_unknown=True)
             asked.result = asked.op.run(self._desk, arguments)
             if asked.op.name == "events_stream":
-                given = {name: asked.args.get(name) for name in daemon.SUBSCRIPTION}
-                asked.wanted = daemon.subscription(group_desk.open_group(self._desk, asked.args["group_id"]), **given)
+                options = {name: asked.args.get(name) for name in daemon.SUBSCRIPTION}
+                asked.wanted = daemon.subscription(group_desk.open_group(self._desk, asked.args["group_id"]), **options)
         except BbError as refusal:
             asked.refusal = refusal
         except Exception as error:  # a bug must not stop the daemon
@@ -279,14 +279,14 @@ class Server:
 
     def _settle(self, asked: list[Request], batches: Mapping[str, Batch]) -> set[str]:
         """Write the batches to disk; the groups with new events. A failed batch is undone and its requests refused."""
-        recorded = {group_id for each in asked for group_id in each.groups}
+        recorded = {group_id for request in asked for group_id in request.groups}
         for group_id, batch in batches.items():
             if batch.has_recorded:
                 recorded.add(group_id)
             if refusal := self._refusal_of(batch):
-                for each in asked:
-                    if group_id in each.groups and each.refusal is None:
-                        each.refusal = refusal
+                for request in asked:
+                    if group_id in request.groups and request.refusal is None:
+                        request.refusal = refusal
         return recorded
 
     def _refusal_of(self, batch: Batch) -> Refusal | None:
@@ -352,8 +352,8 @@ def _most_clients() -> int:
     import resource  # noqa: PLC0415
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = min(hard if hard != resource.RLIM_INFINITY else MOST_CLIENTS + SPARE_FILES, MOST_CLIENTS + SPARE_FILES)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+    limit = min(hard if hard != resource.RLIM_INFINITY else MOST_CLIENTS + SPARE_FILES, MOST_CLIENTS + SPARE_FILES)
+    if soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        soft = limit
     return max(min(soft - SPARE_FILES, MOST_CLIENTS), 10)

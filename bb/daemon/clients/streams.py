@@ -156,11 +156,11 @@ class Channel:
         for passed in self._course.new_lines():
             if roles is None:
                 roles = self.group.roles()
-            told = StreamEvent(self.group, passed, roles)
+            stream_event = StreamEvent(self.group, passed, roles)
             for heard in self._inside:
-                self._loop.call_soon(partial(heard, told))  # called later, so that streams do not wait for it
+                self._loop.call_soon(partial(heard, stream_event))  # called later, so that streams do not wait for it
             for listener in list(self._live):
-                if (listener.seq < told.seq or passed.is_late) and listener.hear(told) > TOO_SLOW:
+                if (listener.seq < stream_event.seq or passed.is_late) and listener.hear(stream_event) > TOO_SLOW:
                     listener.connection.close()
 
     def heartbeat(self, item: bytes) -> None:
@@ -243,13 +243,13 @@ class Streams:
 
     def channel(self, group: GroupDesk) -> Channel:
         """The channel of a group; a new one if the group has moved to another ledger."""
-        found = self._channels.get(group.id)
-        if found is None or found.group.store is not group.store:
-            inside = found.close() if found else []
-            found = self._channels[group.id] = Channel(group, self._loop, self._gone)
+        channel = self._channels.get(group.id)
+        if channel is None or channel.group.store is not group.store:
+            inside = channel.close() if channel else []
+            channel = self._channels[group.id] = Channel(group, self._loop, self._gone)
             for heard in inside:
-                found.add_callback(heard)
-        return found
+                channel.add_callback(heard)
+        return channel
 
     def _gone(self, channel: Channel) -> None:
         """A channel's ledger was removed: move the daemon's own callbacks to the group's current ledger."""
@@ -268,8 +268,8 @@ class Streams:
 
     def ignore(self, group_id: str, heard: EventCallback) -> None:
         """Remove a callback of the daemon from a group."""
-        if found := self._channels.get(group_id):
-            found.ignore(heard)
+        if channel := self._channels.get(group_id):
+            channel.ignore(heard)
 
     def pump(self, groups: Iterable[str]) -> None:
         """Send the newly recorded lines of these groups."""

@@ -67,9 +67,9 @@ class ThreadedOps:
     def _answered(self, connection: Connection, op: Op, args: dict[str, Any]) -> bytes:
         desk = Desk(self._desk.cwd, self._desk.env)
         try:
-            where, given = self._where(op, args)
+            where, arguments = self._where(op, args)
             desk = Desk(where, self._desk.env, is_served=True, is_client_gone=lambda: not connection.is_open)
-            answer = op.run(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
+            answer = op.run(desk, _with_an_end(catalogue.bind(op, arguments, is_typed=True)))
             if op.streams and not isinstance(answer, dict):
                 answer = list(_bounded(answer))
             return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
@@ -83,16 +83,16 @@ class ThreadedOps:
     def _where(self, op: Op, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The op's working directory, from the request's `cwd` or its group, and the remaining arguments."""
         own = {parameter.name for parameter in op.parameters}
-        given = {name: value for name, value in args.items() if name in own or name not in ("group_id", "cwd")}
+        arguments = {name: value for name, value in args.items() if name in own or name not in ("group_id", "cwd")}
         if isinstance(cwd := args.get("cwd"), str) and os.path.isdir(cwd):
-            return cwd, given
+            return cwd, arguments
         if group_id := args.get("group_id"):
-            known = knowns.read(knowns.home(self._desk.env), str(group_id))
-            if known is None:
+            group = knowns.read(knowns.home(self._desk.env), str(group_id))
+            if group is None:
                 raise knowns.GroupNotFound(f"there is no group {str(group_id)[:64]!r}")
-            place = known.place
-            return place.work_tree or place.common, given
-        return self._desk.cwd, given
+            place = group.place
+            return place.work_tree or place.common, arguments
+        return self._desk.cwd, arguments
 
 
 def _with_an_end(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def _bounded(items: Any) -> Any:
     """The items that fit into one answer."""
     room = MOST_BYTES
     for item in items:
-        shown = item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
-        room -= len(json_text.dumps_ascii(shown)) + 1
+        json_item = item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
+        room -= len(json_text.dumps_ascii(json_item)) + 1
         if room < 0:
             return
-        yield shown
+        yield json_item

@@ -89,9 +89,9 @@ def _program(command: Sequence[str], cwd: str, path: str) -> str:
     name = command[0] if command else ""
     folders = [""] if os.path.dirname(name) else path.split(os.pathsep)
     for folder in folders if name else []:
-        found = os.path.join(cwd, folder, name)
-        if os.path.isfile(found) and os.access(found, os.X_OK):
-            return found
+        file = os.path.join(cwd, folder, name)
+        if os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
     raise ActorStartFailed(f"no executable program {name!r} was found", reason="no_program", command=name)
 
 
@@ -129,7 +129,7 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
 
 def _signals() -> set[int]:
     """The signals whose handling can be reset."""
-    return {each for each in signal.valid_signals() if getattr(each, "name", "") not in UNCHANGEABLE}
+    return {number for number in signal.valid_signals() if getattr(number, "name", "") not in UNCHANGEABLE}
 
 
 def _handed_down() -> list[int]:

@@ -56,7 +56,7 @@ class Screen:
             if final in "hl" and arguments in ALTERNATE:
                 self._turn_page()
         elif final in SEQUENCES:
-            SEQUENCES[final](self, [_number(each) for each in arguments.split(";", 2)[:2]])
+            SEQUENCES[final](self, [_number(argument) for argument in arguments.split(";", 2)[:2]])
 
     def written(self) -> str:
         for row in self._rows:

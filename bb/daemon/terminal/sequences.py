@@ -35,7 +35,7 @@ PLAIN = re.compile("([^\x00-\x1f\x7f-\x9f]+)|\x1b\\[([0-?]{0,64})([@-~])|\r?(\n)
 STRING_ENDS = {"string": re.compile("[\x18\x1a\x1b\x9c]"), "osc": re.compile("[\x07\x18\x1a\x1b\x9c]")}
 AFTER_ESCAPE = {"[": "csi", "]": "osc", **dict.fromkeys("PX^_", "string")}
 AS_C1 = {"\x9b": "csi", "\x9d": "osc", **dict.fromkeys("\x90\x98\x9e\x9f", "string")}
-OBEYED = {"\x0b": "\n", "\x0c": "\n", "\x84": "\n", "\x85": "\n", "\x8d": "\x8d", **{each: each for each in "\n\r\b\t"}}
+OBEYED = {"\x0b": "\n", "\x0c": "\n", "\x84": "\n", "\x85": "\n", "\x8d": "\x8d", **{char: char for char in "\n\r\b\t"}}
 AFTER_ESCAPE_OBEYED = {"D": "\n", "E": "\n", "M": "\x8d", "c": "c", "7": "7", "8": "8"}
 
 
@@ -52,15 +52,15 @@ class Parser:
         at, end, sink = 0, len(text), self._sink
         while at < end:
             if self._state == "ground":
-                if found := PLAIN.match(text, at):
-                    run, arguments, final, line_feed = found.groups()
+                if match := PLAIN.match(text, at):
+                    run, arguments, final, line_feed = match.groups()
                     if run:
                         sink.text(run)
                     elif final:
                         sink.csi(final, arguments)
                     else:
                         sink.control(line_feed)
-                    at = found.end()
+                    at = match.end()
                 else:
                     self._control(text[at])
                     at += 1
@@ -71,11 +71,11 @@ class Parser:
 
     def _string(self, text: str, at: int) -> int:
         """Skip the content of a string, such as a title or an image: it is not shown as text."""
-        found = STRING_ENDS[self._state].search(text, at)
-        if not found:
+        match = STRING_ENDS[self._state].search(text, at)
+        if not match:
             return len(text)
-        self._state = "escape" if found.group() == "\x1b" else "ground"
-        return found.end()
+        self._state = "escape" if match.group() == "\x1b" else "ground"
+        return match.end()
 
     def _control(self, character: str) -> None:
         if character in OBEYED:

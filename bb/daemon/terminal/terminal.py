@@ -125,12 +125,12 @@ class Terminal:
             return
         octets = self._unparsed + octets
         end = 0
-        for found in PASTE_MODE.finditer(octets):
-            end = found.end()
-            if found[1] is None:  # a full reset
+        for match in PASTE_MODE.finditer(octets):
+            end = match.end()
+            if match[1] is None:  # a full reset
                 self.wants_paste = False
-            elif PASTE in found[1].split(b";"):
-                self.wants_paste = found[2] == b"h"
+            elif PASTE in match[1].split(b";"):
+                self.wants_paste = match[2] == b"h"
         rest = octets[end:][-LONGEST_SEQUENCE:]
         self._unparsed = rest[rest.rfind(b"\x1b") :] if b"\x1b" in rest else b""
 

@@ -99,11 +99,11 @@ def list_agents(
     """List the registered agents by id. Retired agents are not listed."""
     index = desk.store.caught_up()
     answers = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
-    wanted = {"role": role, "status": status, "liveness": liveness}
+    filters = {"role": role, "status": status, "liveness": liveness}
     return [
         answer
         for answer in answers
-        if all(value is None or answer[member] == value for member, value in wanted.items())
+        if all(value is None or answer[member] == value for member, value in filters.items())
     ]
 
 
@@ -114,11 +114,11 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
 
     who = desk.subject(agent)
     now = desk.now()
-    known = identity.registered(_agent(desk, who), who)
-    last = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
+    registered_agent = identity.registered(_agent(desk, who), who)
+    last = signs_of_life.presence_of(registered_agent, presence.read(desk.place.store, who, now), now)
     last = last.replace(paused=pause_check.pause_row(desk.store.caught_up(), who))
     answer = last.shown(now, desk.stale_after_in(desk.store.index))
-    return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
+    return answer | ({"status": "retired", "liveness": None} if registered_agent.is_retired else {})
 
 
 def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secret: str | None) -> None:

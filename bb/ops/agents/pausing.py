@@ -63,8 +63,8 @@ def pause(
     fact = Paused(ids.PERSON, target, why)
 
     def is_news(index: Index, who: str) -> bool:
-        known = pause_check.pause_of(index, who)
-        return known is None or known.why != why or known.is_everybodys is not all_
+        current_pause = pause_check.pause_of(index, who)
+        return current_pause is None or current_pause.why != why or current_pause.is_everybodys is not all_
 
     def letter(who: str, bead: str) -> Sent:
         return person_notices.paused(why, who, bead)

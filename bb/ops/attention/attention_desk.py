@@ -103,8 +103,8 @@ class C2aDesk:
 
 def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
     """Refuse if the caller is known to be a different session from the one that holds the name WHO."""
-    known = roster.agent(who, index.state(roster.NAME, who))
-    if known and not known.is_retired and (desk.sessions or known.session):
+    agent = roster.agent(who, index.state(roster.NAME, who))
+    if agent and not agent.is_retired and (desk.sessions or agent.session):
         from bb.ops.desk import signs_of_life  # noqa: PLC0415  (not needed without a session)
 
         signs_of_life.refuse_other_session(desk, index, who)

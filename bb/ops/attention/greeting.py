@@ -27,18 +27,18 @@ PROTOCOL = "2026-06-02"
 
 def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
     """Start a session with a harness, as AGENT if one is named. Return the session and the answer to the harness."""
-    given = EnvelopeMembers(params)
-    given.text("protocolVersion", 100, is_needed=True)
-    given.object("clientInfo")
-    about = given.object("session")
+    members = EnvelopeMembers(params)
+    members.text("protocolVersion", 100, is_needed=True)
+    members.object("clientInfo")
+    about = members.object("session")
     who = _who(about, agent)
-    can = capabilities.negotiate(given.object("capabilities"))
+    can = capabilities.negotiate(members.object("capabilities"))
     at = C2aDesk(desk, who)
     require_registered(at.book(), who)
     signs_of_life.record_sign_of_life(desk, who)
     book = at.book()
-    glyphs = _glyphs(given, book)
-    last = given.object("resume").id("lastAckedEventId")
+    glyphs = _glyphs(members, book)
+    last = members.object("resume").id("lastAckedEventId")
     harness = Harness(who, can)
     if can.takes_deliveries:
         at.act(lambda then, now: (session.begin_facts(then, harness, last, now), {}))
@@ -95,11 +95,11 @@ def _who(about: EnvelopeMembers, agent: str | None) -> str:
 
 def _glyphs(given: EnvelopeMembers, book: AttentionState) -> dict[str, str]:
     """The glyph of each signal in this session."""
-    wanted = given.object("reactionGlyphs")
-    for name in wanted.value:
+    requested = given.object("reactionGlyphs")
+    for name in requested.value:
         if name not in SIGNALS:
-            raise invalid(f"the signal must be one of {', '.join(SIGNALS)}", wanted.at(name))
-    shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
-    if len(set(shown.values())) < len(shown):
-        raise invalid("two signals have the same glyph", wanted.path)
-    return shown
+            raise invalid(f"the signal must be one of {', '.join(SIGNALS)}", requested.at(name))
+    glyphs = {name: requested.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
+    if len(set(glyphs.values())) < len(glyphs):
+        raise invalid("two signals have the same glyph", requested.path)
+    return glyphs

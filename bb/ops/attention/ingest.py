@@ -144,23 +144,23 @@ class _Taken:
         from bb.attention.incoming import from_hosts  # noqa: PLC0415  (only needed with another host)
 
         now = self._at.desk.now()
-        given = list(self._read(raw, _parameters))
+        incoming = list(self._read(raw, _parameters))
 
         def decide(index: Index) -> list[AttentionFact]:
             over = self._over(index, Gathered(index), now)
-            for number, each in given:
+            for number, delivery in incoming:
                 try:
-                    agent = self._addressee(over, envelopes.parse_delivery(each, now).message)
-                    facts, answer = from_hosts.receive_delivery(over.book, agent, each, BRIDGE, now)
+                    agent = self._addressee(over, envelopes.parse_delivery(delivery, now).message)
+                    facts, answer = from_hosts.receive_delivery(over.book, agent, delivery, BRIDGE, now)
                     _must_be_recordable(facts)
                 except BbError as refusal:
                     self._refuse(number, refusal)
                     continue
                 over.record(facts, now)
-                self._note([{"eventId": each["eventId"], "type": envelopes.MESSAGE, "agent": agent, **answer}])
+                self._note([{"eventId": delivery["eventId"], "type": envelopes.MESSAGE, "agent": agent, **answer}])
             return [fact for _, _, fact in over.lines]
 
-        self._record(decide, now, is_empty=not given)
+        self._record(decide, now, is_empty=not incoming)
 
     def _addressee(self, over: Rehearsal, message: Message) -> str:
         """The addressee: the recipient that the message names, else BB_AGENT."""

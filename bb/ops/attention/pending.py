@@ -80,7 +80,7 @@ def listed(
     from bb.attention.turns import queries  # noqa: PLC0415  (`chat.inject` does not need it)
 
     at, now = C2aDesk(desk, agent, group_id), desk.now()
-    wanted = queries.Filter(
+    row_filter = queries.Filter(
         stream=stream or "",
         conversation=conversation or "",
         policies=tuple(policy or ()),
@@ -94,8 +94,8 @@ def listed(
         with_silent=include_silent,
     )
     if body:
-        return at.act(lambda book, then: queries.list_events(book, at.agent, wanted, then))
-    return queries.list_events(at.book(), at.agent, wanted, now)[1]
+        return at.act(lambda book, then: queries.list_events(book, at.agent, row_filter, then))
+    return queries.list_events(at.book(), at.agent, row_filter, now)[1]
 
 
 @op("chat.inject", screen="attention", examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"))

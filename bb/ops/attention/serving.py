@@ -118,9 +118,9 @@ class Hosting:
 
     def turn(self, params: Mapping[str, Any]) -> None:
         """A turn of the harness's model has started, ended or failed."""
-        given = EnvelopeMembers(params)
-        to, event = STEPS[given.one_of("state", tuple(STEPS))], given.id("eventId")
-        attempt, has_spoken = given.number("attempt"), given.flag("outbound")
+        members = EnvelopeMembers(params)
+        to, event = STEPS[members.one_of("state", tuple(STEPS))], members.id("eventId")
+        attempt, has_spoken = members.number("attempt"), members.flag("outbound")
         handed = self.harness.handed.get(event)
         if handed and attempt is not None and attempt < handed.attempt:
             return  # that delivery was cancelled and repeated meanwhile
@@ -142,12 +142,12 @@ class Hosting:
 
     def progressed(self, params: Mapping[str, Any]) -> None:
         """Record the progress of a piece of work."""
-        given = EnvelopeMembers(params)
-        token = given.id("progressToken", is_needed=True)
-        about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
+        members = EnvelopeMembers(params)
+        token = members.id("progressToken", is_needed=True)
+        about: dict[str, Any] = {"progress": _amount(members, "progress"), "total": _amount(members, "total")}
         if about["progress"] is None:
             raise invalid("missing", "/progress")
-        message = redact(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+        message = redact(" ".join(members.text("message", LONGEST_TEXT).split()))[:240]
 
         def decide(book: AttentionState, _: int) -> Answer:
             check_progress(book, self.agent, token, about)
@@ -158,11 +158,11 @@ class Hosting:
 
     def typed(self, params: Mapping[str, Any]) -> None:
         """Record that an author has started or stopped typing."""
-        given = {**params, "type": envelopes.TYPING}
+        fields = {**params, "type": envelopes.TYPING}
         for name in ("conversation", "author"):
-            if isinstance(given.get(name), str):
-                given[name] = {"id": given[name]}
-        line = envelopes.parse_line(given, self.desk.now())
+            if isinstance(fields.get(name), str):
+                fields[name] = {"id": fields[name]}
+        line = envelopes.parse_line(fields, self.desk.now())
         self._at.act(lambda book, now: receive(book, line, BRIDGE, now), BRIDGE)
 
     # -- requests
@@ -191,8 +191,8 @@ class Hosting:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        found: dict[str, Any] = ingest.ingest(self.desk, lines=params["lines"])
-        return found
+        answer: dict[str, Any] = ingest.ingest(self.desk, lines=params["lines"])
+        return answer
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Deliver again all messages that the harness has not accepted."""

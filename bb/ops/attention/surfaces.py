@@ -70,11 +70,11 @@ def bind(
         "threads": [" ".join(name.rsplit("/", 1)) for name in thread or ()],
         "conversations": conversation,
     }
-    given = {name: list(listed) for name, listed in names.items() if listed}
-    if not given and not remove:
+    given_names = {name: list(listed) for name, listed in names.items() if listed}
+    if not given_names and not remove:
         return configuration.bindings(at.book(), agent)
     by = desk.principal()
-    return at.act(lambda book, _: configuration.bind(book, by, at.subject, given, remove=remove), by)
+    return at.act(lambda book, _: configuration.bind(book, by, at.subject, given_names, remove=remove), by)
 
 
 @op(
@@ -123,11 +123,11 @@ def arrange(
         "platform": platform,
         "is_external": True if external else None,
     }
-    given = {name: value for name, value in about.items() if value is not None}
-    if not given:
+    settings = {name: value for name, value in about.items() if value is not None}
+    if not settings:
         return configuration.conversation(at.book(), conversation)
     by = desk.principal()
-    return at.act(lambda book, _: configuration.arrange(book, by, conversation, given), by)
+    return at.act(lambda book, _: configuration.arrange(book, by, conversation, settings), by)
 
 
 @op(

@@ -48,8 +48,8 @@ class ParsedText(Record):
     @property
     def unsigned(self) -> Node:
         """The part that a signature covers: the content of `signed`, else the whole text."""
-        if self.message is not None and (found := _signed_in(self.message)):
-            return found.inner.node
+        if self.message is not None and (signed_part := _signed_in(self.message)):
+            return signed_part.inner.node
         return self.definition.node if self.definition else self.node
 
 
@@ -67,8 +67,8 @@ def read_node(text: Text, node: Node) -> ParsedText:
     message = grammar.message_of(text, node)
     if isinstance(message, Teach) and message.signature is not None:
         return ParsedText(node, message, message.definition, message.signature)
-    found = _signed_in(message)
-    return ParsedText(node, message, None, found.signature if found else None)
+    signed_part = _signed_in(message)
+    return ParsedText(node, message, None, signed_part.signature if signed_part else None)
 
 
 def _signed_in(message: Message) -> Signed | None:
@@ -115,8 +115,10 @@ def add_definitions(definitions: Iterable[Definition], found: Overlay) -> None:
     earlier one with its name."""
     left = list(definitions)
     while left:
-        waiting = {each.name for each in left}
-        following = left.pop(next((place for place, each in enumerate(left) if each.parent not in waiting), 0))
+        waiting = {definition.name for definition in left}
+        following = left.pop(
+            next((place for place, definition in enumerate(left) if definition.parent not in waiting), 0)
+        )
         require_sound(following, found, Rules())
         found.add(following)
 
@@ -143,8 +145,8 @@ def verification_report(
         "rules": sorted(verdict.rules),
         "steps": verdict.steps,
         "steps_granted": verdict.granted,
-        "violations": [violation_json(each, where) for each in verdict.violations],
-        "warnings": [violation_json(each, where) for each in verdict.warnings],
+        "violations": [violation_json(violation, where) for violation in verdict.violations],
+        "warnings": [violation_json(warning, where) for warning in verdict.warnings],
         "hash": canonical.digest(definition.node),
         "signature": "unsigned" if signature is None else "unchecked",
     }
@@ -152,19 +154,19 @@ def verification_report(
 
 def expanded(message: Message, dialects: Mapping[str, Definition], room: Limits = MAXIMUM_ROOM) -> dict[str, Any]:
     """The messages that MESSAGE expands to. A message without a call expands to itself, without its dialect wrapper."""
-    found = expansion.expand(message, dialects, room)
-    if found is None:
+    result = expansion.expand(message, dialects, room)
+    if result is None:
         itself, dialect = _itself(message)
         size, depth = extent(itself.node)
         messages: tuple[Message, ...] = (itself,)
     else:
-        messages, size, depth, dialect = found.messages, found.size, found.depth, found.dialect.name
+        messages, size, depth, dialect = result.messages, result.size, result.depth, result.dialect.name
     return {
-        "messages": [{"text": text_of(each.node), "ast": exchange.message_json(each)} for each in messages],
+        "messages": [{"text": text_of(part.node), "ast": exchange.message_json(part)} for part in messages],
         "size": size,
         "depth": depth,
         "dialect": dialect,
-        "performative": found.performative.name if found else None,
+        "performative": result.performative.name if result else None,
     }
 
 
@@ -194,10 +196,10 @@ def signed(
     node = _definition(what) if is_definition else what.node
     where = None if is_definition else ledger
     signature = signatures.sign(seed, authorship.octets(node, author, where))
-    made = list_of(symbol(SIGNED), string(signature), node)
+    signed_node = list_of(symbol(SIGNED), string(signature), node)
     if teach is not None:
-        made = list_of(symbol("meta"), list_of(symbol("teach"), agent(teach), made))
-    text = text_of(made)
+        signed_node = list_of(symbol("meta"), list_of(symbol("teach"), agent(teach), signed_node))
+    text = text_of(signed_node)
     parse_text(text.encode(), MAXIMUM_BOUNDS)  # refuses a result that is too deep to be read again
     about = {"author": None if where is None else author, "ledger": where}
     return {"text": text, "signature": signature, "hash": canonical.digest(node), **about}
@@ -283,8 +285,8 @@ def _outside(what: ParsedText) -> Iterator[str]:
 
 def senders_in(what: ParsedText) -> list[str]:
     """The senders named by the envelopes of a message."""
-    found = layers(what.message) if what.message is not None else ()
-    return [layer.sender for layer in found if isinstance(layer, Envelope) and layer.sender]
+    message_layers = layers(what.message) if what.message is not None else ()
+    return [layer.sender for layer in message_layers if isinstance(layer, Envelope) and layer.sender]
 
 
 # -- explanation
@@ -294,54 +296,54 @@ def explained(message: Message, dialects: Mapping[str, Definition], policy: Limi
     """Explain the expansion of a call, step by step."""
     from bb.cbcl.judge import explanation  # noqa: PLC0415  (only needed here)
 
-    found = explanation.explain(message, dialects, policy)
-    if found is None:
+    result = explanation.explain(message, dialects, policy)
+    if result is None:
         raise CallsNothing()
-    made, refusal = found.expansion, found.refusal
-    used = {} if made is None else {"max-depth": made.depth, "max-expansion-size": made.size}
+    outcome, refusal = result.expansion, result.refusal
+    used = {} if outcome is None else {"max-depth": outcome.depth, "max-expansion-size": outcome.size}
     return {
-        "dialect": found.dialect.name,
-        "performative": found.performative.name,
-        "call": text_of(found.call.node),
+        "dialect": result.dialect.name,
+        "performative": result.performative.name,
+        "call": text_of(result.call.node),
         "parameters": [
             {
-                "name": each.name,
-                "section": each.section,
-                "value": text_of(each.value),
-                "ast": as_json(each.value),
-                "from": each.source,
-                "argument": each.place,
+                "name": parameter.name,
+                "section": parameter.section,
+                "value": text_of(parameter.value),
+                "ast": as_json(parameter.value),
+                "from": parameter.source,
+                "argument": parameter.place,
             }
-            for each in found.bound
+            for parameter in result.bound
         ],
         "choices": [
             {
-                "form": text_of(each.form),
-                "offset": each.form.at,
+                "form": text_of(choice.form),
+                "offset": choice.form.at,
                 "tried": [
                     {"test": None if one.test is None else text_of(one.test), "taken": one.is_taken, "why": one.why}
-                    for one in each.tried
+                    for one in choice.tried
                 ],
-                "taken": None if each.taken is None else text_of(each.taken),
+                "taken": None if choice.taken is None else text_of(choice.taken),
             }
-            for each in found.choices
+            for choice in result.choices
         ],
         "limits": [
             {
-                "limit": each.name,
-                "granted": each.granted,
-                "from": each.source,
-                "used": used.get(each.name),
-                "said": each.said,
+                "limit": limit.name,
+                "granted": limit.granted,
+                "from": limit.source,
+                "used": used.get(limit.name),
+                "said": limit.said,
             }
-            for each in found.limits
+            for limit in result.limits
         ],
         "messages": [
-            {"text": text_of(each.node), "ast": exchange.message_json(each), **extent(each.node)._asdict()}
-            for each in (made.messages if made else ())
+            {"text": text_of(part.node), "ast": exchange.message_json(part), **extent(part.node)._asdict()}
+            for part in (outcome.messages if outcome else ())
         ],
-        "size": made.size if made else None,
-        "depth": made.depth if made else None,
+        "size": outcome.size if outcome else None,
+        "depth": outcome.depth if outcome else None,
         "refused": None
         if refusal is None
         else {"code": refusal.code, "message": refusal.message, "details": refusal.details},

@@ -82,11 +82,11 @@ class BatchClient:
         key = tuple(texts)
         if key not in self._kept:
             definitions = [_definition(text, f"$.dialects[{place}]") for place, text in enumerate(texts)]
-            found = Overlay({})
-            answers.add_definitions(definitions, found)
+            dialects = Overlay({})
+            answers.add_definitions(definitions, dialects)
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = found
+            self._kept[key] = dialects
         return self._kept[key]
 
 
@@ -120,12 +120,12 @@ def _format(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
 
 def _canonical(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     node = answers.parse_text(octets, _bounds(request)).node
-    found = canonical.octets(node)
+    canonical_octets = canonical.octets(node)
     return {
         "text": text_of(node),
-        "canonical_hex": found.hex(),
-        "octets": len(found),
-        "hash": canonical.digest_of_octets(found),
+        "canonical_hex": canonical_octets.hex(),
+        "octets": len(canonical_octets),
+        "hash": canonical.digest_of_octets(canonical_octets),
     }
 
 
@@ -139,8 +139,8 @@ def _expand(desk: BatchClient, request: Request, octets: bytes) -> dict[str, Any
         _limit(request, "max_depth") or MAXIMUM_ROOM.depth,
         _limit(request, "max_expansion_size") or MAXIMUM_ROOM.size,
     )
-    found = answers.expanded(message, desk.dialects(request), room)
-    return {**found, "messages": [each["text"] for each in found["messages"]]}
+    answer = answers.expanded(message, desk.dialects(request), room)
+    return {**answer, "messages": [part["text"] for part in answer["messages"]]}
 
 
 def _sign(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _sign(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     teach = _text(request, "teach").removeprefix("@") if "teach" in request else None
     what = answers.parse_text(octets, _bounds(request))
     author, ledger = _said_by(request), _said_in(request)
-    found = answers.signed(what, seed, teach and trust.identifier(teach), author=author, ledger=ledger)
-    return {**found, "public_key": signatures.key_text(signatures.public_key(seed))}
+    answer = answers.signed(what, seed, teach and trust.identifier(teach), author=author, ledger=ledger)
+    return {**answer, "public_key": signatures.key_text(signatures.public_key(seed))}
 
 
 def _check(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
@@ -157,8 +157,8 @@ def _check(_: BatchClient, request: Request, octets: bytes) -> dict[str, Any]:
     signature = _text(request, "signature") if "signature" in request else None
     what = answers.parse_text(octets, _bounds(request))
     author, ledger = _said_by(request), _said_in(request)
-    found = answers.check_signature(what, signature, [key], [author], [ledger] if ledger is not None else [])
-    return {"valid": True, **found.shown(), "fingerprint": signatures.fingerprint(key)}
+    checked = answers.check_signature(what, signature, [key], [author], [ledger] if ledger is not None else [])
+    return {"valid": True, **checked.shown(), "fingerprint": signatures.fingerprint(key)}
 
 
 ANSWERS: dict[str, Callable[[BatchClient, Request, bytes], dict[str, Any]]] = {
@@ -175,10 +175,10 @@ ANSWERS: dict[str, Callable[[BatchClient, Request, bytes], dict[str, Any]]] = {
 
 def _said_in(request: Request) -> str | None:
     """The ledger that a signature covers, or None."""
-    found = _text(request, "ledger") if "ledger" in request else None
-    if found is not None and not (is_repo_id(found) and "author" in request):
+    ledger = _text(request, "ledger") if "ledger" in request else None
+    if ledger is not None and not (is_repo_id(ledger) and "author" in request):
         raise InvalidRequest("`ledger` must be the id of a ledger, and it requires `author`", path="$.ledger")
-    return found
+    return ledger
 
 
 def _said_by(request: Request) -> str:

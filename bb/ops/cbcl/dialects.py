@@ -90,15 +90,17 @@ def install(
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
 
     def decide(index: Index, _: Any) -> list[Any]:
-        known = ledger.InstalledDialects(desk.store, index, keyring)
+        installed = ledger.InstalledDialects(desk.store, index, keyring)
         return installation.install(
-            definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
+            definition, signature, installed, rules, by=who, source=where, is_local=True, replaces=replace
         )
 
     recorded = signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
-    found = _spoken(desk)
+    installed = _spoken(desk)
     brought = next(filter(None, map(_installed_by, recorded)), None)  # even if it has been removed since
-    return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
+    return _shown(desk, installed, brought or _kept(installed, definition.name), definition) | {
+        "changed": brought is not None
+    }
 
 
 def _installed_by(event: Event) -> InstalledDialect | None:
@@ -114,16 +116,16 @@ def _installed_by(event: Event) -> InstalledDialect | None:
 @op("cbcl.dialect.list", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect list",))
 def list_(desk: Desk) -> dict[str, Any]:
     """List the installed dialects, with author, installer and the result of the signature check."""
-    found = _spoken(desk)
-    return {"dialects": [_row(found, each) for name in found.names() for each in found.live(name)]}
+    installed = _spoken(desk)
+    return {"dialects": [_row(installed, dialect) for name in installed.names() for dialect in installed.live(name)]}
 
 
 @op("cbcl.dialect.show", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect show logistics",))
 def show(desk: Desk, name: Dialect) -> dict[str, Any]:
     """Show a dialect: its definition, its performatives with their parameters, and its history."""
-    found = _spoken(desk)
-    kept = _kept(found, name)
-    return _shown(desk, found, kept, _definition(found, kept))
+    installed = _spoken(desk)
+    kept = _kept(installed, name)
+    return _shown(desk, installed, kept, _definition(installed, kept))
 
 
 @op("cbcl.dialect.remove", screen="cbcl_talk", examples=("bb cbcl dialect remove logistics",))
@@ -132,12 +134,12 @@ def remove(desk: Desk, name: Dialect, *, agent: AgentOrPerson | None = None, key
     who = _user(desk, agent)
 
     def decide(index: Index, _: Any) -> list[Any]:
-        found = ledger.InstalledDialects(desk.store, index, Keyring(desk.env))
-        _kept(found, name)  # raises if the dialect is not installed
-        above = found.building_on(name)
+        installed = ledger.InstalledDialects(desk.store, index, Keyring(desk.env))
+        _kept(installed, name)  # raises if the dialect is not installed
+        above = installed.building_on(name)
         if above:
             raise DialectInUse(f"dialects that extend {name}: {', '.join(above)}", dialects=above)
-        return [Removed(who, name, each.hash) for each in found.live(name)]
+        return [Removed(who, name, dialect.hash) for dialect in installed.live(name)]
 
     signs_of_life.act(desk, who, decide, key=key)
     return {"dialect": name, "removed": True}
@@ -162,22 +164,22 @@ def teach(
         sign_with (KEY-NAME): Sign the dialect with this key of yours, instead of its present signature. The key must be
             its author's.
     """
-    found = _spoken(desk)
-    kept = _kept(found, name)
-    node = _definition(found, kept).node
-    signature = str(found.line_of(kept).get("signed") or "")
+    installed = _spoken(desk)
+    kept = _kept(installed, name)
+    node = _definition(installed, kept).node
+    signature = str(installed.line_of(kept).get("signed") or "")
     if sign_with is not None:
         signature = signatures.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
     lesson = list_of(symbol("signed"), string(signature), node) if signature else node
-    made = list_of(symbol("meta"), list_of(symbol("teach"), named_agent(to), lesson))
-    return talk.send_text(desk, text_of(made), agent)
+    message = list_of(symbol("meta"), list_of(symbol("teach"), named_agent(to), lesson))
+    return talk.send_text(desk, text_of(message), agent)
 
 
 @op("cbcl.dialect.query", screen="cbcl_talk", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
 def query(desk: Desk, name: Dialect, *, to: TaughtAgent, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """Ask another agent whether it has a dialect. The agent answers when it hears the message."""
-    made = list_of(symbol("meta"), list_of(symbol("query"), list_of(Node(OPERATOR, SPEAKS), symbol(name))))
-    return talk.send_text(desk, text_of(made), agent, [str(to)])
+    message = list_of(symbol("meta"), list_of(symbol("query"), list_of(Node(OPERATOR, SPEAKS), symbol(name))))
+    return talk.send_text(desk, text_of(message), agent, [str(to)])
 
 
 def _shown(
@@ -202,7 +204,7 @@ def _row(found: ledger.InstalledDialects, kept: InstalledDialect) -> dict[str, A
     is_usable = kept.name in found and kept.hash in found.sound(kept.name)
     reason = None if is_usable else found.unusable_reason(kept.name)
     judged = found.sound(kept.name).get(kept.hash)
-    others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
+    others = [other.event for other in found.live(kept.name) if other != kept and other.hash in found.sound(kept.name)]
     return {
         "dialect": kept.name,
         "author": f"@{kept.author}" if kept.author else None,
@@ -222,7 +224,7 @@ def _row(found: ledger.InstalledDialects, kept: InstalledDialect) -> dict[str, A
 def _kept(found: ledger.InstalledDialects, name: str) -> InstalledDialect:
     """The dialect with this name; the first one if several clones have installed different ones."""
     live = found.live(name)
-    sound = [each for each in live if each.hash in found.sound(name)]
+    sound = [dialect for dialect in live if dialect.hash in found.sound(name)]
     if not live:
         raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
     return (sound or live)[0]

@@ -87,12 +87,12 @@ def _too_large(most: int) -> Callable[[str, int], BbError]:
 
 def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Overlay:
     """The installed dialects and the dialects in FILES."""
-    found = Overlay(installed_dialects(desk))
+    dialects = Overlay(installed_dialects(desk))
     for file in files or ():
         octets = read(desk, file, bounds).octets
         with naming_file(file):
-            answers.add_definitions([answers.defined(octets, bounds)[1]], found)
-    return found
+            answers.add_definitions([answers.defined(octets, bounds)[1]], dialects)
+    return dialects
 
 
 def installed_dialects(desk: Desk) -> Mapping[str, Definition]:

@@ -31,14 +31,14 @@ def must_verify(
     violation."""
     signature, definition = answers.defined(source.octets, bounds, for_text(bounds.size))
     checked = _signature(desk, definition, signature)
-    known = inputs.known_with(desk, files, bounds)
+    dialects = inputs.known_with(desk, files, bounds)
     most = Keyring(desk.env).trust().policy.max_verify_time
-    answer = answers.verification_report(definition, signature, source.octets, known, most)
+    answer = answers.verification_report(definition, signature, source.octets, dialects, most)
     answer |= {"signature": checked, "examples": None}
-    for each in (*answer["violations"], *answer["warnings"]):
-        each["file"] = source.name
+    for problem in (*answer["violations"], *answer["warnings"]):
+        problem["file"] = source.name
     if examples and answer["sound"]:
-        answer |= _tried(desk, examples, bounds, definition, known)
+        answer |= _tried(desk, examples, bounds, definition, dialects)
     if answer["violations"]:
         raise _rejected(answer)
     return answer, signature, definition
@@ -59,8 +59,8 @@ def examples_beside(desk: Desk, file: str | None) -> str | None:
     """The file with examples beside a dialect, if there is one."""
     if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
         return None
-    found = file.removesuffix(ENDING) + beside.SUFFIX
-    return found if input_text.file_exists(desk, found) else None
+    path = file.removesuffix(ENDING) + beside.SUFFIX
+    return path if input_text.file_exists(desk, path) else None
 
 
 def _tried(
@@ -69,16 +69,19 @@ def _tried(
     """Check the examples in FILE."""
     octets = inputs.read(desk, file, bounds).octets
     with inputs.naming_file(file):
-        found = beside.read(octets, bounds)
+        examples = beside.read(octets, bounds)
     where = Places(octets)
-    wrong = list(beside.check(found, definition, known))
-    shown = [verification.violation_json(each, where) | {"file": file} for each in wrong[: verification.MOST_REPORTED]]
+    violations = list(beside.check(examples, definition, known))
+    reported = [
+        verification.violation_json(violation, where) | {"file": file}
+        for violation in violations[: verification.MOST_REPORTED]
+    ]
     return {
-        "sound": not wrong,
-        "count": len(wrong),
-        "rules": sorted({each.rule for each in wrong}),
-        "violations": shown,
-        "examples": {"file": file, "count": len(found), "failed": len(wrong)},
+        "sound": not violations,
+        "count": len(violations),
+        "rules": sorted({violation.rule for violation in violations}),
+        "violations": reported,
+        "examples": {"file": file, "count": len(examples), "failed": len(violations)},
     }
 
 

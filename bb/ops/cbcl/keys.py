@@ -234,8 +234,8 @@ def check_signature(
         raise UntrustedAuthor(f"you have no trusted key of @{author}", author=author)
     here = Ledger(ledger) if ledger is not None else _ledger_here(desk)
     authors = [author] if author is not None else _may_have_said(desk, what, keys)
-    found = answers.check_signature(what, None, keys, authors, (here.id, *here.former) if here else ())
-    return {"valid": True, "author": author or found.author, **_key(found.key), **found.shown()}
+    checked = answers.check_signature(what, None, keys, authors, (here.id, *here.former) if here else ())
+    return {"valid": True, "author": author or checked.author, **_key(checked.key), **checked.shown()}
 
 
 def _may_have_said(desk: Desk, what: answers.ParsedText, keys: tuple[bytes, ...]) -> list[str]:
@@ -305,7 +305,7 @@ def policy(
     max_verify_time: PolicyTime | None = None,
 ) -> dict[str, Any]:
     """Show the rules for messages and dialects of others, and their limits. With options, change them."""
-    asked = {
+    settings = {
         "unsigned": None if unsigned is None else str(unsigned),
         "define": None if define is None else str(define),
         "relay": None if relay is None else relay == ON,
@@ -314,7 +314,7 @@ def policy(
         "max_expansion_size": max_expansion_size,
         "max_verify_time": max_verify_time,
     }
-    changes = {name: value for name, value in asked.items() if value is not None}
+    changes = {name: value for name, value in settings.items() if value is not None}
     keyring = Keyring(desk.env)
     trust = keyring.set_policy(changes) if changes else keyring.trust()
     return {"policy": trust.policy.as_dict(), "changed": sorted(changes)}

@@ -82,25 +82,32 @@ class Talk:
 
     def speech(self, index: Index, octets: bytes, to: Sequence[str]) -> Speech:
         """Check that OCTETS can be sent to these recipients, and find the effects."""
-        found = speaking.speak(
+        speech = speaking.speak(
             ledger.conversation_state_of(index, self.who), self._dialects(index), octets, self._rules, to
         )
-        for each in found.to:
-            if not self._is_here(index, each):
-                raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
-        return found
+        for recipient in speech.to:
+            if not self._is_here(index, recipient):
+                raise mail.UnknownRecipient(
+                    f"no agent {recipient[:60]!r} is in service here", hint=WHO, to=recipient[:60]
+                )
+        return speech
 
     def spoken(self, index: Index, speech: Speech) -> list[Any]:
         """The facts of a sent message: the dialect it defines, the message, and the sender's mail that it settles."""
-        installed = [each for each in speech.effects if isinstance(each, Installed)]
+        installed = [effect for effect in speech.effects if isinstance(effect, Installed)]
         if not speech.to:
             return installed
         answered = self._answered(index, speech)
         letter = self._letter(index, speech.message, speech.to, speech.effects, answered)
-        discharged = [each for each in speech.effects if isinstance(each, Discharged)]
-        others = {event for each in discharged for event in self._asked_by(index, each)} - {answered}
+        discharged = [effect for effect in speech.effects if isinstance(effect, Discharged)]
+        others = {event for effect in discharged for event in self._asked_by(index, effect)} - {answered}
         accepted = self._accepted(index, speech.message, answered) if answered else []
-        return [*installed, letter, *accepted, *(fact for each in sorted(others) for fact in self._closed(index, each))]
+        return [
+            *installed,
+            letter,
+            *accepted,
+            *(fact for event in sorted(others) for fact in self._closed(index, event)),
+        ]
 
     def _letter(
         self, index: Index, message: Message, to: Sequence[str], happened: Sequence[Effect], answered: str | None
@@ -113,7 +120,7 @@ class Talk:
     def _answered(self, index: Index, speech: Speech) -> str | None:
         """The event of the message that this one answers: the one it settles, also by a call in a dialect; else the one
         it names; for an `ok` that names none, the latest in its thread."""
-        if settled := next((each for each in speech.effects if isinstance(each, Discharged)), None):
+        if settled := next((effect for effect in speech.effects if isinstance(effect, Discharged)), None):
             return self._opened_by(index, settled)
         core = core_of(speech.message)
         if not isinstance(core, Simple) or core.performative not in cbcl_letters.TO_SOMETHING:
@@ -175,15 +182,15 @@ class Talk:
             conversation_state.NAME, f"{registers.UNHEARD} {self.who}"
         )[:limit]
         for place, (key, _) in enumerate(waiting, 1):
-            if found := self._hear(key):
-                yield found
+            if result := self._hear(key):
+                yield result
             if self.desk.progress:
                 self.desk.progress(place, len(waiting), "messages")
 
     def _hear(self, key: str) -> dict[str, Any] | None:
         """Hear one message; None if another process has already heard it."""
         event = key.rpartition(" ")[2]
-        shown: list[dict[str, Any]] = []
+        summaries: list[dict[str, Any]] = []
 
         def decide(index: Index, _: Any) -> list[Any]:
             state, letter = index.state(conversation_state.NAME, key), index.state(messages.NAME, event)
@@ -191,7 +198,7 @@ class Talk:
                 return []
             sent = messages.sent(letter)
             rules = self._rules.replace(trust=self._keyring.trust_ignoring_own_key_errors(sent.sender))
-            found = processing.receive(
+            outcome = processing.receive(
                 ledger.conversation_state_of(index, self.who, sent.sender),
                 self._dialects(index),
                 sent.body.encode("utf-8", "surrogatepass"),
@@ -200,15 +207,17 @@ class Talk:
                 proofs.claimed_ledger(sent),
             )
             passed_on = [
-                (to, text) for to, text in found.passed_on if to not in sent.to
+                (to, text) for to, text in outcome.passed_on if to not in sent.to
             ]  # not to recipients that have it already
-            answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
+            answers = [(to, self._answer(index, to, text, event)) for to, text in [*outcome.answers, *passed_on]]
             unsent = [to for to, letter in answers if letter is None]
-            shown[:] = [views.heard(event, sent, found, unsent, found.proof.as_json_for(sent.sender, rules.trust))]
-            return self._taken(index, event, sent, found, [letter for _, letter in answers if letter])
+            summaries[:] = [
+                views.heard(event, sent, outcome, unsent, outcome.proof.as_json_for(sent.sender, rules.trust))
+            ]
+            return self._taken(index, event, sent, outcome, [letter for _, letter in answers if letter])
 
         signs_of_life.act(self.desk, self.who, decide, allow_secret=REPEATED)
-        return shown[0] if shown else None
+        return summaries[0] if summaries else None
 
     def _taken(self, index: Index, event: str, sent: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
         """The facts of a heard message: its result, its effects, the dialects it brings, and the answers."""
@@ -218,14 +227,18 @@ class Talk:
             "verified": found.proof.as_json(),
             "effects": effects.to_line(found.effects, _own_texts(sent.body)),
         }
-        cancelled = [each for each in found.effects if isinstance(each, Discharged)]
-        closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})
+        cancelled = [effect for effect in found.effects if isinstance(effect, Discharged)]
+        closed = sorted({event for effect in cancelled for event in self._asked_by(index, effect)})
         return [
-            *(each for each in found.effects if isinstance(each, Installed)),
+            *(effect for effect in found.effects if isinstance(effect, Installed)),
             Heard(self.who, event, found.status, about),
             *answers,
             *self._seen(index, event),
-            *(fact for each in closed for fact in [self._let_go(each, event), *self._closed(index, each)]),
+            *(
+                fact
+                for closed_event in closed
+                for fact in [self._let_go(closed_event, event), *self._closed(index, closed_event)]
+            ),
         ]
 
     def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:

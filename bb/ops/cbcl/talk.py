@@ -110,8 +110,8 @@ def hear(
     talk = Talk(desk, agent)
     heard: list[dict[str, Any]] = []
     with suppress(KeyboardInterrupt):  # after Ctrl-C, report the messages heard until then
-        for each in talk.hear_all(limit):
-            heard.append(each)  # noqa: PERF402  (one by one, because Ctrl-C can end the loop)
+        for message in talk.hear_all(limit):
+            heard.append(message)  # noqa: PERF402  (one by one, because Ctrl-C can end the loop)
     left = desk.store.caught_up().count(conversation_state.NAME, f"{registers.UNHEARD} {talk.who}")
     return {"agent_id": talk.who, "heard": heard, "left": left}
 
@@ -123,8 +123,8 @@ def pending(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]
     expects, owes = (ledger.open_answers(index, what, who) for what in (registers.EXPECTED, registers.OBLIGED))
     return {
         "agent_id": who,
-        "expects": [views.pending_answer(index, "to", each, desk.now()) for each in expects],
-        "owes": [views.pending_answer(index, "from", each, desk.now()) for each in owes],
+        "expects": [views.pending_answer(index, "to", entry, desk.now()) for entry in expects],
+        "owes": [views.pending_answer(index, "from", entry, desk.now()) for entry in owes],
         "unheard": index.count(conversation_state.NAME, f"{registers.UNHEARD} {who}"),
     }
 
@@ -141,18 +141,18 @@ def beliefs(
     bb does not check whether a statement is true. `verified` says whether it is proven to come from its sender.
     """
     who, index = views.reader(desk, agent)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    statements: dict[tuple[str, str], dict[str, Any]] = {}
     proofs = Proofs(desk.store, index, desk.env)
     for ts, (teller, text, event) in views.newest(index, f"{registers.BELIEF} {who}"):
         statement = text or views.content(index, event)
         if statement:  # empty if the statement was redacted
             proved = {"verified": proofs.proof_of(who, event, text)}
-            found.setdefault(
+            statements.setdefault(
                 (teller, statement), {"who": teller, "text": statement, "event_id": event, "at": ts, **proved}
             )
-        if len(found) > limit:
+        if len(statements) > limit:
             break
-    return {"agent_id": who, **_up_to(limit, "beliefs", list(found.values()))}
+    return {"agent_id": who, **_up_to(limit, "beliefs", list(statements.values()))}
 
 
 @op(
@@ -176,17 +176,17 @@ def conversations(
     who, index = views.reader(desk, agent)
     if thread is None:
         rows = islice(index.newest_first(conversation_state.NAME, f"{registers.CONVERSATION} {who}"), limit + 1)
-        found = [views.thread(index, who, *state["last"][3]) for _, _, state in rows]
-        return {"agent_id": who, **_up_to(limit, "conversations", found)}
+        threads = [views.thread(index, who, *state["last"][3]) for _, _, state in rows]
+        return {"agent_id": who, **_up_to(limit, "conversations", threads)}
     proofs = Proofs(desk.store, index, desk.env)
     entries = islice(views.newest(index, f"{registers.ENTRY} {who} {thread}"), limit + 1)
     messages = [
-        views.entry(index, ts, said) | {"verified": proofs.proof_of(who, event, text)}
-        for ts, said in entries
-        for text, event in [said[-2:]]
+        views.entry(index, ts, entry) | {"verified": proofs.proof_of(who, event, text)}
+        for ts, entry in entries
+        for text, event in [entry[-2:]]
     ]
-    shown = _up_to(limit, "messages", messages)
-    return {"agent_id": who, "thread": thread, **shown, "messages": shown["messages"][::-1]}
+    answer = _up_to(limit, "messages", messages)
+    return {"agent_id": who, "thread": thread, **answer, "messages": answer["messages"][::-1]}
 
 
 def _up_to(limit: int, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def parse(
     octets = read_input(desk, file, text, bounds).octets
     if not many:
         return answers.parsed(octets, bounds)
-    found = [answers.described(message) for message in grammar.messages(octets, bounds)]
-    return {"messages": found, "count": len(found)}
+    messages = [answers.described(message) for message in grammar.messages(octets, bounds)]
+    return {"messages": messages, "count": len(messages)}
 
 
 @op(
@@ -97,8 +97,8 @@ def format_(
     octets, fuel = read_input(desk, file, text, bounds).octets, for_text(bounds.size)
     if not many:
         return answers.formatted(answers.parse_text(octets, bounds, fuel).node, fuel)
-    found = [answers.formatted(each.node, fuel) for each in answers.parse_texts(octets, bounds, fuel)]
-    return {"messages": found, "count": len(found)}
+    messages = [answers.formatted(parsed_text.node, fuel) for parsed_text in answers.parse_texts(octets, bounds, fuel)]
+    return {"messages": messages, "count": len(messages)}
 
 
 @op(
@@ -202,8 +202,8 @@ def expand(
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(read_input(desk, file, text, bounds).octets, bounds)
-    known = known_with(desk, dialect, bounds)
-    return answers.expanded(message, known, expansion_limits(desk, max_depth, max_expansion_size))
+    dialects = known_with(desk, dialect, bounds)
+    return answers.expanded(message, dialects, expansion_limits(desk, max_depth, max_expansion_size))
 
 
 @op(
@@ -228,8 +228,8 @@ def explain(
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(read_input(desk, file, text, bounds).octets, bounds)
-    known = known_with(desk, dialect, bounds)
-    return answers.explained(message, known, expansion_limits(desk, max_depth, max_expansion_size))
+    dialects = known_with(desk, dialect, bounds)
+    return answers.explained(message, dialects, expansion_limits(desk, max_depth, max_expansion_size))
 
 
 @op("cbcl.diff", reads=True, screen="cbcl", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))

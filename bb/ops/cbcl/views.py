@@ -43,8 +43,8 @@ def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
     message = grammar.message(octets, MAXIMUM_BOUNDS)
     facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
     event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
-    happened = [fact for _, fact in facts if isinstance(fact, Installed)]
-    effects_of = [*happened, *written.from_line((letter.cbcl or {}).get("effects") if letter else None)]
+    installed = [fact for _, fact in facts if isinstance(fact, Installed)]
+    effects_of = [*installed, *written.from_line((letter.cbcl or {}).get("effects") if letter else None)]
     return {
         "event_id": event.id if event else None,
         "id": names.id_of(message),
@@ -61,7 +61,7 @@ def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
     """Whether MESSAGE is an answer to a question, but no such question is open."""
     core = core_of(message)
     is_to_settle = isinstance(core, Simple) and core.performative in (REPLY, ERROR, CANCEL)
-    return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
+    return is_to_settle and not any(isinstance(effect, written.Discharged | written.Settled) for effect in happened)
 
 
 def heard(event: str, letter: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
@@ -86,21 +86,21 @@ def heard(event: str, letter: Sent, found: Outcome, unsent: Sequence[str], prove
 def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
     """The effects, without the members that repeat the message."""
     return [
-        {"effect": type(each).__name__.lower()}
-        | {name.rstrip("_"): value for name, value in each.as_dict().items() if name not in UNSHOWN}
-        for each in happened
+        {"effect": type(effect).__name__.lower()}
+        | {name.rstrip("_"): value for name, value in effect.as_dict().items() if name not in UNSHOWN}
+        for effect in happened
     ]
 
 
 def pending_answer(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
     """An expected or owed answer: the other agent under the member WHOSE, the message, its time and its deadline."""
-    other, known, thread, timeout, event = entry
+    other, message_id, thread, timeout, event = entry
     state = index.state(messages.NAME, event)
     text, since = (messages.sent(state).body, messages.sent_at(state)) if state else ("", "")
     due = _due(timeout, since)
     return {
         whose: other,
-        "id": known,
+        "id": message_id,
         "thread": thread,
         "event_id": event,
         "text": text,
@@ -125,8 +125,8 @@ def newest(index: Index, term: str) -> Iterator[tuple[str, list[Any]]]:
 
 def content(index: Index, event: str) -> str:
     """The content of a message; empty if it cannot be read any more."""
-    said = _said(body(index, event))
-    return text_of(said.content) if said and said.content is not None else ""
+    message = _said(body(index, event))
+    return text_of(message.content) if message and message.content is not None else ""
 
 
 def body(index: Index, event: str) -> str:
@@ -146,17 +146,17 @@ def _said(text: str) -> Simple | None:
 def thread(index: Index, who: str, ts: str, name: str) -> dict[str, Any]:
     """A conversation: the number of its messages, and the last one."""
     term = f"{registers.ENTRY} {who} {name}"
-    last = next((entry(index, *each) for each in newest(index, term)), None)
+    last = next((entry(index, *row) for row in newest(index, term)), None)
     return {"thread": name, "at": ts, "messages": index.count(conversation_state.NAME, term), "last": last}
 
 
 def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
     """One message of a conversation."""
-    _, sender, performative, known, text, event = said
+    _, sender, performative, message_id, text, event = said
     return {
         "from": sender,
         "performative": performative,
-        "id": known,
+        "id": message_id,
         "text": text or without_wrappers(body(index, event)),
         "event_id": event,
         "at": ts,
@@ -165,5 +165,5 @@ def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
 
 def without_wrappers(text: str) -> str:
     """A message without its wrappers; the text itself if it is not a message."""
-    said = _said(text)
-    return text if said is None else text_of(said.node)
+    message = _said(text)
+    return text if message is None else text_of(message.node)

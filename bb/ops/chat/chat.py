@@ -197,13 +197,13 @@ def send(desk: Desk, text: Any = None, **options: Any) -> dict[str, Any]:
     Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
     --idempotency-key are required: they have no defaults.
     """
-    given = {name: value for name, value in options.items() if value}
-    if not any(name in given for name in C2A_OPTIONS if name not in PLAIN_OPTIONS):
+    given_options = {name: value for name, value in options.items() if value}
+    if not any(name in given_options for name in C2A_OPTIONS if name not in PLAIN_OPTIONS):
         return send_to_group(desk, text, **{name: options[name] for name in PLAIN_OPTIONS if name in options})
-    for name in (name for name in PLAIN_OPTIONS if name in given and name not in C2A_OPTIONS):
+    for name in (name for name in PLAIN_OPTIONS if name in given_options and name not in C2A_OPTIONS):
         hint = MASKED if name == "allow_secret" else None
         raise NotOfC2A(f"a C2A message cannot have --{name.replace('_', '-')}", hint=hint, path=f"$.{name}")
-    return send_of_c2a(desk, text, **given)
+    return send_of_c2a(desk, text, **given_options)
 
 
 @op("reply", screen="chat", words="chat reply", examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",))

@@ -43,10 +43,10 @@ def message_deliver(
     event = event_of(group, source_event_id)
     if event is None:
         raise EventNotFound(path="$.source_event_id")
-    wanted = deliveries.may_deliver(by=group.by(by), event=event, actor_ids=actor_ids, roles=group.roles())
-    left = [actor for actor in wanted if not group.messages().entries_about(event.id, TYPED, actor)]
+    actors = deliveries.may_deliver(by=group.by(by), event=event, actor_ids=actor_ids, roles=group.roles())
+    left = [actor for actor in actors if not group.messages().entries_about(event.id, TYPED, actor)]
     live_daemon.running_actors(desk).deliver(group, event, left)
     claims = [deliveries.delivery(actor, event.id, deliveries.CLAIMED) for actor in left]
     group.record([Said(deliveries.KIND, claim) for claim in claims], SYSTEM)
     state = deliveries.CLAIMED if left else deliveries.ACCEPTED
-    return {"event": group.shown(event), "actor_ids": wanted, "delivery_state": state}
+    return {"event": group.shown(event), "actor_ids": actors, "delivery_state": state}

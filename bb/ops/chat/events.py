@@ -92,19 +92,21 @@ def events(
     end = own_order.length(group.index())
     start = _event(group, since_event_id)
     has_start = start is not None or since_seq is not None or since_ts is not None
-    wanted = Wanted(
+    event_filter = Wanted(
         max((start.seq or end) if start else 0, since_seq or 0),
         start.order if start and start.seq is None else None,
         clock.text(clock.before(since_ts, desk.now())) if since_ts is not None else None,
-        tuple(f'"kind":{json_text.dumps(each)}'.encode() for each in kind or ()),
+        tuple(f'"kind":{json_text.dumps(name)}'.encode() for name in kind or ()),
     )
     if follow:
-        return islice(_onwards(group, wanted if has_start else wanted.replace(after=end), follow=True), limit)
+        return islice(
+            _onwards(group, event_filter if has_start else event_filter.replace(after=end), follow=True), limit
+        )
     if has_start:
-        rows = _onwards(group, wanted, follow=False)
+        rows = _onwards(group, event_filter, follow=False)
         return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
-    latest = _latest(group, wanted, most + 1, end)
+    latest = _latest(group, event_filter, most + 1, end)
     return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Number.most, most * 4)))
 
 
@@ -190,9 +192,9 @@ def _shown(group: GroupDesk, lines_passed: Iterable[Passed], wanted: Wanted) -> 
                 event = lines.event(passed.raw)
             except lines.Unreadable:
                 continue
-            shown = group.shown(event.replace(seq=passed.seq or None))
+            row = group.shown(event.replace(seq=passed.seq or None))
             if counted is None:
-                yield shown
+                yield row
             elif passed.counts or not counted.leaves_out:
                 is_doubted = not passed.counts or counted.is_doubted(event.id, event.kind, event.by)
-                yield shown | (counting.UNVERIFIED if is_doubted else {})
+                yield row | (counting.UNVERIFIED if is_doubted else {})

@@ -180,8 +180,8 @@ def react(
         if not event_id:
             raise MissingEventId()
         how = {"eta": eta, "until": until, "note": note, "remove": remove}
-        found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
-        return found
+        answer: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
+        return answer
     for name, value in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
         if value:
             raise invalid(f"--{name} can only be used with --signal", name)

@@ -94,8 +94,8 @@ def mark_read(
     if not event_id:
         raise MissingEventId()
     who = group.by(by)
-    found = group.event(event_id)
-    plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
+    last_event = group.event(event_id)
+    plain = None if last_event is None else {"kind": last_event.kind, "by": last_event.by, "data": last_event.data}
     acks.may_mark_read(by=who, by_role=group.role_of(who), actor_id=actor, event=plain, roles=group.roles())
     event = _advance(group, who, actor, str(event_id))
     return {"cursor": _cursor(group.messages().reading(actor)), "event": event, "ack_event": None}
@@ -217,14 +217,14 @@ def message_history(
             raise acks.EventNotFound(path="$.before_event_id")
         seq = post.seq
     tokens, needle = set(group.tokens(actor)), str(query or "").casefold()
-    wanted = (post for post in talk.before(seq, None, only) if not post.flags & (but | NOTICE))
+    posts = (post for post in talk.before(seq, None, only) if not post.flags & (but | NOTICE))
 
     def is_meant(event: Event) -> bool:
         to = event.data.get("to") or [""]
         is_visible = event.by == actor or any(token in tokens for token in to)
         return is_visible and needle in str(event.data.get("text", "")).casefold()
 
-    events = filter(is_meant, talk.events(wanted))
+    events = filter(is_meant, talk.events(posts))
     messages, has_more = _fitting(group, events, _limit(limit))
     return {"messages": messages, "has_more": has_more, "count": len(messages)}
 
@@ -245,10 +245,10 @@ def reply_request_cancel(
     if not source_event_id:
         raise MissingEventId()
     who = group.by(by)
-    found = group.event(source_event_id)
+    event = group.event(source_event_id)
 
     def facts(_: Any) -> list[Any]:
-        plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
+        plain = None if event is None else {"kind": event.kind, "by": event.by, "data": event.data}
         requests.may_cancel(by=who, event=plain)
         if group.messages().entries_about(str(source_event_id), CANCELLED):
             return []
@@ -293,11 +293,11 @@ def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[lis
     rows: list[dict[str, Any]] = []
     size = 0
     for event in events:
-        shown = group.shown(event) | counting.signature_mark(group.store.index, event.id, event.kind, event.by)
-        size += len(json_text.dumps_ascii(shown))  # as answers are written
+        row = group.shown(event) | counting.signature_mark(group.store.index, event.id, event.kind, event.by)
+        size += len(json_text.dumps_ascii(row))  # as answers are written
         if len(rows) == limit or (size > LARGEST_ANSWER and rows):
             return rows, True
-        rows.append(shown)
+        rows.append(row)
     return rows, False
 
 

@@ -61,11 +61,13 @@ def directory(desk: Desk, path: Any) -> Directory:
     """The directory that PATH names, or the repository that contains it. A ledger is made for a repository without."""
     root = root_of(desk, path)
     try:
-        found = place.find(root, {})
+        repository = place.find(root, {})
     except place.NotARepository.error:
         return Directory(root, knowns.scope_key(None, root), os.path.basename(root) or root, None)
-    root = os.path.realpath(found.work_tree or found.common)
-    return Directory(root, _key(desk, found), found.title, found.replace(common=os.path.realpath(found.common)))
+    root = os.path.realpath(repository.work_tree or repository.common)
+    return Directory(
+        root, _key(desk, repository), repository.title, repository.replace(common=os.path.realpath(repository.common))
+    )
 
 
 def _key(desk: Desk, found: Place) -> str:
@@ -91,10 +93,12 @@ def key_of(group: GroupDesk, path: Any) -> str:
     inside = {
         key: root for key, root in group.known.scopes.items() if os.path.join(full, "").startswith(_with_end(root))
     }
-    known = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
-    inside = {key: root for key, root in inside.items() if key in known}
+    scope_keys = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
+    inside = {key: root for key, root in inside.items() if key in scope_keys}
     if not inside and os.path.isdir(full) and (common := _common(full)):  # another work tree of a group's repository
-        inside = {key: root for key, root in group.known.scopes.items() if key in known and _common(root) == common}
+        inside = {
+            key: root for key, root in group.known.scopes.items() if key in scope_keys and _common(root) == common
+        }
     if not inside:
         raise ScopeNotAttached(f"{path[:200]} is not in a directory of the group", path="$.path")
     return max(inside, key=lambda key: len(inside[key]))
@@ -106,32 +110,32 @@ def _with_end(root: str) -> str:
 
 def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupDesk, str]:
     """Add the directory at PATH to the group, or to the group that it leads to. Returns the group and the scope key."""
-    found = directory(desk, path)
+    target = directory(desk, path)
     home = knowns.home(desk.env)
     with knowns.lock(home):
-        owner = _owner(home, found)
+        owner = _owner(home, target)
         if group_id:
             group = group_desk.open_group(desk, group_id)
             if owner and owner.group_id != group.id:
-                raise _taken(found, owner.group_id)
+                raise _taken(target, owner.group_id)
         else:
-            group = group_desk.open_group(desk, owner.group_id) if owner else _begun(desk, home, found, by)
-        return _joined(desk, home, group, found, by), found.key
+            group = group_desk.open_group(desk, owner.group_id) if owner else _begun(desk, home, target, by)
+        return _joined(desk, home, group, target, by), target.key
 
 
 def new_group_for(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
     """A new group for the directory at PATH, and the facts to record in its ledger. Refused if a group has it."""
-    found = directory(desk, path)
+    target = directory(desk, path)
     home = knowns.home(desk.env)
     with knowns.lock(home):
-        if owner := _owner(home, found):
-            raise _taken(found, owner.group_id)
-        if found.place and _is_populated(desk, found.place):
-            raise _taken(found, _group_of(desk, home, found.place))
-        group = _begun(desk, home, found, by)
-        group.update_registry(group.known.replace(scopes={found.key: found.root}))
-    is_new = found.key not in {scope.key for scope in group.group().scopes}
-    return group, [ScopeAttached(by, found.key, found.title)] if is_new else []
+        if owner := _owner(home, target):
+            raise _taken(target, owner.group_id)
+        if target.place and _is_populated(desk, target.place):
+            raise _taken(target, _group_of(desk, home, target.place))
+        group = _begun(desk, home, target, by)
+        group.update_registry(group.known.replace(scopes={target.key: target.root}))
+    is_new = target.key not in {scope.key for scope in group.group().scopes}
+    return group, [ScopeAttached(by, target.key, target.title)] if is_new else []
 
 
 def forget(desk: Desk, group: GroupDesk) -> None:
@@ -166,11 +170,11 @@ def _group_of(desk: Desk, home: str, at: Place) -> str:
 
 def _owner(home: str, found: Directory) -> RegisteredGroup | None:
     """The group that the directory belongs to."""
-    for known in knowns.all_groups(home):
-        if found.place and known.common == found.place.common:
-            return known
-        if known.scopes.get(found.key) == found.root:
-            return known
+    for group in knowns.all_groups(home):
+        if found.place and group.common == found.place.common:
+            return group
+        if group.scopes.get(found.key) == found.root:
+            return group
     # The directory may have become a repository after it was attached.
     earlier = knowns.group_of_directory(home, found.root) if found.place else None
     return earlier if earlier and found.root in earlier.scopes.values() else None
@@ -202,18 +206,18 @@ def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
 
 def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) -> GroupDesk:
     """The group with the directory added."""
-    before, known = group.group(), group.known
+    before, registered = group.group(), group.known
     is_new = found.key not in {scope.key for scope in before.scopes}
     who = group.by(by)
     if is_new:
         group.check("group.attach", who)
-    known = known.replace(scopes={**known.scopes, found.key: _root(group, found)})
+    registered = registered.replace(scopes={**registered.scopes, found.key: _root(group, found)})
     facts: list[Any] = [ScopeAttached(who, found.key, found.title)] if is_new else []
-    if found.place and known.common == knowns.own_ledger(home, group.id):
-        return _moved(desk, group, known, found.place, who, facts)
-    if known != group.known:
-        knowns.write(home, known)
-        group.known = known
+    if found.place and registered.common == knowns.own_ledger(home, group.id):
+        return _moved(desk, group, registered, found.place, who, facts)
+    if registered != group.known:
+        knowns.write(home, registered)
+        group.known = registered
     if facts:
         group.record(facts, who)
     return group

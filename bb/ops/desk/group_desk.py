@@ -119,10 +119,10 @@ class GroupDesk:
 
     def actor(self, actor_id: str) -> Actor:
         """The actor with that id; refused if there is none."""
-        found = {actor.id: actor for actor in self.actors()}
-        if actor_id not in found:
+        actors_by_id = {actor.id: actor for actor in self.actors()}
+        if actor_id not in actors_by_id:
             raise ActorNotFound(f"there is no actor {actor_id[:60]!r} in the group", actor_id=actor_id[:60])
-        return found[actor_id]
+        return actors_by_id[actor_id]
 
     # -- the caller
 
@@ -133,8 +133,8 @@ class GroupDesk:
         who = principals.principal(named or None, list(self.roles()), otherwise)
         if not self.desk.is_served:
             signs_of_life.refuse_other_session(self.desk, self.index(), who)
-        elif self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
-            signs_of_life.refuse_session_mismatch(self.desk, self.index(), known.agent)
+        elif self.desk.sessions and (caller := {actor.id: actor for actor in self.actors()}.get(who)):
+            signs_of_life.refuse_session_mismatch(self.desk, self.index(), caller.agent)
         return who
 
     def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
@@ -175,11 +175,11 @@ class GroupDesk:
             return None
         self.talk.catch_up()
         try:
-            found = self.talk.event(event_id) or recorded.event(self.store, event_id)
+            event = self.talk.event(event_id) or recorded.event(self.store, event_id)
         except (NotFound, Refused):
             return None
         counted = counting.for_index(self.store.index)
-        return None if counted and counted.leaves_out and not counted.counts(found) else found
+        return None if counted and counted.leaves_out and not counted.counts(event) else event
 
     def last_event(self) -> dict[str, Any] | None:
         """The event with the highest sequence number, as clients see it; None if there is none."""
@@ -272,16 +272,16 @@ def open_group(desk: Desk, group_id: Any) -> GroupDesk:
         return _here(desk)
     if not isinstance(group_id, str):
         raise GroupNotFound("group_id must be text", path="$.group_id")
-    found: GroupDesk | None = desk.groups.get(group_id)
-    if found is not None and _is_current(desk, found):
-        return found
+    group_desk: GroupDesk | None = desk.groups.get(group_id)
+    if group_desk is not None and _is_current(desk, group_desk):
+        return group_desk
     home = knowns.home(desk.env)
-    known = knowns.read(home, group_id)
-    if known is None:
+    registered = knowns.read(home, group_id)
+    if registered is None:
         if not desk.is_served and (here := _here_if(desk, group_id)):
             return here
         raise GroupNotFound(f"there is no group {group_id[:64]!r}", group_id=group_id[:64])
-    return _opened(desk, known)
+    return _opened(desk, registered)
 
 
 def _is_current(desk: Desk, found: GroupDesk) -> bool:
@@ -289,12 +289,12 @@ def _is_current(desk: Desk, found: GroupDesk) -> bool:
     stamp = knowns.stamp(found.file)
     if stamp is not None and stamp == found.file_stamp:
         return True
-    known = knowns.read(knowns.home(desk.env), found.id)
-    if known is None or known.common != found.known.common or not found.store.exists:
+    registered = knowns.read(knowns.home(desk.env), found.id)
+    if registered is None or registered.common != found.known.common or not found.store.exists:
         found.store.close()
         del desk.groups[found.id]
         return False
-    found.known, found.file_stamp = known, stamp
+    found.known, found.file_stamp = registered, stamp
     return True
 
 
@@ -313,16 +313,16 @@ def _here(desk: Desk) -> GroupDesk:
         store = desk.store
         store.require_ledger()
     except (NotARepository.error, NotInitialized.error):
-        known = knowns.group_of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
-        if known is None:
+        registered = knowns.group_of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
+        if registered is None:
             raise
-        return _opened(desk, known)
-    known = knowns.group_of_ledger(knowns.home(desk.env), desk.place.common)
-    if known is None:
+        return _opened(desk, registered)
+    registered = knowns.group_of_ledger(knowns.home(desk.env), desk.place.common)
+    if registered is None:
         scope = knowns.scope_key(store.clone.repo, "")
         where = {scope: desk.place.work_tree} if desk.place.work_tree else {}
-        known = RegisteredGroup(store.clone.group_id, desk.place.common, where)
-    return GroupDesk(desk, known, store)
+        registered = RegisteredGroup(store.clone.group_id, desk.place.common, where)
+    return GroupDesk(desk, registered, store)
 
 
 def _here_if(desk: Desk, group_id: str) -> GroupDesk | None:

@@ -44,7 +44,7 @@ def update_presence(desk: Desk) -> None:
         return
     for agent, last in presence.all_presences(desk.place.store, desk.now()).items():
         pause = pauses.pause(states, agent)
-        if last.paused != (wanted := pause and pause.as_json()):
+        if last.paused != (pause_json := pause and pause.as_json()):
             # A paused agent is silent because it was told to stop. Its silence counts from the moment of the unpause.
-            seen_at = last.seen_at if wanted else max(last.seen_at, desk.now())
-            presence.write(desk.place.store, last.replace(paused=wanted, seen_at=seen_at))
+            seen_at = last.seen_at if pause_json else max(last.seen_at, desk.now())
+            presence.write(desk.place.store, last.replace(paused=pause_json, seen_at=seen_at))

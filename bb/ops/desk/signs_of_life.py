@@ -76,9 +76,9 @@ def act(
         busy.hint = "the request was recorded; do not repeat it"
         busy.details["recorded"] = [event.id for event in recorded]
         raise
-    known = roster.agent(who, index.state(roster.NAME, who))
-    if known and not known.is_retired:
-        write_presence(desk, known, now)
+    agent = roster.agent(who, index.state(roster.NAME, who))
+    if agent and not agent.is_retired:
+        write_presence(desk, agent, now)
     return recorded
 
 
@@ -89,11 +89,11 @@ def record_sign_of_life(desk: Desk, who: str) -> None:
         return
     try:
         index, now = desk.store.caught_up(), desk.now()
-        known = checked_agent(desk, index, who)
-        if return_of(desk, index, known, now):
+        agent = checked_agent(desk, index, who)
+        if return_of(desk, index, agent, now):
             act(desk, who, lambda _, __: [])
         else:
-            write_presence(desk, known, now)
+            write_presence(desk, agent, now)
     except Busy:
         return
 
@@ -128,19 +128,19 @@ def checked_agent(desk: Desk, index: Index, who: str) -> Agent:
 
     Every act for an agent is checked here: before the work, and again under the ledger's lock.
     """
-    known = in_service(index, who)
+    agent = in_service(index, who)
     refuse_other_session(desk, index, who)
-    return known
+    return agent
 
 
 def refuse_other_session(desk: Desk, index: Index, who: str) -> None:
     """Refuse if the caller is known not to be WHO, because another session holds the name. Whether WHO is in service is
     not checked here."""
-    known = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
-    if known is None or known.is_retired:
+    agent = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
+    if agent is None or agent.is_retired:
         return
-    is_evicted = known.session and state_of(desk, index, known, desk.now()) == liveness.EVICTED
-    refuse_session_mismatch(desk, index, known, is_evicted=bool(is_evicted))
+    is_evicted = agent.session and state_of(desk, index, agent, desk.now()) == liveness.EVICTED
+    refuse_session_mismatch(desk, index, agent, is_evicted=bool(is_evicted))
 
 
 def principal(desk: Desk) -> str:
@@ -225,11 +225,11 @@ def update_presence(desk: Desk) -> None:
     index, store = desk.store.caught_up(), desk.place.store
     pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
     for agent, last in presence.all_presences(store, desk.now()).items():
-        known = roster.agent(agent, index.state(roster.NAME, agent))
+        current_agent = roster.agent(agent, index.state(roster.NAME, agent))
         noted = {last.session, presence.session(store, agent)}
-        if known and not known.is_retired and noted != {known.session}:
-            presence.open_session(store, agent, known.session)
-            presence.write(store, last.replace(session=known.session))
+        if current_agent and not current_agent.is_retired and noted != {current_agent.session}:
+            presence.open_session(store, agent, current_agent.session)
+            presence.write(store, last.replace(session=current_agent.session))
     pause_check.update_presence(desk)
 
 
@@ -246,12 +246,12 @@ def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
     its publication; an agent counts as seen that long ago."""
     store, now = desk.store, desk.now()
     for who, age in ages.items():
-        known = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
-        if known and not known.is_retired:
+        agent = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
+        if agent and not agent.is_retired:
             last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
-                fresh = presence_of(known, last, now).replace(seen_at=seen_at, is_remote=True)
+                fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True)
                 presence.write(store.path, fresh)
 
 
@@ -283,8 +283,8 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
         "changes": agent.changes,
     }
     seen_at = presence.last_seen(agent.heard_at, last, now)
-    known = last or Presence(agent.agent_id, seen_at, 0, record)
-    return known.replace(seen_at=seen_at, record=record, session=agent.session)
+    agent_presence = last or Presence(agent.agent_id, seen_at, 0, record)
+    return agent_presence.replace(seen_at=seen_at, record=record, session=agent.session)
 
 
 def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
@@ -296,6 +296,6 @@ def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[s
     rows = []
     for agent in agents:
         pause = pauses.pause(paused, agent.agent_id)
-        known = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
-        rows.append(known.shown(now, threshold))
+        agent_presence = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
+        rows.append(agent_presence.shown(now, threshold))
     return rows

@@ -263,7 +263,7 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
 def _shown(group: GroupDesk, actor: Actor, *, include_unread: bool = False) -> dict[str, Any]:
     ended = live_daemon.exit_of(group.desk, group.id, actor.id)
     how = {"exited": ended} if ended else {}
-    shown = group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id), **how)
+    row = group_desk.actor_row(actor, running=live_daemon.is_running(group, actor.id), **how)
     if include_unread:
-        shown["unread_count"] = group.messages().count_unread(actor.id, group.tokens(actor.id))
-    return shown
+        row["unread_count"] = group.messages().count_unread(actor.id, group.tokens(actor.id))
+    return row

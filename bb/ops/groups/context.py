@@ -59,10 +59,10 @@ def context_get(
 ) -> dict[str, Any]:
     """Show the shared context of a group: vision, brief, milestones, tasks, notes, references and agents' states."""
     group = _shared(desk, group_id, by)
-    wanted = detail or summary.FULL
-    if wanted not in summary.DETAILS:
+    level = detail or summary.FULL
+    if level not in summary.DETAILS:
         raise InvalidDetail(path="$.detail")
-    return summary.summary(group.context(), desk.now(), str(wanted))
+    return summary.summary(group.context(), desk.now(), str(level))
 
 
 @op(

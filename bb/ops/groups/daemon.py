@@ -95,15 +95,15 @@ def subscription(
 ) -> dict[str, Any]:
     """Check the arguments of a stream; the filter and the start position."""
     who = group.by(by)
-    wanted = STREAMED if kinds is None else kinds
-    if not isinstance(wanted, list | tuple) or len(wanted) > MOST_KINDS or not all(map(_is_kind, wanted)):
+    names = STREAMED if kinds is None else kinds
+    if not isinstance(names, list | tuple) or len(names) > MOST_KINDS or not all(map(_is_kind, names)):
         raise InvalidKinds(supported=list(STREAMED), path="$.kinds")
     for name, value, least in (("since_seq", since_seq, 0), ("limit", limit, 1)):
         if value is not None and (type(value) is not int or value < least):
             raise fields.InvalidRequest(f"{name} must be a whole number, {least} or more", path=f"$.{name}")
     return {
         "who": who,
-        "kinds": frozenset(wanted),
+        "kinds": frozenset(names),
         "after": _after(group, since_event_id, since_seq, since_ts),
         "limit": limit,
     }

@@ -112,9 +112,9 @@ def attach(
 def groups(desk: Desk) -> dict[str, Any]:
     """List the groups on this machine, latest activity first."""
     rows = []
-    for known in knowns.all_groups(knowns.home(desk.env)):
+    for registered in knowns.all_groups(knowns.home(desk.env)):
         try:
-            rows.append(_row(group_desk.open_group(desk, known.group_id)))
+            rows.append(_row(group_desk.open_group(desk, registered.group_id)))
         except (Refused, NotFound):
             continue  # its repository is missing or not readable; `group_show` reports which
     return {"groups": sorted(rows, key=lambda row: row["updated_at"], reverse=True)}

@@ -78,11 +78,11 @@ def preview(
     group, _ = _steered(desk, group_id, by)
     if not template:
         raise MissingTemplate()
-    wanted = _parsed(desk, template)
+    parsed_template = _parsed(desk, template)
     return {
         "scope_root": group.known.scopes.get(group.group().active_scope, ""),
-        "template": wanted.plain(),
-        "diff": replacement.diff(wanted, _current(group, group.index(), _prompts(group))),
+        "template": parsed_template.plain(),
+        "diff": replacement.diff(parsed_template, _current(group, group.index(), _prompts(group))),
     }
 
 
@@ -144,13 +144,13 @@ def create(
     """Create a group from a template, for a directory that does not belong to a group yet."""
     who = group_desk.group_author(desk, by)
     directories.root_of(desk, path)
-    wanted = _parsed(desk, template)
-    refuse_secrets_in(wanted.replace(prompts={}).plain())
-    called = checked_title(title, InvalidTitle) or _usable(wanted.title)
-    about = checked_topic(topic, InvalidTitle) or wanted.topic or None
+    parsed_template = _parsed(desk, template)
+    refuse_secrets_in(parsed_template.replace(prompts={}).plain())
+    called = checked_title(title, InvalidTitle) or _usable(parsed_template.title)
+    about = checked_topic(topic, InvalidTitle) or parsed_template.topic or None
     group, facts = directories.new_group_for(desk, path, who)
     try:
-        _replaced(group, wanted, who, [*facts, *([Changed(who, called, about)] if called or about else [])])
+        _replaced(group, parsed_template, who, [*facts, *([Changed(who, called, about)] if called or about else [])])
     except BaseException:
         directories.forget(desk, group)
         raise

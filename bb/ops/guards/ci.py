@@ -104,7 +104,7 @@ def check(
         desk.store.require_ledger()
     change = commits.between(desk.place, base, head)
     judged, ignored = _without_ignored(desk, change)
-    wanted = ci.Wanted(
+    rules = ci.Wanted(
         now=desk.now(),
         otherwise=agent,
         must_declare=declared or scope is not None,
@@ -113,8 +113,8 @@ def check(
         ignore_case=IGNORE_CASE,
     )
     law = _law(desk, change.base)
-    known, source = _ledger(desk, remote, law, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
-    findings = [] if known is None else ci.judge(judged, known, wanted)
+    reservations, source = _ledger(desk, remote, law, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
+    findings = [] if reservations is None else ci.judge(judged, reservations, rules)
     findings += ci.signers_file_findings(law.policy.problems if law else ())
     findings += ci.lost_line_findings(source.pop("lost", ()))
     findings += ci.signature_findings(
@@ -143,8 +143,8 @@ def _ledger(
         desk.store.require_ledger()
         return _own(desk, None, law)
     try:
-        with remote_reader.published_ledger(desk.place, remote, law) as found:
-            return _published(desk, found, law)
+        with remote_reader.published_ledger(desk.place, remote, law) as published:
+            return _published(desk, published, law)
     except remote_reader.LedgerUnreachable.error as failed:
         if not may_pass:
             raise
@@ -226,8 +226,8 @@ def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
     touched: dict[tuple[str, str], list[tuple[str, Held]]] = {}
     for finding in filter(ci.is_incursion, findings):
-        known = held.by_id(finding.lease.reservation.id) if finding.lease else None
-        if known and finding.path and (reservation := held.held(known)):
+        local_reservation = held.by_id(finding.lease.reservation.id) if finding.lease else None
+        if local_reservation and finding.path and (reservation := held.held(local_reservation)):
             for commit in finding.commits:
                 touched.setdefault((finding.agent or ids.PERSON, commit), []).append((finding.path, reservation))
     events = (incursions.report(desk, who, CI, met, commit) for (who, commit), met in touched.items())

@@ -90,13 +90,13 @@ def pre_tool(
         heard = read_payload(desk, editors.PRE_TOOL, host, payload)
     except NotUnderstood as error:
         return allow(None, f"bb: the payload was not understood, so the tool may run: {error}")
-    wanted = bead if auto_reserve else None
+    auto_bead = bead if auto_reserve else None
     if heard.paths:
-        answer = _edit(desk, heard, agent, wanted)
+        answer = _edit(desk, heard, agent, auto_bead)
         if answer["verdict"] == REFUSED or answer["reply"] or not heard.command:
             return answer
     if heard.command:
-        return _command(desk, heard, agent, wanted)
+        return _command(desk, heard, agent, auto_bead)
     if editors.is_edit(heard):
         return allow(heard, f"bb: {escaping.name(heard.tool, 40)} names no file, so it may run")
     return allow(heard)

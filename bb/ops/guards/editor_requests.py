@@ -85,16 +85,16 @@ def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
     files = [os.path.dirname(os.path.join(base, path)) for path in heard.paths[:MOST_FOLDERS]]
     projects = [desk.env.get(name, "") for name in PROJECTS]
     written = [os.path.dirname(os.path.join(base, write.path)) for write in heard.written[:MOST_FOLDERS]]
-    found = None
+    repository = None
     for folder in dict.fromkeys([*files, base, desk.cwd, *filter(os.path.isabs, projects), *written]):
         try:
             here = place.find(folder, {})
         except (place.NotARepository.error, ValueError):
             continue
-        found = found if found and not os.path.isdir(here.store) else here
-        if os.path.isdir(found.store):
+        repository = repository if repository and not os.path.isdir(here.store) else here
+        if os.path.isdir(repository.store):
             break
-    desk.switch_to(base, found)
+    desk.switch_to(base, repository)
 
 
 def agent_of(desk: Desk, heard: HookPayload, named: str | None) -> str | None:
@@ -161,11 +161,11 @@ def _file(desk: Desk, path: str) -> File | None:
 def _place_of(desk: Desk, path: str) -> place.Place:
     """The worktree of this clone that contains PATH. Files of a submodule belong to the containing worktree."""
     try:
-        found = place.find(os.path.dirname(path), {})
+        repository = place.find(os.path.dirname(path), {})
     except place.NotARepository.error:
         return desk.place
-    is_ours = os.path.realpath(found.common) == os.path.realpath(desk.place.common)
-    return found if is_ours and found.work_tree else desk.place
+    is_ours = os.path.realpath(repository.common) == os.path.realpath(desk.place.common)
+    return repository if is_ours and repository.work_tree else desk.place
 
 
 def ignored(desk: Desk, files: Iterable[File]) -> set[File]:

@@ -67,8 +67,8 @@ def path_verdict(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]
         verdict = beside if others else YOURS
     else:
         verdict = HELD if others else FREE
-    shown = [one.as_json() | {"is_protected": one.is_protected} for one in met]
-    return {"path": path.text, "verdict": verdict, "held_by": shown}
+    rows = [one.as_json() | {"is_protected": one.is_protected} for one in met]
+    return {"path": path.text, "verdict": verdict, "held_by": rows}
 
 
 def is_frozen(judged: dict[str, Any]) -> bool:

@@ -72,10 +72,10 @@ def session_start(
             return allow(heard, reply=editors.context_answer(heard, _nobody(heard)))
         signs_of_life.caller(desk, who)
         heartbeat.heartbeat(desk, agent=AgentId(who))
-        known = session_of(desk, heard)
+        session = session_of(desk, heard)
         if heard.session:
-            known = known.replace(agent=who, work_tree=desk.place.work_tree)
-            editor_sessions.write(desk.place.store, heard.session, known)
+            session = session.replace(agent=who, work_tree=desk.place.work_tree)
+            editor_sessions.write(desk.place.store, heard.session, session)
         if env_file := desk.env.get("CLAUDE_ENV_FILE"):
             editor_sessions.export_agent(env_file, who)
         return allow(heard, reply=editors.context_answer(heard, _welcome(desk, who)))

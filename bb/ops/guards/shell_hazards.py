@@ -47,16 +47,16 @@ def _reads(words: Sequence[str]) -> bool:
 
 def shell_verdict(desk: Desk, heard: HookPayload, named: str | None) -> dict[str, Any]:
     """May this shell command run?"""
-    found, order = hazards.find_hazards(heard.command), hazards.find_person_command(heard.command, _reads)
+    hazards_found, order = hazards.find_hazards(heard.command), hazards.find_person_command(heard.command, _reads)
     try:
-        if not (found or order) or not desk.store.exists:
+        if not (hazards_found or order) or not desk.store.exists:
             return allow(heard)
         who = agent_of(desk, heard, named)
         if who is None:
             return allow(heard, "bb: No agent is named, so this is allowed as a person's command")
         if order:
             return refuse(heard, f"bb: {PERSONS.format(order=order, who=who)}")
-        for hazard in found:
+        for hazard in hazards_found:
             around = _around(desk, hazard, who)
             if around and (why := hazards.refusal_reason(hazard, around)):
                 return refuse(heard, f"bb: {why}")
@@ -102,10 +102,10 @@ def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
     now, index = desk.now(), desk.store.caught_up()
     others, threshold = [], desk.stale_after_in(index)
     for name, beat in presence.all_presences(desk.place.store, now).items():
-        known = roster.agent(name, index.state(roster.NAME, name))
+        agent = roster.agent(name, index.state(roster.NAME, name))
         state = liveness.ACTIVE if beat.paused else liveness.liveness(beat.seen_at, now, threshold)
         is_near = in_any_clone or not beat.is_remote
-        if name != who and is_near and known and not known.is_retired and state != liveness.EVICTED:
+        if name != who and is_near and agent and not agent.is_retired and state != liveness.EVICTED:
             others.append(name)
     return tuple(others)
 

@@ -112,20 +112,20 @@ def _turn(
 
 def _prompted(desk: Desk, heard: HookPayload, who: str) -> dict[str, Any]:
     index = desk.store.caught_up()
-    known = _known(desk, heard, who)
-    hints = [news for news in [*_barred(desk, index, who), *_hints(desk, index, who)] if news[0] not in known.told]
+    session = _known(desk, heard, who)
+    hints = [news for news in [*_barred(desk, index, who), *_hints(desk, index, who)] if news[0] not in session.told]
     hints = hints[:MOST_HINTS]
-    given = _given(desk, index, who, known.told)
-    if not given["blocks"] and not hints:
+    injected = _given(desk, index, who, session.told)
+    if not injected["blocks"] and not hints:
         return allow(heard)
     # Saved before it is shown: a message that is shown twice looks like two messages.
-    told = (*known.told, *(name for name, _ in hints), *given["told"])
-    editor_sessions.write(desk.place.store, _name(heard, who), known.replace(told=tuple(dict.fromkeys(told))))
+    told_names = (*session.told, *(name for name, _ in hints), *injected["told"])
+    editor_sessions.write(desk.place.store, _name(heard, who), session.replace(told=tuple(dict.fromkeys(told_names))))
     lines = ["bb:", *(line for _, line in hints)] if hints else []
-    if given["blocks"]:
-        more = f" ({given['more']} more at the next prompt)" if given["more"] else ""
+    if injected["blocks"]:
+        more = f" ({injected['more']} more at the next prompt)" if injected["more"] else ""
         lines.append(f"bb: for {who}{more}. {LABEL}")
-    texts = ["\n".join(lines), given["text"]] if lines else [given["text"]]
+    texts = ["\n".join(lines), injected["text"]] if lines else [injected["text"]]
     return allow(heard, reply=editors.context_answer(heard, "\n\n".join(text for text in texts if text)))
 
 
@@ -135,28 +135,28 @@ def _given(desk: Desk, index: Index, who: str, told: tuple[str, ...]) -> dict[st
     def decide(index: Index, *, is_peek: bool = False) -> Any:
         book = attention.book(desk.store, index, desk.now(), desk.stale_after_in(index))
         facts, answer = turn_text.inject(book, who, desk.now(), seed, told=told, most=MOST_MESSAGES)
-        given.update(answer)
+        injected.update(answer)
         return [] if is_peek else facts
 
-    given: dict[str, Any] = {}
+    injected: dict[str, Any] = {}
     seed = os.urandom(9).hex()
     decide(index, is_peek=True)
-    if given["blocks"]:
+    if injected["blocks"]:
         desk.store.record(decide, by=who, now=desk.now(), author=lambda fact: str(getattr(fact, "by", who)))
-    return given
+    return injected
 
 
 def _stopping(desk: Desk, heard: HookPayload, who: str) -> dict[str, Any]:
     index = desk.store.caught_up()
     signs_of_life.in_service(index, who)
-    known = _known(desk, heard, who)
+    session = _known(desk, heard, who)
     held = desk.holdings(index, desk.now())
-    news = [entry for entry in _forgotten(index, held, who) if entry[0] not in known.reminded]
+    news = [entry for entry in _forgotten(index, held, who) if entry[0] not in session.reminded]
     if not news:
         return allow(heard)
     # Saved before it is shown, so that an agent can always stop even if the store cannot be written.
-    reminded = (*known.reminded, *(name for name, _ in news))
-    editor_sessions.write(desk.place.store, _name(heard, who), known.replace(reminded=reminded))
+    reminded = (*session.reminded, *(name for name, _ in news))
+    editor_sessions.write(desk.place.store, _name(heard, who), session.replace(reminded=reminded))
     lines = [line for _, line in news[:MOST_MESSAGES]]
     more = [f"and {len(news) - len(lines)} more: bb agent inbox --agent {who}"] if len(news) > len(lines) else []
     barred = [line for _, line in _barred(desk, index, who)]
@@ -202,8 +202,8 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
     for waiter in waiters:
         mine = {met.held.scope.text for met in held.overlaps(waiter.scopes) if met.held.reservation.agent == who}
         for scope in sorted(mine)[:1]:
-            wanted = f"{escaping.name(waiter.agent)} waits for {escaping.name(scope)}"
-            news.append((f"{waiter.agent} waits", f"- {wanted}, which you hold: release it when you can."))
+            text = f"{escaping.name(waiter.agent)} waits for {escaping.name(scope)}"
+            news.append((f"{waiter.agent} waits", f"- {text}, which you hold: release it when you can."))
     return news
 
 
@@ -243,8 +243,8 @@ def _name(heard: HookPayload, who: str) -> str:
 
 def _known(desk: Desk, heard: HookPayload, who: str) -> Session:
     """The saved state of the session; empty if it belonged to another agent."""
-    known = editor_sessions.read(desk.place.store, _name(heard, who))
-    work_tree = desk.place.work_tree or known.work_tree
-    if known.agent not in (None, who):
+    session = editor_sessions.read(desk.place.store, _name(heard, who))
+    work_tree = desk.place.work_tree or session.work_tree
+    if session.agent not in (None, who):
         return editor_sessions.Session(who, work_tree)
-    return known.replace(agent=who, work_tree=work_tree)
+    return session.replace(agent=who, work_tree=work_tree)

@@ -63,22 +63,24 @@ def freeze(
     """
     signs_of_life.person(desk, agent)
     desk.store.require_ledger()
-    wanted = _scopes(desk, scope)
+    wanted_scopes = _scopes(desk, scope)
     until = None if minutes is None else clock.text(desk.now() + minutes * clock.MINUTE)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
-        met = held.overlaps(wanted)
-        facts = freezing.freeze(wanted, why, minutes, met)
+        met = held.overlaps(wanted_scopes)
+        facts = freezing.freeze(wanted_scopes, why, minutes, met)
         new = {fact.scope for fact in facts if isinstance(fact, Reserved)}
         holders = freezing.holders_affected(overlap for overlap in met if overlap.wanted.text in new)
         return [*facts, *person_notices.frozen(sorted(new), until, why, holders)]
 
     recorded = signs_of_life.act(desk, ids.PERSON, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())
-    names = [on.reservation.id for one in wanted for on in held.reservations_of_scope(one) if on.reservation.is_freeze]
+    names = [
+        on.reservation.id for one in wanted_scopes for on in held.reservations_of_scope(one) if on.reservation.is_freeze
+    ]
     return answer(desk, names) | {
         "told": _told(recorded),
-        "not_there": [one.text for one in wanted if not work_tree.exists_in_work_tree(desk.place, one)],
+        "not_there": [one.text for one in wanted_scopes if not work_tree.exists_in_work_tree(desk.place, one)],
     }
 
 
@@ -104,7 +106,7 @@ def thaw(
     if (scope is None) is not all_:
         hint = "`bb agent status --agent user` shows what is frozen"
         raise InvalidArgs("name the paths to thaw or pass --all, not both", hint=hint, path="$.scope")
-    wanted = _scopes(desk, scope or ())
+    wanted_scopes = _scopes(desk, scope or ())
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         if all_:
@@ -112,8 +114,8 @@ def thaw(
             lifted = [freeze.scope for freeze in frozen if not freeze.is_over]
             facts = freezing.thaw_all(frozen)
         else:
-            lifted = list(wanted)
-            facts = [fact for one in wanted for fact in freezing.thaw(one, held.overlaps([one]))]
+            lifted = list(wanted_scopes)
+            facts = [fact for one in wanted_scopes for fact in freezing.thaw(one, held.overlaps([one]))]
         holders = freezing.holders_affected(held.overlaps(lifted))
         return [*facts, *person_notices.thawed(sorted(one.text for one in lifted), holders)]
 

@@ -109,28 +109,28 @@ class _Attempts:
         desk, at_work = self._desk, self._at_work
         at_work.look()
         signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
-        wanted = self._wanted.replace(base=at_work.base())
+        wanted_request = self._wanted.replace(base=at_work.base())
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:
-            facts = recording.decided(desk, wanted, index, held)
+            facts = recording.decided(desk, wanted_request, index, held)
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
             requests = [fact.replace(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             later[:] = [fact for fact in facts if not isinstance(fact, Reserved)]
             self._refuse_blocked(requests, held)
-            return [*(Released(wanted.agent, name) for name in self._void), *requests]
+            return [*(Released(wanted_request.agent, name) for name in self._void), *requests]
 
-        recorded = signs_of_life.act(desk, wanted.agent, decide, allow_secret=self._allow_secret)
+        recorded = signs_of_life.act(desk, wanted_request.agent, decide, allow_secret=self._allow_secret)
         self._void = names = [event.id for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
         if not self._is_admitted(names):
             return None
         self._void = []
         if later:
             recorded += signs_of_life.act(
-                desk, wanted.agent, lambda _, __: [*later, *mail.incursion_notifications(later)]
+                desk, wanted_request.agent, lambda _, __: [*later, *mail.incursion_notifications(later)]
             )
             self._publish_later_facts()
-        return recording.report(desk, wanted, recorded)
+        return recording.report(desk, wanted_request, recorded)
 
     def _publish_later_facts(self) -> None:
         """Publish take-overs and notices. If that fails, the next sync does it."""

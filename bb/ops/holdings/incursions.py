@@ -75,15 +75,15 @@ def list_incursions(
     Parameters:
         agent: Only incursions by this agent or into its reservations.
     """
-    known = events(desk)
+    all_events = events(desk)
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(desk.store.index, agent)
-    found = (
+    matching = (
         event
-        for event in known.incursions()
+        for event in all_events.incursions()
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return first_rows(map(event_row, found), limit, Limit.most)
+    return first_rows(map(event_row, matching), limit, Limit.most)
 
 
 @op(
@@ -182,9 +182,9 @@ def _passed_on(index: Index, held: Holdings, incident: Incident, who: str) -> li
     """The facts that transfer the reservation to the agent that made the change, which must be in service."""
     if incident.fact.incoming != ids.PERSON:
         signs_of_life.in_service(index, incident.fact.incoming)
-    given = held.live(incident.fact.reservation)
-    met = held.overlaps([given.scope]) if given else []
-    return incursions.transfer(incident, who, given, met, lambda name: index.count(notices.NAME, name) > 0)
+    reservation = held.live(incident.fact.reservation)
+    met = held.overlaps([reservation.scope]) if reservation else []
+    return incursions.transfer(incident, who, reservation, met, lambda name: index.count(notices.NAME, name) > 0)
 
 
 def _author(fact: Fact) -> str:

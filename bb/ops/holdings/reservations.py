@@ -78,7 +78,7 @@ def reserve(
         wait: If the scope is not free, wait in the queue for up to this many seconds, at most a day.
     """
     who = signs_of_life.caller(desk, agent)
-    wanted = Wanted(
+    request = Wanted(
         agent=who,
         scopes=scopes_of(desk, scope),
         bead=reservations.bead(bead),
@@ -90,15 +90,15 @@ def reserve(
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
 
-        global_reservations.refuse_incompatible_options(wanted, fallback, is_global=global_, waits=bool(wait), key=key)
-        return global_reservations.reserve(desk, wanted, fallback, allow_secret)
+        global_reservations.refuse_incompatible_options(request, fallback, is_global=global_, waits=bool(wait), key=key)
+        return global_reservations.reserve(desk, request, fallback, allow_secret)
     if wait:
         from bb.ops.holdings import waiting  # noqa: PLC0415  (most reservations do not wait)
 
         return waiting.reserve_in_queue(
-            desk, wanted, wait, lambda number: reserved(desk, wanted, key, allow_secret, number)
+            desk, request, wait, lambda number: reserved(desk, request, key, allow_secret, number)
         )
-    return reserved(desk, wanted, key, allow_secret)
+    return reserved(desk, request, key, allow_secret)
 
 
 @op(
@@ -125,13 +125,13 @@ def release(
         all_: Release all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    wanted = _these_or_all(desk, scope, all_)
+    wanted_scopes = _these_or_all(desk, scope, all_)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
-        if wanted is None:
+        if wanted_scopes is None:
             return reservations.release_all(who, held.reservations_of_agent(who))
-        met = {one: held.overlaps([one], whose=who) for one in wanted}
-        facts = [fact for one in wanted for fact in reservations.release(who, one, met[one])]
+        met = {one: held.overlaps([one], whose=who) for one in wanted_scopes}
+        facts = [fact for one in wanted_scopes for fact in reservations.release(who, one, met[one])]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)
@@ -162,15 +162,15 @@ def renew(
         all_: Renew all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    wanted = _these_or_all(desk, scope, all_)
+    wanted_scopes = _these_or_all(desk, scope, all_)
     minutes = None if ttl is None else reservations.minutes(ttl)
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         pause_check.refuse(index, who)
-        if wanted is None:
+        if wanted_scopes is None:
             return reservations.renew_all(who, held.reservations_of_agent(who), minutes)
-        met = {one: held.overlaps([one]) for one in wanted}
-        facts = [fact for one in wanted for fact in reservations.renew(who, one, met[one], minutes)]
+        met = {one: held.overlaps([one]) for one in wanted_scopes}
+        facts = [fact for one in wanted_scopes for fact in reservations.renew(who, one, met[one], minutes)]
         return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)

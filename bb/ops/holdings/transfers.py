@@ -49,26 +49,29 @@ def transfer(
         from_: The current holder; needed only if several agents share the scope.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    wanted = scopes_of(desk, scope)
+    wanted_scopes = scopes_of(desk, scope)
     before: dict[str, str] = {}
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         signs_of_life.in_service(index, to)
         if pause := pause_check.pause_of(index, to):
             raise AgentPaused(pause.sentence(to), agent_id=to, hint=f"unpause it first: bb agent unpause {to}")
-        return [fact for one in wanted for fact in passed_on(one, held.overlaps([one]))]
+        return [fact for one in wanted_scopes for fact in passed_on(one, held.overlaps([one]))]
 
     def passed_on(one: scopes.Scope, met: Sequence[Overlap]) -> list[Any]:
-        given = transfers.transferable(who, one, met, from_)
-        reservation = given.reservation
+        transferable = transfers.transferable(who, one, met, from_)
+        reservation = transferable.reservation
         before[one.text] = reservation.agent
-        facts = transfers.transfer(who, given, to, met)
+        facts = transfers.transfer(who, transferable, to, met)
         letters = person_notices.transferred(who, one.text, reservation.bead, reservation.agent, to, why)
         return [*facts, *letters] if facts else []
 
     signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())
     names = [
-        on.reservation.id for one in wanted for on in held.reservations_of_scope(one) if on.reservation.agent == to
+        on.reservation.id
+        for one in wanted_scopes
+        for on in held.reservations_of_scope(one)
+        if on.reservation.agent == to
     ]
     return answer(desk, names) | {"transferred_from": sorted({agent for agent in before.values() if agent != to})}

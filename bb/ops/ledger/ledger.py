@@ -103,11 +103,11 @@ def log(
         limit: The number of latest events to show.
         follow: Continue with new events until interrupted.
     """
-    wanted = _filter(desk, kind, agent, since, until)
+    event_filter = _filter(desk, kind, agent, since, until)
     store = desk.ledger
     if follow:
-        return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
-    latest = walks.latest(store, wanted, limit + 1)
+        return _followed(store, walks.Follower(store, event_filter), walks.latest(store, event_filter, limit))
+    latest = walks.latest(store, event_filter, limit + 1)
     rows = _judged(store, latest[-limit:])
     return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Number.most, limit * 4)))
 
@@ -120,9 +120,9 @@ def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> I
 
 def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
     """The events with their signature verdicts."""
-    shown = [_shown(event) for event in events]
-    known = policy.cached(store)
-    return list(signature_status.with_verdicts(store, known, shown)) if known else shown
+    rows = [_shown(event) for event in events]
+    signer_policy = policy.cached(store)
+    return list(signature_status.with_verdicts(store, signer_policy, rows)) if signer_policy else rows
 
 
 def _shown(event: Event) -> dict[str, Any]:
@@ -138,11 +138,17 @@ def show(desk: Desk, event: Text) -> dict[str, Any]:
         event (EVENT): The event's id, as shown by `bb ledger log`.
     """
     store = desk.ledger
-    found = recorded.event(store, event)
+    recorded_event = recorded.event(store, event)
     raw = recorded.line(store, event)
-    known = policy.cached(store)
-    envelope = next(iter(signature_status.with_verdicts(store, known, [_shown(found)]))) if known else _shown(found)
-    return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
+    signer_policy = policy.cached(store)
+    envelope = (
+        next(iter(signature_status.with_verdicts(store, signer_policy, [_shown(recorded_event)])))
+        if signer_policy
+        else _shown(recorded_event)
+    )
+    return envelope | {
+        "chain": {"lamport": recorded_event.lamport, "key": recorded_event.key, "line_bytes": len(raw) + 1}
+    }
 
 
 @op(
@@ -181,9 +187,9 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not report.is_index_right:
         raise LedgerDamaged("the index does not match the journals", hint="bb ledger rebuild", **answer)
-    known = policy.refresh(store, desk.now())
+    signer_policy = policy.refresh(store, desk.now())
     late = [line.as_dict() for line in counted_lines.since_last_report(store)]
-    answer["signatures"] = signature_status.as_answer(store, known) | {"come_to_count": late}
+    answer["signatures"] = signature_status.as_answer(store, signer_policy) | {"come_to_count": late}
     if published:
         answer["published"] = [branch.as_dict() for branch in audit.check_published(store, desk.progress)]
     return answer
@@ -242,8 +248,8 @@ def export(
     if raw:
         rows: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))
     else:
-        wanted = _filter(desk, kind, agent, since, until)
-        rows = map(_shown, walks.everything(store, wanted))
+        event_filter = _filter(desk, kind, agent, since, until)
+        rows = map(_shown, walks.everything(store, event_filter))
     if output is None:
         return rows
     path = os.path.join(desk.cwd, output)

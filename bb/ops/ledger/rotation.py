@@ -55,7 +55,7 @@ def rotate(
     before = pins.read(store.path).remote(name).tip
     if before is None or not pins.read(store.path).remote(name).publishes:
         raise NotPublished(f"this clone has not published to {name}")
-    shown = {
+    summary = {
         "remote": name,
         "epoch": before.charter.epoch + 1,
         "previous": before.commit,
@@ -66,7 +66,7 @@ def rotate(
     if dry_run:
         previous = before.charter.previous
         commits = before.generation - (previous.generation if previous else 0)
-        return shown | {"commits": commits, "tip": None, "generation": None, "by": None}
+        return summary | {"commits": commits, "tip": None, "generation": None, "by": None}
     secret_patterns.refuse_secrets(reason)
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
@@ -77,7 +77,7 @@ def rotate(
         apply_fetched(desk, outcome)
     save_outcome(desk, name, desk.now(), None, outcome)
     anew = outcome.begun_anew or {}
-    return shown | {
+    return summary | {
         "epoch": anew["epoch"],
         "previous": anew["commit"],
         "events": outcome.events,

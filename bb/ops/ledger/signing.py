@@ -72,27 +72,27 @@ def key(desk: Desk, *, for_: Principals | None = None, rotate: bool = False, own
         store.record_marker(desk.now())  # a copied store gets a new writer with its first line
     if own:
         keys.use_own(store.path)
-    known = policy.refresh(store, desk.now(), makes=True)
+    signer_policy = policy.refresh(store, desk.now(), makes=True)
     if rotate:
-        _sign_once_more(store, known, desk.now())
-        if known.key and known.key.source == keys.BY_GIT:
+        _sign_once_more(store, signer_policy, desk.now())
+        if signer_policy.key and signer_policy.key.source == keys.BY_GIT:
             raise keys.SigningFailed(
                 "git's configuration chooses the signing key", hint="change user.signingKey, or use --own"
             )
         keys.make_key(store.path, store.writer or "")
-        known = policy.refresh(store, desk.now())
-    if known.key is None:
-        raise keys.SigningFailed(known.trouble or "signing is off here")
+        signer_policy = policy.refresh(store, desk.now())
+    if signer_policy.key is None:
+        raise keys.SigningFailed(signer_policy.trouble or "signing is off here")
     name = str(for_ or f"bb-{store.writer}")
     return {
         "writer": store.writer,
-        "public_key": ssh_signatures.public_line(known.key.public),
-        "fingerprint": known.key.fingerprint,
-        "source": known.key.source,
-        "path": known.key.path or None,
-        "line": signers.line(name, known.key.line, f"bb {store.writer}"),
+        "public_key": ssh_signatures.public_line(signer_policy.key.public),
+        "fingerprint": signer_policy.key.fingerprint,
+        "source": signer_policy.key.source,
+        "path": signer_policy.key.path or None,
+        "line": signers.line(name, signer_policy.key.line, f"bb {store.writer}"),
         "file": signers.PATH,
-        **known.shown(),
+        **signer_policy.shown(),
     }
 
 
@@ -122,9 +122,13 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         work_tree_files.write(
             desk.place.work_tree, signers.PATH, signers.with_mode(text, str(mode), store.clone.repo).encode()
         )
-    known = policy.refresh(store, desk.now())
-    uncertain = policy.uncertain(desk.place, known)
-    return signature_status.as_answer(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
+    signer_policy = policy.refresh(store, desk.now())
+    uncertain = policy.uncertain(desk.place, signer_policy)
+    return signature_status.as_answer(store, signer_policy) | {
+        "written": written,
+        "asked_for": mode,
+        "uncertain": uncertain,
+    }
 
 
 @op(
@@ -144,9 +148,9 @@ def signatures(desk: Desk, *, writer: Principals | None = None, output: Name | N
     """
     store = desk.store
     store.require_ledger()
-    known = policy.refresh(store, desk.now())
+    signer_policy = policy.refresh(store, desk.now())
     index = store.caught_up()
-    standings = {one.writer: one for one in signature_status.of_writers(store, known)}
+    standings = {one.writer: one for one in signature_status.of_writers(store, signer_policy)}
     rows = []
     query = "select n, head, said from signature where writer = ? order by n desc limit 1"
     for name in [writer] if writer else index.heads():

@@ -118,13 +118,13 @@ def sync(
     name = remote_of(desk, remote)
     if not pull:
         _must_exist(desk)
-        known = pins.read(desk.place.store)
+        saved_pins = pins.read(desk.place.store)
         if dry_run:
-            return _would_show(desk, known, name)
-        if not (publish or known.remote(name).publishes):
+            return _would_show(desk, saved_pins, name)
+        if not (publish or saved_pins.remote(name).publishes):
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
-            raise NotPublished(message, hint=hint, **_would_show(desk, known, name))
+            raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
     return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 
@@ -139,9 +139,9 @@ def commit(desk: Desk) -> dict[str, Any]:
     store = desk.store
     try:
         with SyncLock(store.path):
-            known = pins.read(store.path)
-            tip, count, unsigned = _committed(store, known, desk.now())
-            pins.write(store.path, known.replace(local=tip))
+            saved_pins = pins.read(store.path)
+            tip, count, unsigned = _committed(store, saved_pins, desk.now())
+            pins.write(store.path, saved_pins.replace(local=tip))
     except AlreadySyncing.error:
         return {"already_running": True, "commit": None, "events": 0}
     answer = {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
@@ -181,9 +181,9 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     store = desk.store
     with SyncLock(store.path, MIRROR_PATIENCE):
         came = mirror.import_lines(store, root)
-        known = [journal.writer for journal in store.journals()]
+        all_writers = [journal.writer for journal in store.journals()]
         journals = os.path.join(store.path, JOURNALS)
-        ours = known if all_ else [writer for writer in known if writers.read_owner(journals, writer)]
+        ours = all_writers if all_ else [writer for writer in all_writers if writers.read_owner(journals, writer)]
         written = mirror.write(store, root, ours)
     files = [{"path": os.path.relpath(file.path, root), "events": file.last - file.first + 1} for file in written]
     return {"written": files, "came": came}
@@ -204,9 +204,9 @@ def remote_of(desk: Desk, named: str | None) -> str:
         if remotes.valid_name(named) not in remotes.names(desk.place.common):
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
-    known = pins.read(desk.place.store)
-    if known.arbiter:
-        return known.arbiter
+    saved_pins = pins.read(desk.place.store)
+    if saved_pins.arbiter:
+        return saved_pins.arbiter
     names = remotes.names(desk.place.common)
     if not names:
         raise NoRemote()

@@ -54,8 +54,8 @@ def inbox(
         raise mail.InvalidState(f"state must be unread, read or acked, not {state[:40]!r}")
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
         raise mail.InvalidLimit(f"limit must be a whole number from 1 to 500, not {limit[:40]!r}")
-    wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
-    messages = first_rows(wanted, int(limit), MOST)
+    matching = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
+    messages = first_rows(matching, int(limit), MOST)
     if any("content_type" in message for message in messages):
         _add_verified(desk, index, who, messages)
     return messages

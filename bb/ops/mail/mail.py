@@ -148,7 +148,7 @@ def wait(
         new: Wait for messages that arrive from now on; ignore those already unread.
     """
     who, index = inbox.inbox_owner(desk, agent, acts=True)
-    known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
+    known_ids = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
     signs_of_life.record_sign_of_life(desk, who)
     watch = LedgerWatch(desk.store)
     for _ in watch.changes(
@@ -156,7 +156,7 @@ def wait(
     ):
         try:
             unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
-            messages = list(islice((message for message in unread if message["message_id"] not in known), MOST))
+            messages = list(islice((message for message in unread if message["message_id"] not in known_ids), MOST))
         except Busy:
             continue
         if messages:

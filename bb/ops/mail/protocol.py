@@ -88,8 +88,8 @@ def handoff(
     Parameters:
         no_ack: The recipient need not acknowledge it.
     """
-    given = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
-    return _send(desk, from_, to, bead, events.HANDOFF, given, scope, thread, key, allow_secret)
+    all_fields = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
+    return _send(desk, from_, to, bead, events.HANDOFF, all_fields, scope, thread, key, allow_secret)
 
 
 @op(
@@ -114,8 +114,8 @@ def blocked(
     **fields: Any,
 ) -> dict[str, Any]:
     """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
-    given = fields | {"subject": subject.strip(), "requires_ack": True}
-    return _send(desk, from_, to, bead, events.BLOCKED, given, scope, thread, key, allow_secret)
+    all_fields = fields | {"subject": subject.strip(), "requires_ack": True}
+    return _send(desk, from_, to, bead, events.BLOCKED, all_fields, scope, thread, key, allow_secret)
 
 
 @op(
@@ -141,15 +141,15 @@ def list_events(
         bead (BEAD): Only events about this bead.
         agent: Only events from or to this agent.
     """
-    known = incursions.events(desk)
+    all_events = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(desk.store.index, agent)
-    found = (
+    matching = (
         event
-        for event in known.newest_first(type_, bead)
+        for event in all_events.newest_first(type_, bead)
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return first_rows(map(incursions.event_row, found), limit, Limit.most)
+    return first_rows(map(incursions.event_row, matching), limit, Limit.most)
 
 
 @op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))

@@ -34,8 +34,8 @@ class News:
 
     def before(self, since: int) -> list[dict[str, Any]]:
         """The news from SINCE until now, oldest first."""
-        wanted = event_filters.Filter(kinds=sentences.KINDS, since=clock.text(since))
-        rows = sentences.latest(self._desk.store, wanted, self._agent, self._bead, EVERYTHING)
+        event_filter = event_filters.Filter(kinds=sentences.KINDS, since=clock.text(since))
+        rows = sentences.latest(self._desk.store, event_filter, self._agent, self._bead, EVERYTHING)
         self._known = {row["event_id"] for row in rows}
         return [{"kind": RECORDED, **row} for row in rows]
 

@@ -81,13 +81,13 @@ def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
 
 def _synced(desk: Desk) -> dict[str, Any] | None:
     """The last sync of this clone and its unpublished events; None if this clone does not publish."""
-    known = pins.read(desk.place.store)
-    if (name := known.publishes_to) is None:
+    saved_pins = pins.read(desk.place.store)
+    if (name := saved_pins.publishes_to) is None:
         return None
     last = last_sync.read(desk.place.store)
     return {
         "remote": name,
-        "unpublished": publish.unpublished(desk.store, known.remote(name).tip).count,
+        "unpublished": publish.unpublished(desk.store, saved_pins.remote(name).tip).count,
         "ok_at": clock.text(last.ok_at) if last and last.ok_at is not None else None,
         "tried_at": clock.text(last.at) if last else None,
         "failed_with": last.code if last else None,
@@ -103,10 +103,10 @@ def problems_op(desk: Desk) -> dict[str, Any]:
     is evicted, agents that work on the same files, and a damaged ledger.
     """
     desk.store.require_ledger()
-    found = problems.open_problems(desk)
-    if found:
-        needs = "problem needs" if len(found) == 1 else "problems need"
-        raise ProblemsOpen(f"{len(found)} {needs} a person", problems=found)
+    open_problems = problems.open_problems(desk)
+    if open_problems:
+        needs = "problem needs" if len(open_problems) == 1 else "problems need"
+        raise ProblemsOpen(f"{len(open_problems)} {needs} a person", problems=open_problems)
     return {"problems": []}
 
 
@@ -130,14 +130,14 @@ def timeline(
     desk.store.require_ledger()
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(desk.store.caught_up(), agent)
-    wanted = event_filters.Filter(
+    event_filter = event_filters.Filter(
         kinds=sentences.KINDS, agent=None, since=clock.text(clock.before(since, now)) if since is not None else None
     )
     if limit is None and since is not None:
-        return sentences.latest(desk.store, wanted, agent, bead, None)
+        return sentences.latest(desk.store, event_filter, agent, bead, None)
     most = limit or LATELY
     # The omitted entries are counted only back to --since. Without it, counting would read the whole ledger.
-    rows = sentences.latest(desk.store, wanted, agent, bead, most + 1 if since is None else None)
+    rows = sentences.latest(desk.store, event_filter, agent, bead, most + 1 if since is None else None)
     if len(rows) <= most:
         return rows
     omitted = len(rows) - most if since is not None else None
@@ -158,16 +158,16 @@ def resume(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     """
     who = desk.subject(agent)
     index = signs_of_life.index_of(desk, who)
-    known = signs_of_life.registered(index, who)
+    registered_agent = signs_of_life.registered(index, who)
     now = desk.now()
     held = desk.holdings(index, now)
     mine = held.reservations_of_agent(who)
-    last_seen = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
+    last_seen = signs_of_life.presence_of(registered_agent, presence.read(desk.place.store, who, now), now)
     owed = mails.unacknowledged(index, who)
     answer = {
         "agent_id": who,
-        "role": known.role[:40],
-        "liveness": "retired" if known.is_retired else held.liveness_of(who),
+        "role": registered_agent.role[:40],
+        "liveness": "retired" if registered_agent.is_retired else held.liveness_of(who),
         "last_seen_at": clock.text(last_seen.seen_at),
         **({"paused": pause} if (pause := pause_check.pause_row(index, who)) else {}),
         "holds": [
@@ -281,12 +281,12 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
 
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     """The agents in service: active ones first, then stale, then evicted."""
-    shown = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
+    rows = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
-    return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
+    return sorted(rows, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 
 
 def _brief(message: dict[str, Any]) -> dict[str, Any]:
-    wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
+    names = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
     label = mail.LABELS.get(message["category"], "Update")
-    return {name: message[name] for name in wanted} | problems.doubt_of(message) | {"label": label}
+    return {name: message[name] for name in names} | problems.doubt_of(message) | {"label": label}

@@ -74,8 +74,8 @@ def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
     about = f"--to {message['from_agent']} --bead {_bead(message)}"
     answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
     if message.get("content_type") == CBCL:
-        said = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
-        answer = settle = f"bb cbcl send --agent user '{said}'"
+        reply = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
+        answer = settle = f"bb cbcl send --agent user '{reply}'"
     return _about(message, "asked", settle, body=message["body"], answer=answer)
 
 

@@ -48,22 +48,22 @@ class ScreenData:
         """The current picture."""
         desk = self._desk
         self._unreported += self._follower.new()
-        now, status, found = desk.now(), overview.status(desk), problems.open_problems(desk)
+        now, status, open_problems = desk.now(), overview.status(desk), problems.open_problems(desk)
         if any(map(self._may_change_the_past, self._unreported)):
             self._rows = self._everything()
         elif self._unreported:
             self._rows = [*self._new(self._unreported), *self._rows][:LATELY]
         self._unreported = []
-        return Picture(now, status, found, self._rows)
+        return Picture(now, status, open_problems, self._rows)
 
     def _everything(self) -> list[dict[str, Any]]:
         return sentences.latest(self._desk.store, self._wanted, *self._whose, LATELY)[::-1]
 
     def _new(self, events: list[Event]) -> list[dict[str, Any]]:
         """The rows of EVENTS that are not shown yet, newest first."""
-        known = {row["event_id"] for row in self._rows}
+        row_ids = {row["event_id"] for row in self._rows}
         teller = sentences.SentenceWriter(self._desk.store)
-        rows = (teller.row(event) for event in events if event.id not in known and self._wanted.admits(event))
+        rows = (teller.row(event) for event in events if event.id not in row_ids and self._wanted.admits(event))
         return [row for row in rows if row and sentences.is_about(row, *self._whose)][::-1]
 
     def _may_change_the_past(self, event: Event) -> bool:

@@ -172,8 +172,8 @@ class SentenceWriter:
 
     def _holders(self, reservations: Sequence[str]) -> list[str]:
         states = [(name, self._store.index.state(holdings.NAME, name)) for name in reservations]
-        known = [holdings.reservation(name, state) for name, state in states]
-        return list(dict.fromkeys(reservation.agent for reservation in known if reservation))
+        past_reservations = [holdings.reservation(name, state) for name, state in states]
+        return list(dict.fromkeys(reservation.agent for reservation in past_reservations if reservation))
 
     def _about_another(self, fact: Any) -> Sentence | None:
         """The sentence for a fact that names earlier reservations or an earlier message."""
@@ -188,17 +188,19 @@ class SentenceWriter:
             sent = messages.sent(letter)
             return f"{verb}: {sent.subject}", sent.bead or None, [sent.sender]
         state = self._store.index.state(holdings.NAME, fact.reservation)
-        made = holdings.reservation(fact.reservation, state)
-        scope, bead, others = (made.scope, made.bead, [made.agent]) if made else ("a reservation", None, [])
-        bead = None if made and made.is_freeze else bead
+        reservation = holdings.reservation(fact.reservation, state)
+        scope, bead, others = (
+            (reservation.scope, reservation.bead, [reservation.agent]) if reservation else ("a reservation", None, [])
+        )
+        bead = None if reservation and reservation.is_freeze else bead
         match fact:
             case Renewed():
                 return f"renewed {scope}", bead, others
             case Released():
-                return ("thawed" if made and made.is_freeze else "released") + f" {scope}", bead, others
+                return ("thawed" if reservation and reservation.is_freeze else "released") + f" {scope}", bead, others
             case Transferred(by, _, to):
-                given = ((tenure.given_by, tenure.agent) for tenure in holdings.tenures(fact.reservation, state))
-                return (f"transferred {scope} to {to}", bead, [*others, to]) if (by, to) in given else None
+                transfers = ((tenure.given_by, tenure.agent) for tenure in holdings.tenures(fact.reservation, state))
+                return (f"transferred {scope} to {to}", bead, [*others, to]) if (by, to) in transfers else None
             case Expired():
                 return f"found that {scope} had expired", bead, others
             case TakenOver(_, _, owner, liveness):

@@ -65,9 +65,9 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Text | None 
     """
     view = _View(desk)
     tasks = [view.task(name) for name in view.names()]
-    wanted = [task for task in tasks if state in (None, task["session_state"]) and owner in (None, task["owner"])]
+    matching = [task for task in tasks if state in (None, task["session_state"]) and owner in (None, task["owner"])]
     return {
-        "feed": view.by_epic(wanted),
+        "feed": view.by_epic(matching),
         "liveness": {agent["agent_id"]: agent["liveness"] for agent in view.agents},
         "incursions": view.open_incursions(),
         "agents": view.agents,
@@ -255,8 +255,8 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
     name, scope = reservation.id, reservation.scope
     began = _activity(name, reservation.made_at, reservation.agent, f"reserved {scope}", scope)
     if reservation.given_by:
-        given = f"transferred {scope} to {reservation.agent}"
-        began = _activity(f"{name} {reservation.agent}", reservation.made_at, reservation.given_by, given, scope)
+        text = f"transferred {scope} to {reservation.agent}"
+        began = _activity(f"{name} {reservation.agent}", reservation.made_at, reservation.given_by, text, scope)
     if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
         return [(reservation.place, began)]  # the next holder's row reports the transfer
     is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)

@@ -56,7 +56,7 @@ def install(
     dry_run: bool = False,
 ) -> dict[str, Any]:
     """Add bb's hooks to an editor's project settings. Other settings stay; earlier hooks of bb are replaced."""
-    wanted = Wiring(
+    wiring = Wiring(
         editor=editor,
         program=program,
         agent=None if agent is None else ids.actor_id(agent),
@@ -64,8 +64,8 @@ def install(
         bead=None if bead is None else reservations.bead(bead),
         register=register,
     )
-    path, is_changed = files.install(_work_tree(desk), wanted, is_local=local, dry_run=dry_run)
-    commands = {names[editor]: command(wanted, moment) for moment, names in editors.MOMENTS.items()}
+    path, is_changed = files.install(_work_tree(desk), wiring, is_local=local, dry_run=dry_run)
+    commands = {names[editor]: command(wiring, moment) for moment, names in editors.MOMENTS.items()}
     done = {"editor": editor, "path": path, "changed": is_changed, "is_done": not dry_run}
     return done | {"commands": commands, "note": NOTES[editor]}
 

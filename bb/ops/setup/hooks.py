@@ -114,11 +114,11 @@ def uninstall(
 def status(desk: Desk) -> dict[str, Any]:
     """List the git hooks (bb's, changed, or foreign) and the editors that call bb, with their moments."""
     at = git_hooks.folder(desk.place)
-    shown = [
+    rows = [
         {"hook": hook.name, "state": hook.state, "kept": hook.aside if hook.kept is not None else None}
         for hook in at.hooks()
     ]
-    return {"folder": at.path, "hooks": shown, "note": _note(at), "editors": editor_hooks.status(desk)}
+    return {"folder": at.path, "hooks": rows, "note": _note(at), "editors": editor_hooks.status(desk)}
 
 
 def _folder(desk: Desk, *, anywhere: bool) -> Folder:

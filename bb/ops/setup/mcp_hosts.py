@@ -56,20 +56,23 @@ def install(
         raise invalid("--undo removes bb's entry for any agent; leave out --agent", "agent")
     if desk.place.work_tree is None:
         raise NoWorkTree()
-    wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
+    wanted_server = Wanted(host, program, None if agent is None else ids.actor_id(agent))
     path = files.absolute_path(desk.place.work_tree, HOSTS[host].file)
 
     def edit(text: str) -> str:
-        return mcp_hosts.unwired(text, host) if undo else mcp_hosts.wired(text, wanted)
+        return mcp_hosts.unwired(text, host) if undo else mcp_hosts.wired(text, wanted_server)
 
     try:
         is_changed = files.change(desk.place.work_tree, HOSTS[host].file, edit, dry_run=dry_run)
     except files.SettingsUnreadable.error as refusal:
-        refusal.hint = _by_hand(wanted, undo=undo)
-        refusal.details |= {"servers": HOSTS[host].servers, "entry": mcp_hosts.entry(wanted)}
+        refusal.hint = _by_hand(wanted_server, undo=undo)
+        refusal.details |= {"servers": HOSTS[host].servers, "entry": mcp_hosts.entry(wanted_server)}
         raise
     done = {"host": host, "path": path, "changed": is_changed, "is_done": not dry_run}
-    return done | {"entry": None if undo else mcp_hosts.entry(wanted), "note": None if undo else HOSTS[host].note}
+    return done | {
+        "entry": None if undo else mcp_hosts.entry(wanted_server),
+        "note": None if undo else HOSTS[host].note,
+    }
 
 
 def _by_hand(wanted: Wanted, *, undo: bool) -> str:

@@ -172,10 +172,10 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
     try:
         if dry_run:
             is_missing = not (store.exists and store.caught_up().heads())
-            made = {"store": store.path, "created": False, "would_create": is_missing}
-            return made | _with_skill(desk, planned, dry_run=True)
+            answer = {"store": store.path, "created": False, "would_create": is_missing}
+            return answer | _with_skill(desk, planned, dry_run=True)
         created = creation.make(store, place.title, desk.principal(), desk.now())
-        made = {
+        answer = {
             "store": store.path,
             "created": created,
             "has_work_tree": place.work_tree is not None,
@@ -184,12 +184,12 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
             "group_id": store.clone.group_id,
         }
         if is_home:
-            return made
+            return answer
         from bb.ops.setup import session_start  # noqa: PLC0415
 
         offered = skills.offer(desk) if planned is None else None
         with_skill = {"skill": offered} if offered else _with_skill(desk, planned)
-        return {**made, "recommendation": session_start.advice(desk), **with_skill}
+        return {**answer, "recommendation": session_start.advice(desk), **with_skill}
     finally:
         store.close()
 

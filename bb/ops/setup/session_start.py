@@ -102,18 +102,18 @@ def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
 def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
     """Continue as an earlier agent, if there is evidence of its unfinished work and no other session has its name."""
     index = signs_of_life.index_of(desk, name)
-    known = signs_of_life.registered(index, name)
+    agent = signs_of_life.registered(index, name)
     about = None if bead is None else reservations.bead(bead)
     held = desk.holdings(index, desk.now())
-    given = [desk.scope(text) for text in scope]
+    given_scopes = [desk.scope(text) for text in scope]
     claims = held.claimed_by(name)
-    claimed = given or [claim for claim, _ in claims]
+    claimed = given_scopes or [claim for claim, _ in claims]
     dirty, note = _changed(desk, held, claimed)
     changed = _own(held, name, dirty)
     tracker = beads.read_beads(desk.place, desk.env)
     owned = [one.id for one in rules.owned_by(tracker.beads, name)]
-    if given:
-        owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given) is not False]
+    if given_scopes:
+        owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given_scopes) is not False]
     looked_at = {
         "claimed": [claim.text for claim in claimed],
         "changed": changed,
@@ -122,16 +122,16 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
         "beads": provenance(tracker),
         "note": note,
     }
-    found = adoption.weigh(
+    weighed = adoption.weigh(
         name, changed=changed, claimed=[claim.text for claim in claimed], in_progress=owned, bead=about
     )
-    evidence, waived = _doubted(desk, known, found, looked_at, may_ask=may_ask)
+    evidence, waived = _doubted(desk, agent, weighed, looked_at, may_ask=may_ask)
     with_changes = [(claim, its) for claim, its in claims if any(held.lies_in(path, claim) for path in changed)]
     linked = [about, *(its for _, its in with_changes), *evidence.beads]
-    where = [one for one in given if any(held.lies_in(path, one) for path in changed)]
+    where = [one for one in given_scopes if any(held.lies_in(path, one) for path in changed)]
     resumed = _resumed(
         desk,
-        known,
+        agent,
         evidence,
         beads=tuple(dict.fromkeys(its_bead for its_bead in linked if its_bead)),
         scope=next((one.text for one in [*where, *(claim for claim, _ in with_changes)]), None),
@@ -165,14 +165,14 @@ def _must_still_hold(
 ) -> Agent:
     """The agent NAME, checked again under the ledger's lock. Refused if another session was faster, or if another agent
     has reserved the changed files meanwhile."""
-    known = signs_of_life.registered(index, name)
-    if known.session != waived and _alive_at(desk, known) is not None:
-        raise adoption.session_alive_refusal(name, _is_at_work(desk, known), **looked_at)
+    agent = signs_of_life.registered(index, name)
+    if agent.session != waived and _alive_at(desk, agent) is not None:
+        raise adoption.session_alive_refusal(name, _is_at_work(desk, agent), **looked_at)
     if evidence.reason == adoption.UNCOMMITTED_SCOPE:
         own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
         if not own:
             raise adoption.no_evidence_refusal(name, _no_evidence(name, looked_at), **looked_at)
-    return known
+    return agent
 
 
 def _alive_at(desk: Desk, known: Agent) -> int | None:
@@ -218,7 +218,7 @@ def _resumed(
     session = desk.sessions[0] if desk.sessions else f"{ids.NAMED_BY_BB}{callers.session_digest(named or '')}"
 
     def decide(index: Index) -> list[Any]:
-        known = still(index)
+        agent = still(index)
         fact = Resumed(
             agent=_adopter(desk, index, name),
             prior=name,
@@ -229,8 +229,8 @@ def _resumed(
             beads=beads,
             scope=scope,
         )
-        is_back = known.is_retired
-        back = Registered(name, known.role, known.title, None, session) if is_back else Updated(name, session=session)
+        is_back = agent.is_retired
+        back = Registered(name, agent.role, agent.title, None, session) if is_back else Updated(name, session=session)
         return [back, fact]
 
     recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
@@ -255,10 +255,10 @@ def _resumed(
 def _adopter(desk: Desk, index: Index, name: str) -> str:
     """The author of an adoption: BB_AGENT if it names another known agent, else the adopted agent."""
     adopter = desk.env.get("BB_AGENT", "")
-    known = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
-    if known is None or adopter == name:
+    agent = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
+    if agent is None or adopter == name:
         return name
-    return adopter if known.is_retired else signs_of_life.checked_agent(desk, index, adopter).agent_id
+    return adopter if agent.is_retired else signs_of_life.checked_agent(desk, index, adopter).agent_id
 
 
 def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list[str], str | None]:
