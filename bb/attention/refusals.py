@@ -120,5 +120,5 @@ NUMBERS = {
 
 def refusal_fact(who: str, refusal: BbError) -> Refusal:
     """The fact that records a refusal. Every agent can read it, so the confirm token is left out."""
-    about = {name: each for name, each in refusal.details.items() if isinstance(each, str) and name != "confirm"}
+    about = {name: value for name, value in refusal.details.items() if isinstance(value, str) and name != "confirm"}
     return Refusal(who, refusal.code, about)

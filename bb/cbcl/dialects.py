@@ -39,7 +39,7 @@ def keys(fact: Installed | Removed, at: Place) -> list[str]:  # noqa: ARG001
 def step(state: State | None, fact: Installed | Removed, at: Place, ts: str) -> State:
     """STATE after one more fact: the log of the name, in ledger order."""
     entry = [ts, fact.by, *_logged(fact)]
-    others = [each for each in (state or {}).get("log", ()) if each[:3] != at]
+    others = [logged for logged in (state or {}).get("log", ()) if logged[:3] != at]
     return {"log": sorted([*others, [*at, entry]], key=lambda each: each[:3])}
 
 

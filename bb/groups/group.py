@@ -98,7 +98,7 @@ def group(state: Mapping[str, Any] | None) -> Group:
     keys = [name.removeprefix("joined ") for name in joined]
     scopes = tuple(Scope(key, value[SCOPE + key]) for key in keys if value.get(SCOPE + key) is not None)
     active = value.get("active scope", "")
-    known = [scope.key for scope in scopes]
+    scope_keys = [scope.key for scope in scopes]
     return Group(
         title=value.get("title", ""),
         topic=value.get("topic", ""),
@@ -106,7 +106,7 @@ def group(state: Mapping[str, Any] | None) -> Group:
         created_at=value.get("created", ""),
         updated_at=value.get("updated", ""),
         scopes=scopes,
-        active_scope=active if active in known else (known[0] if known else ""),
+        active_scope=active if active in scope_keys else (scope_keys[0] if scope_keys else ""),
         settings={name.removeprefix(SETTING): kept for name, kept in value.items() if name.startswith(SETTING)},
         is_running=value.get("running", False),
     )

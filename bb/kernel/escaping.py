@@ -68,9 +68,9 @@ def stripped(line: str) -> str:
 
 def clipped(text: str, longest: int) -> str:
     """TEXT made harmless, with at most LONGEST characters. Escapes are not split."""
-    shown = harmless(text[: longest + 1])
-    if len(shown) <= longest:
-        return shown
+    escaped = harmless(text[: longest + 1])
+    if len(escaped) <= longest:
+        return escaped
     kept, room = [], longest - 1
     for character in text:
         one = harmless(character)

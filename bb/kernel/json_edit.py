@@ -27,7 +27,7 @@ class Member(Record):
 def members(text: str, at: int) -> tuple[list[Member], int]:
     """The members of the object or list that starts AT, and the position of its closing bracket."""
     is_object = text[at] == "{"
-    found: list[Member] = []
+    entries: list[Member] = []
     place = _skip(text, at + 1)
     while text[place] not in "}]":
         start, name = place, None
@@ -36,11 +36,11 @@ def members(text: str, at: int) -> tuple[list[Member], int]:
             place = _skip(text, _skip(text, place) + 1)  # after the colon
         value = place
         _, end = json_text.scan(text, value)
-        found.append(Member(name, start, value, end))
+        entries.append(Member(name, start, value, end))
         place = _skip(text, end)
         if text[place] == ",":
             place = _skip(text, place + 1)
-    return found, place
+    return entries, place
 
 
 def root(text: str) -> int:

@@ -135,10 +135,10 @@ class Members:
 
     def line(self, name: str | int, longest: int, *, is_needed: bool = False) -> str:
         """A text on one line that is not blank, such as an id; empty if it is absent."""
-        found = self.text(name, longest, is_needed=is_needed)
-        if found and (not found.strip() or has_control(found)):
+        text = self.text(name, longest, is_needed=is_needed)
+        if text and (not text.strip() or has_control(text)):
             raise self._refusal(name, BLANK)
-        return found
+        return text
 
     def one_of(self, name: str | int, known: Sequence[str], otherwise: str = "") -> str:
         """One of the words KNOWN. It is required, unless there is a word for it if it is absent."""
@@ -161,8 +161,8 @@ class Members:
         return value
 
     def flag(self, name: str | int, *, otherwise: bool = False) -> bool:
-        found = self.maybe_flag(name)
-        return otherwise if found is None else found
+        value = self.maybe_flag(name)
+        return otherwise if value is None else value
 
     def maybe_flag(self, name: str | int) -> bool | None:
         value = self._present(name)

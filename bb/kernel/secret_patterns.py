@@ -288,8 +288,8 @@ def _may_begin(text: str, mark: str, rest: str) -> bool:
     alphabet = next((characters for begins, characters in ALPHABETS if rest.startswith(begins)), None)
     at, looks = text.find(mark), 0
     while at >= 0 and looks < LOOKS:
-        beginning = text[at + len(mark) : at + len(mark) + BEGINNING]
-        is_long = alphabet is None or (len(beginning) == BEGINNING and not beginning.strip(alphabet))
+        following = text[at + len(mark) : at + len(mark) + BEGINNING]
+        is_long = alphabet is None or (len(following) == BEGINNING and not following.strip(alphabet))
         if is_long and (not mark[0].isalpha() or at == 0 or text[at - 1] not in ALPHABETS[1][1] or "\\" in text):
             return True
         at, looks = text.find(mark, at + 1), looks + 1

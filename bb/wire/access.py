@@ -52,11 +52,13 @@ def has_token(line: bytes, token: str) -> bool:
     if line.count(b"[") + line.count(b"{") > 1:  # a valid line is not nested
         return False
     try:
-        found: Any = json_text.read(line)
+        message: Any = json_text.read(line)
     except ValueError:
         return False
-    given = found.get("auth") if type(found) is dict and found.keys() == {"v", "auth"} and found["v"] == 1 else None
-    octets = given.encode("utf-8", "surrogatepass") if type(given) is str else b""
+    auth = (
+        message.get("auth") if type(message) is dict and message.keys() == {"v", "auth"} and message["v"] == 1 else None
+    )
+    octets = auth.encode("utf-8", "surrogatepass") if type(auth) is str else b""
     return hmac.compare_digest(octets, token.encode())
 
 
@@ -66,8 +68,8 @@ def is_own(sock: socket.socket) -> bool:
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     try:
-        told = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(CREDENTIALS))
+        credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(CREDENTIALS))
     except OSError:
         return True
-    _, user, _ = struct.unpack(CREDENTIALS, told)
+    _, user, _ = struct.unpack(CREDENTIALS, credentials)
     return user in (os.geteuid(), ROOT)

@@ -50,7 +50,7 @@ def data_of(refusal: BbError) -> dict[str, Any]:
 def camel(name: str) -> str:
     """`expires_at` as `expiresAt`."""
     first, *rest = name.split("_")
-    return first + "".join(each.capitalize() for each in rest)
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def failure(id: Any, refusal: BbError) -> bytes:  # noqa: A002

@@ -36,14 +36,14 @@ BadRequest = Usage.declare(
 
 def request(line: bytes) -> tuple[str, dict[str, Any]]:
     """The op and the arguments of the request in LINE."""
-    found = _read(line)
-    if type(found) is not dict:
+    parsed = _read(line)
+    if type(parsed) is not dict:
         raise BadRequest("a request must be a JSON object")
-    if unknown := found.keys() - MEMBERS:
+    if unknown := parsed.keys() - MEMBERS:
         raise BadRequest(f"a request has no member {min(unknown)[:SHOWN]!r}", path=f"$.{min(unknown)[:SHOWN]}")
-    if type(found.get("v")) is not int or found["v"] != VERSION:
+    if type(parsed.get("v")) is not int or parsed["v"] != VERSION:
         raise BadRequest(f"v must be {VERSION}", path="$.v")
-    op, args = found.get("op"), found.get("args", {})
+    op, args = parsed.get("op"), parsed.get("args", {})
     if type(op) is not str or not op.strip():
         raise BadRequest("op must be the name of an operation", path="$.op")
     if args is None:

@@ -50,8 +50,8 @@ def upgrade(
         connection = stack.enter_context(_connected(home, where))
         if where.token:
             line = access.token_line(where.token) + line
-        said, rest = _asked(connection, line, time.monotonic() + patience)
-        result = _result(said)
+        answer, rest = _asked(connection, line, time.monotonic() + patience)
+        result = _result(answer)
         stack.pop_all()
     connection.settimeout(None)
     return connection, result, rest
@@ -120,8 +120,8 @@ def _result(line: bytes) -> dict[str, Any]:
 
 def _refusal(described: Mapping[str, Any]) -> BbError:
     """The refusal in a daemon's answer, with its command-line code and exit status."""
-    found = described.get("details")
-    details = dict(found) if type(found) is dict else {}
+    raw_details = described.get("details")
+    details = dict(raw_details) if type(raw_details) is dict else {}
     hint, status = details.pop("hint", None), details.pop("exit_status", None)
     refusal = BbError(str(described.get("message") or "") or None, hint=hint if type(hint) is str else None)
     refusal.details = details

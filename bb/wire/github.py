@@ -12,10 +12,10 @@ from bb.kernel.foreign import Foreign, letters
 
 def commands(answer: Foreign) -> Iterator[str]:
     """The lines that annotate a pull request with the findings of ANSWER."""
-    for each in answer["findings"]:
-        where = f"file={_property(each['path'])},line=1," if each["path"] else ""
-        title = _property("bb: " + letters(each["rule"]))
-        yield f"::{each['severity']} {where}title={title}::{_message(each['text'])}"
+    for finding in answer["findings"]:
+        where = f"file={_property(finding['path'])},line=1," if finding["path"] else ""
+        title = _property("bb: " + letters(finding["rule"]))
+        yield f"::{finding['severity']} {where}title={title}::{_message(finding['text'])}"
     if note := answer["ledger"]["note"]:
         yield f"::warning title=bb::{_message(note)}"
     counts = [_counted(int(answer[f"{what}s"]), what) for what in ("error", "warning", "commit")]

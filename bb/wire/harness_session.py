@@ -65,16 +65,16 @@ class HarnessSession:
 
     def take(self, line: bytes | None) -> None:
         """Handle one line from the harness; None for one that was too long."""
-        found = jsonrpc.read(line)
-        match found:
+        message = jsonrpc.read(line)
+        match message:
             case Request():
-                self._asked(found)
+                self._asked(message)
             case Notification():
-                self._told(found)
+                self._told(message)
             case Answer() if self.hosting is not None:
-                self._guarded(self.hosting.answered, found.id, found.result, found.error)
+                self._guarded(self.hosting.answered, message.id, message.result, message.error)
             case Invalid():
-                self._say(c2a.invalid(found))
+                self._say(c2a.invalid(message))
 
     def _asked(self, found: Request) -> None:
         self._look()
@@ -104,8 +104,8 @@ class HarnessSession:
     def _begin(self, params: Params) -> Params:
         if self.hosting is not None:
             raise Twice()
-        self.hosting, told = greeting.begin(self._desk, params, self._named)
-        return told
+        self.hosting, answer = greeting.begin(self._desk, params, self._named)
+        return answer
 
     def _told(self, found: Notification) -> None:
         if found.method == c2a.NOW and self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT:
@@ -159,12 +159,12 @@ class HarnessSession:
         return {"persisted": hosting.left()}
 
     def _list_tools(self, hosting: Hosting, _: Params) -> Params:
-        return {"tools": [c2a.tool(each) for each in hosting.tools()]}
+        return {"tools": [c2a.tool(tool) for tool in hosting.tools()]}
 
     def _call_tool(self, hosting: Hosting, params: Params) -> Params:
-        given = EnvelopeMembers(params)
-        name = given.text("name", 100, is_needed=True)
-        return c2a.called(hosting.call(name, given.object("arguments").value))
+        members = EnvelopeMembers(params)
+        name = members.text("name", 100, is_needed=True)
+        return c2a.called(hosting.call(name, members.object("arguments").value))
 
     def _initialized(self, _: Hosting, __: Params) -> None:
         self._has_begun = True
@@ -175,8 +175,8 @@ class HarnessSession:
 
     def _logged(self, hosting: Hosting, params: Params) -> None:
         if hosting.harness.can(capabilities.LOGGING):
-            said = params.get("data", params.get("message", ""))
-            self._note(f"{hosting.agent} says: {harmless(str(said)[:LONGEST_NOTE])}")
+            text = params.get("data", params.get("message", ""))
+            self._note(f"{hosting.agent} says: {harmless(str(text)[:LONGEST_NOTE])}")
 
 
 def _fitting(octets: bytes) -> bytes:

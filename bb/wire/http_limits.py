@@ -104,11 +104,11 @@ class Limited(H11Protocol):
     def _make_room(self) -> None:
         """Close one connection: the oldest without a request, else with a missing body, else with an unread answer.
         The new connection is closed only if all others are being served."""
-        others = [each for each in self.connections if isinstance(each, Limited) and each is not self]
+        others = [other for other in self.connections if isinstance(other, Limited) and other is not self]
         oldest: Limited = self
         for is_such in (Limited.asks_nothing, Limited.owes_a_body, Limited.does_not_read):
-            if found := [each for each in others if is_such(each)]:
-                oldest = min(found, key=lambda each: each.since)
+            if candidates := [other for other in others if is_such(other)]:
+                oldest = min(candidates, key=lambda each: each.since)
                 break
         oldest.transport.abort()
         self.connections.discard(oldest)  # connection_lost is called only later

@@ -94,43 +94,43 @@ def read(line: bytes | None) -> Message | None:
     if not line.strip():
         return None
     try:
-        found = json_text.read(line)
+        message = json_text.read(line)
     except json_text.NotJson:
         return Invalid(PARSE_ERROR, "the line is not valid JSON")
-    if isinstance(found, list):
+    if isinstance(message, list):
         return Invalid(INVALID_REQUEST, "batches are not supported: send one object per line")
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         return Invalid(INVALID_REQUEST, "a message must be an object")
-    return _answer(found) if "method" not in found and found.keys() & {"result", "error"} else _call(found)
+    return _answer(message) if "method" not in message and message.keys() & {"result", "error"} else _call(message)
 
 
 def _call(found: dict[str, Any]) -> Message:
     """A request, or a notification if it has no id."""
-    known = found.get("id")
-    wanted = known if _is_id(known) else None
+    given_id = found.get("id")
+    request_id = given_id if _is_id(given_id) else None
     if found.get("jsonrpc") != VERSION:
-        return Invalid(INVALID_REQUEST, 'jsonrpc must be "2.0"', wanted)
-    if "id" in found and wanted is None:
+        return Invalid(INVALID_REQUEST, 'jsonrpc must be "2.0"', request_id)
+    if "id" in found and request_id is None:
         return Invalid(INVALID_REQUEST, "id must be a string or a number")
     method, params = found.get("method"), found.get("params")
     if not isinstance(method, str):
-        return Invalid(INVALID_REQUEST, "method must be a string", wanted)
+        return Invalid(INVALID_REQUEST, "method must be a string", request_id)
     is_object = params is None or isinstance(params, dict)
-    if wanted is None:
+    if request_id is None:
         return Notification(method, params if isinstance(params, dict) else {})
     if not is_object:
-        return Invalid(INVALID_PARAMS, "params must be an object", wanted)
-    return Request(wanted, method, params or {})
+        return Invalid(INVALID_PARAMS, "params must be an object", request_id)
+    return Request(request_id, method, params or {})
 
 
 def _answer(found: dict[str, Any]) -> Message:
     """An answer. A malformed one is refused without its id, because that id belongs to our request."""
-    known, error = found.get("id"), found.get("error")
-    if "error" not in found and _is_id(known):
-        return Answer(known, found["result"])
+    request_id, error = found.get("id"), found.get("error")
+    if "error" not in found and _is_id(request_id):
+        return Answer(request_id, found["result"])
     is_error = isinstance(error, dict) and type(error.get("code")) is int and "result" not in found
-    if is_error and (known is None or _is_id(known)):
-        return Answer(known, error=error)
+    if is_error and (request_id is None or _is_id(request_id)):
+        return Answer(request_id, error=error)
     return Invalid(INVALID_REQUEST, "an answer must have an id, and either a result or an error")
 
 

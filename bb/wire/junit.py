@@ -11,8 +11,10 @@ SUITE = "bb ci check"
 
 def document(answer: Foreign) -> str:
     """The findings of ANSWER. Without findings there is one passed test case, as readers may reject an empty one."""
-    cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
-    failures = sum(each["severity"] == "error" for each in answer["findings"])
+    cases = [_case(finding) for finding in answer["findings"]] or [
+        _tag("testcase", classname="bb.ci", name="change") + "/>"
+    ]
+    failures = sum(finding["severity"] == "error" for finding in answer["findings"])
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "skipped": "0", "time": "0"}
     note = answer["ledger"]["note"]
     return "\n".join(

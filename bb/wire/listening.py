@@ -66,12 +66,12 @@ class Listener:
     def accept(self) -> socket.socket | None:
         """The next connection; None if it has closed again, or belongs to another user."""
         try:
-            found = self.socket.accept()[0]
+            connection = self.socket.accept()[0]
         except OSError:
             return None
-        if access.is_own(found):
-            return found
-        found.close()
+        if access.is_own(connection):
+            return connection
+        connection.close()
         return None
 
     def _claim(self) -> None:
@@ -94,15 +94,15 @@ class Listener:
         disk.remove_if_there(self.path)
 
     def _bound(self) -> socket.socket:
-        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         mask = os.umask(0o177)  # so that other users can never connect
         try:
-            found.bind(self.path)
-            found.listen(BACKLOG)
-            found.setblocking(False)
+            listener.bind(self.path)
+            listener.listen(BACKLOG)
+            listener.setblocking(False)
         except OSError as error:
-            found.close()
+            listener.close()
             raise CannotListen(f"{self.path}: {error.strerror}", path=self.path) from error
         finally:
             os.umask(mask)
-        return found
+        return listener

@@ -27,12 +27,12 @@ def document(answer: Foreign, rules: Mapping[str, str], version: str) -> str:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(each) for each in findings if not each["path"]]
+                "toolExecutionNotifications": [_notification(finding) for finding in findings if not finding["path"]]
                 + [_note(note) for note in [answer["ledger"]["note"]] if note],
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, names.index(letters(each["rule"]))) for each in findings if each["path"]],
+        "results": [_result(finding, names.index(letters(finding["rule"]))) for finding in findings if finding["path"]],
     }
     return json_text.dumps_ascii({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 

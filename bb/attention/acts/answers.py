@@ -81,7 +81,7 @@ def react(
         return [], _reaction_answer(current, signal, before.disposition, book.tuning)
     facts: list[AttentionFact] = []
     if takes_on:
-        facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
+        facts += [fact for fact in claiming.claim(book, agent, now, event=event)[0] if isinstance(fact, Claiming)]
     facts.append(step)
     facts += _end_claim(
         book, current, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED
@@ -113,8 +113,8 @@ def _has_reacted(book: AttentionState, current: Case, about: dict[str, Any]) -> 
 def _last_reaction(book: AttentionState, current: Case) -> dict[str, Any]:
     """The details of the agent's last reaction to the event; empty if there is none."""
     state = book.states.state(deliveries.NAME, deliveries.delivery_key(current.event, current.agent)) or {"log": []}
-    said = [about for *_, what, about in state["log"] if what == transitions.REACTED and isinstance(about, dict)]
-    return said[-1] if said else {}
+    recorded = [about for *_, what, about in state["log"] if what == transitions.REACTED and isinstance(about, dict)]
+    return recorded[-1] if recorded else {}
 
 
 def standard_signal(signal: str, tuned: Tuning) -> str:
@@ -174,8 +174,8 @@ def _notice_to_author(
         return [Deleted(agent, name), *deletion_facts(book, before)] if before and is_there else []
     if is_there or not following or signal not in reactions.TELLING:
         return []
-    said = Message(following, current.known.platform, current.known.conversation, agent, "", now, author_kind=AGENT)
-    return [reaction_event(book, current.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
+    reaction = Message(following, current.known.platform, current.known.conversation, agent, "", now, author_kind=AGENT)
+    return [reaction_event(book, current.known, reaction, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
 
 
 def _reaction_answer(current: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
@@ -260,8 +260,8 @@ def resolve(
     """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
     require_registered(book, agent)
     if thread:
-        there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
-        meant = [known.event for known in there if known and may_see(book, agent, known)]
+        there = [book.message(delivery.event) for delivery in book.open_for(agent) if delivery.window == thread]
+        meant = [head.event for head in there if head and may_see(book, agent, head)]
     else:
         meant = [case_for_agent(book, event, agent, now).event]
     facts: list[AttentionFact] = []

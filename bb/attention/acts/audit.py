@@ -40,9 +40,9 @@ def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict
     counts: dict[str, int] = {}
     leaks: list[dict[str, Any]] = []
     answers: dict[str, dict[str, str]] = {}
-    for known in islice(book.newest_messages(EVERY), MOST_COUNTED):
-        event = known.event
-        for agent in known.meant:
+    for head in islice(book.newest_messages(EVERY), MOST_COUNTED):
+        event = head.event
+        for agent in head.meant:
             key = deliveries.delivery_key(event, agent)
             log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
             delivery = book.delivery(event, agent)
@@ -52,17 +52,17 @@ def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict
             is_old = older is not None and delivery.arrived <= older
             if is_old and delivery.is_open and delivery.decision.policy == MUST:
                 leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(delivery.arrived)})
-            records += [_record(event, agent, each) for each in log]
-        if known.agent and known.in_reply_to:
-            answers.setdefault(known.in_reply_to, {})[known.agent] = clock.text(known.arrived)
+            records += [_record(event, agent, entry) for entry in log]
+        if head.agent and head.in_reply_to:
+            answers.setdefault(head.in_reply_to, {})[head.agent] = clock.text(head.arrived)
         records.append(
             {
-                "at": clock.text(known.arrived),
-                "what": "reaction" if signal_in(known.reason) else "sent" if known.agent else "received",
+                "at": clock.text(head.arrived),
+                "what": "reaction" if signal_in(head.reason) else "sent" if head.agent else "received",
                 "eventId": event,
-                "by": known.agent or known.author,
-                "decision": known.others.details(),
-                "line": known.first_line,
+                "by": head.agent or head.author,
+                "decision": head.others.details(),
+                "line": head.first_line,
             }
         )
     records += _of_claims(book)
@@ -86,8 +86,8 @@ def _of_claims(book: AttentionState) -> Iterator[dict[str, Any]]:
     """The records of all acts on claims."""
     for subject, state in book.states.states(claims.NAME):
         for _, writer, n, ms, by, action, about in state["log"]:
-            found = {"at": clock.text(ms), "what": "claim", "action": action, "subject": subject, "by": by}
-            yield found | {"line": f"{writer}.{n}", "about": about}
+            row = {"at": clock.text(ms), "what": "claim", "action": action, "subject": subject, "by": by}
+            yield row | {"line": f"{writer}.{n}", "about": about}
 
 
 def _answered_twice(book: AttentionState, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
@@ -141,18 +141,18 @@ def check_progress(book: AttentionState, agent: str, token: str, about: dict[str
 
 def cancel(book: AttentionState, agent: str, event: str, reason: str) -> Answer:
     """Cancel the agent's own message. Secrets are removed from the reason."""
-    known = find_message(book, event)
-    if not may_see(book, agent, known):
+    head = find_message(book, event)
+    if not may_see(book, agent, head):
         raise no_event(event)
-    if known.agent != agent:
-        raise PermissionDenied("only the sender of a message can cancel it", event_id=known.event)
-    if known.is_deleted:
-        return [], {"eventId": known.event, "cancelled": True, "already": True}
+    if head.agent != agent:
+        raise PermissionDenied("only the sender of a message can cancel it", event_id=head.event)
+    if head.is_deleted:
+        return [], {"eventId": head.event, "cancelled": True, "already": True}
     why = clean_remark(reason) or None
-    facts: list[AttentionFact] = [Deleted(agent, known.event, why), *deletion_facts(book, known)]
-    if known.state == PENDING:
-        facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
-    elif known.state:  # it may already be posted, so the bridge has to delete it
-        about = {"type": "delete", "onMessage": known.event, "agent": agent, "conversation": known.conversation}
-        facts.append(Posting(agent, f"{known.event}!delete", PENDING, about))
-    return facts, {"eventId": known.event, "cancelled": True, **({"reason": why} if why else {})}
+    facts: list[AttentionFact] = [Deleted(agent, head.event, why), *deletion_facts(book, head)]
+    if head.state == PENDING:
+        facts.append(Posting(agent, head.event, FAILED, {"reason": "called back"}))
+    elif head.state:  # it may already be posted, so the bridge has to delete it
+        about = {"type": "delete", "onMessage": head.event, "agent": agent, "conversation": head.conversation}
+        facts.append(Posting(agent, f"{head.event}!delete", PENDING, about))
+    return facts, {"eventId": head.event, "cancelled": True, **({"reason": why} if why else {})}

@@ -33,7 +33,7 @@ def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]],
     before = book.directory.bindings.get(agent, Binding(agent)).names()
     if remove:
         names = {
-            member: [each for each in before[member] if given and each not in given.get(member, ())]
+            member: [name for name in before[member] if given and name not in given.get(member, ())]
             for member in MEMBERS
         }
     else:
@@ -73,7 +73,7 @@ def bindings(book: AttentionState, agent: str | None) -> dict[str, Any]:
     if agent:
         require_registered(book, agent)
         return {"agent": agent, **book.directory.bindings[agent].names()}
-    return {"bindings": [{"agent": name, **each.names()} for name, each in book.directory.bindings.items()]}
+    return {"bindings": [{"agent": name, **binding.names()} for name, binding in book.directory.bindings.items()]}
 
 
 def arrange(book: AttentionState, by: str, name: str, about: dict[str, Any]) -> Answer:
@@ -92,8 +92,8 @@ def conversation(book: AttentionState, name: str) -> dict[str, Any]:
 
 def tune(book: AttentionState, by: str, settings: Any) -> Answer:
     """Change settings of the host."""
-    given = tuning.checked(settings)
-    kept = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    checked = tuning.checked(settings)
+    kept = {name: list(value) if isinstance(value, tuple) else value for name, value in checked.items()}
     after = values(book.states.state(NAME, "tuning")) | kept
     return [Tuned(by, kept)], _shown(tuning.tuning({name: value for name, value in after.items() if value is not None}))
 

@@ -100,16 +100,16 @@ def _parts(members: EnvelopeMembers) -> list[dict[str, Any]]:
         listed = [{"type": "text", "text": listed}]
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_PARTS:
         raise invalid(f"must be a list of 1 to {MOST_PARTS} parts", "/content")
-    found = []
-    for at, each in enumerate(listed):
-        part = EnvelopeMembers(each, path=f"/content/{at}")
+    parts = []
+    for at, item in enumerate(listed):
+        part = EnvelopeMembers(item, path=f"/content/{at}")
         kind = part.text("type", 40, is_needed=True)
         plain = {name: _plain(value) for name, value in part.value.items() if isinstance(value, str | int)}
         if kind == "text":
             part.text("text", LONGEST_TEXT, is_needed=True)
             part.filled("text")
-        found.append(plain)
-    return found
+        parts.append(plain)
+    return parts
 
 
 def _plain(value: Any) -> Any:

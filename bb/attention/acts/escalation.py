@@ -37,13 +37,13 @@ def escalate(book: AttentionState, delivery: Delivery, said: Message, now: int, 
 
 def _asked(book: AttentionState, origin: str, names: list[str]) -> set[str]:
     """The agents that were already asked, by the message itself or by an escalation. A mere knock does not count."""
-    found: set[str] = set()
+    agents: set[str] = set()
     for name in (origin, *names):
-        known = book.message(name)
-        for agent in known.meant if known else ():
+        head = book.message(name)
+        for agent in head.meant if head else ():
             delivery = book.delivery(name, agent)
-            found |= {agent} if delivery and delivery.decision.policy == MUST else set()
-    return found
+            agents |= {agent} if delivery and delivery.decision.policy == MUST else set()
+    return agents
 
 
 def _next(book: AttentionState, said: Message, asked: set[str], *, is_last: bool) -> str | None:

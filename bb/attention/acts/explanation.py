@@ -38,28 +38,28 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
     The decision is computed with the current rules, and shown beside the decision that was recorded on arrival.
     """
     current = case_for_agent(book, event, agent, now)
-    said = current.message
+    message = current.message
     thread = threads.thread_before(book.states.state(threads.NAME, current.known.window), current.known.order)
     before = DecisionContext(
         directory=book.directory,
         tuning=book.tuning,
-        conversation=book.conversation(said.conversation),
+        conversation=book.conversation(message.conversation),
         thread=thread,
-        asked=answered_agent(book, said, thread),
-        going_on=continued_aim(book, said),
+        asked=answered_agent(book, message, thread),
+        going_on=continued_aim(book, message),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )
-    called = mentioned_agents(said, book.directory)
-    aimed = aim_of_message(said, book.directory, thread, before.asked, before.going_on)
-    is_decided = not said.reason
-    decided = decide(said, before) if is_decided else None
+    called = mentioned_agents(message, book.directory)
+    aimed = aim_of_message(message, book.directory, thread, before.asked, before.going_on)
+    is_decided = not message.reason
+    decided = decide(message, before) if is_decided else None
     again = (decided.each.get(agent) or bystander_delivery(book, current.known, agent).decision) if decided else None
     recorded = current.standing.delivery.decision
     if again is None or (current.is_bystander and agent not in (decided.each if decided else {})):
         again = recorded
-    is_bound = book.binding(agent).leads_from(said.platform)
+    is_bound = book.binding(agent).leads_from(message.platform)
     warnings = (
-        [] if is_bound else [f"{agent} has no name on {said.platform}; add one: `bb chat bind {agent} --handle …`"]
+        [] if is_bound else [f"{agent} has no name on {message.platform}; add one: `bb chat bind {agent} --handle …`"]
     )
     return {
         "eventId": current.event,
@@ -71,15 +71,15 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
         **({"deletionReason": current.known.deletion_reason} if current.known.deletion_reason else {}),
         "inputs": {
             "author": knocks.author_of(current.known),
-            **({"unverified": True} if said.is_unverified else {}),
-            "authorKind": said.author_kind,
-            "kind": said.kind,
-            "intent": said.intent,
-            "mentions": list(said.mentions),
-            "recipient": said.recipient or None,
-            "thread": said.thread or None,
-            "stream": said.stream or None,
-            "declared": said.declared or None,
+            **({"unverified": True} if message.is_unverified else {}),
+            "authorKind": message.author_kind,
+            "kind": message.kind,
+            "intent": message.intent,
+            "mentions": list(message.mentions),
+            "recipient": message.recipient or None,
+            "thread": message.thread or None,
+            "stream": message.stream or None,
+            "declared": message.declared or None,
             "calls": {"agents": list(called.agents), "groups": list(called.groups)},
             "participants": list(before.thread.participants),
             "turnsOfAgents": before.thread.run,

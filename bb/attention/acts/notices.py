@@ -17,7 +17,7 @@ from bb.messaging.chat.recipients import NOBODY
 
 def notice(name: str, about: Message | MessageHead, to: str, decision: Decision, text: str, now: int) -> Posted:
     """The notice to TO about a message."""
-    said = message.Message(
+    posted = message.Message(
         event=name,
         platform=about.platform,
         workspace=about.workspace,
@@ -34,7 +34,7 @@ def notice(name: str, about: Message | MessageHead, to: str, decision: Decision,
         linked=about.linked if about.reason == decision.reason else about.event,
     )
     others = Decision(mode=SILENT, reason=decision.reason)
-    c2a = message.c2a_member(said) | {"for": {to: decision.to_json()}, "else": others.to_json()[:4]}
+    c2a = message.c2a_member(posted) | {"for": {to: decision.to_json()}, "else": others.to_json()[:4]}
     return Posted(SYSTEM, c2a, text, (to,) if decision.mode == BUFFERED else NOBODY)
 
 

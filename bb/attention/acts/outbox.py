@@ -30,52 +30,52 @@ PostedAlready = Conflict.declare(
 def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
     """The messages to post, oldest first. The bridge must look for an `unknown` one before it posts it again."""
     for event, state in book.states.entries_by_term(MESSAGES, OUTBOX):
-        known = message_kept(event, state)
-        if known is None:
+        head = message_kept(event, state)
+        if head is None:
             posting_state, about = state["posting"][3]
             yield {"id": event, **about, "state": posting_state}
             continue
-        said = current_message(book, known)
+        message = current_message(book, head)
         yield {
             "id": event,
             "type": "message",
-            "state": known.state,
-            "idempotencyKey": f"{known.agent}:{said.key}",
+            "state": head.state,
+            "idempotencyKey": f"{head.agent}:{message.key}",
             "marker": event,
-            "agent": known.agent,
-            "platform": known.platform,
+            "agent": head.agent,
+            "platform": head.platform,
             "target": {
-                "conversation": known.conversation,
-                "thread": known.thread or None,
-                "recipient": said.recipient or None,
+                "conversation": head.conversation,
+                "thread": head.thread or None,
+                "recipient": message.recipient or None,
             },
-            "visibility": said.visibility,
-            "inReplyTo": known.in_reply_to or None,
-            "mentions": list(said.mentions),
-            "content": said.content,
+            "visibility": message.visibility,
+            "inReplyTo": head.in_reply_to or None,
+            "mentions": list(message.mentions),
+            "content": message.content,
         }
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
     """Record the result of posting: sent, with its id on the platform; unknown; or permanently refused."""
     state = book.states.state(MESSAGES, event)
-    known = message_kept(event, state)
-    before = known.state if known else (state or {}).get("posting", [0, 0, 0, [""]])[3][0]
+    head = message_kept(event, state)
+    before = head.state if head else (state or {}).get("posting", [0, 0, 0, [""]])[3][0]
     if not before:
         hint = "`bb chat outbox` lists the messages to post"
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
-    now_named, named = kept.get("platform_id"), known.posted.get("platform_id") if known else None
+    now_named, named = kept.get("platform_id"), head.posted.get("platform_id") if head else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):
         return [], {"id": event, "state": to, "already": True}
     if before in (SENT, FAILED) and not is_named_late:
         raise PostedAlready(f"{event[:80]} is already recorded as {before}", state=before)
-    own = {} if known else (state or {})["posting"][3][1]
+    own = {} if head else (state or {})["posting"][3][1]
     facts: list[AttentionFact] = [Posting(by, event, to, {**own, **kept})]
-    if known and to == FAILED:
-        facts += _unsent(book, known, kept["reason"], now)
+    if head and to == FAILED:
+        facts += _unsent(book, head, kept["reason"], now)
     return facts, {"id": event, "state": to, **kept}
 
 
@@ -85,7 +85,7 @@ def _unsent(book: AttentionState, known: MessageHead, why: str, now: int) -> lis
     facts: list[AttentionFact] = [
         *notices.notice_once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
     ]
-    if known.in_reply_to and not any(each != known.event for each in answers(book, known.in_reply_to, known.agent)):
+    if known.in_reply_to and not any(answer != known.event for answer in answers(book, known.in_reply_to, known.agent)):
         step = Moved(SYSTEM, known.in_reply_to, known.agent, transitions.UNSENT, {"reason": why})
         facts.append(step)
     return facts

@@ -77,18 +77,22 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         _check_answer(book, answered, draft)
     _check_visibility(book, agent, draft, answered)
     _check_rate(book, agent, now)
-    said = _message(book, agent, draft, now)
-    warnings = _warnings(book, said)
-    decided = decide(said, decision_context(book, said, now))
-    state = PENDING if book.conversation(said.conversation).is_external else SENT
-    c2a = message.c2a_member(said) | {"agent": agent, "body": draft.body, "state": state} | decisions_to_json(decided)
-    to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
-    facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
-    facts += _renew_thread_claim(book, agent, said, now)
+    sent = _message(book, agent, draft, now)
+    warnings = _warnings(book, sent)
+    decided = decide(sent, decision_context(book, sent, now))
+    state = PENDING if book.conversation(sent.conversation).is_external else SENT
+    c2a = message.c2a_member(sent) | {"agent": agent, "body": draft.body, "state": state} | decisions_to_json(decided)
+    to = (
+        tuple(who for who, decision in decided.each.items() if decision.directedness == TO_ME)
+        or tuple(decided.each)
+        or NOBODY
+    )
+    facts: list[AttentionFact] = [Posted(agent, c2a, sent.text, to, answered.known.first_line if answered else "")]
+    facts += _renew_thread_claim(book, agent, sent, now)
     if answered:
         facts += _settle(book, answered, now)
     return facts, {
-        "messageId": said.event,
+        "messageId": sent.event,
         "state": state,
         "deduplicated": False,
         "disposition": _disposition(answered),
@@ -104,19 +108,21 @@ def sent_event_id(agent: str, key: str) -> str:
 
 def _earlier(book: AttentionState, agent: str, draft: Draft) -> Answer | None:
     """The answer for a message that was already sent under this key; None if it was not."""
-    known = book.message(sent_event_id(agent, draft.key))
-    if known is None:
+    earlier = book.message(sent_event_id(agent, draft.key))
+    if earlier is None:
         return None
-    c2a = book.data(known.first_line).get("c2a", {})
+    c2a = book.data(earlier.first_line).get("c2a", {})
     if c2a.get("body") != draft.body:
-        raise IdempotencyConflict(key=draft.key[:100], message_id=known.event)
-    if known.state == FAILED:
-        raise DeliveryFailed(str(known.posted.get("reason") or f"{DeliveryFailed.message}."), message_id=known.event)
+        raise IdempotencyConflict(key=draft.key[:100], message_id=earlier.event)
+    if earlier.state == FAILED:
+        raise DeliveryFailed(
+            str(earlier.posted.get("reason") or f"{DeliveryFailed.message}."), message_id=earlier.event
+        )
     return [], {
-        "messageId": known.event,
-        "state": known.state or SENT,
+        "messageId": earlier.event,
+        "state": earlier.state or SENT,
         "deduplicated": True,
-        "disposition": found.disposition if (found := book.delivery(known.in_reply_to, agent)) else None,
+        "disposition": delivery.disposition if (delivery := book.delivery(earlier.in_reply_to, agent)) else None,
         "effects": {},
         "warnings": [],
     }
@@ -145,9 +151,9 @@ def _with_target(book: AttentionState, agent: str, draft: Draft) -> Draft:
 
 def _check_answer(book: AttentionState, answered: Case, draft: Draft) -> None:
     standing = answered.standing
-    found = standing.delivery
-    if answered.known.is_deleted or found.disposition == SUPERSEDED:
-        raise Superseded(event_id=answered.event, superseded_by=found.superseded_by)
+    delivery = standing.delivery
+    if answered.known.is_deleted or delivery.disposition == SUPERSEDED:
+        raise Superseded(event_id=answered.event, superseded_by=delivery.superseded_by)
     _check_claim(standing.claim, answered)
     if standing.decision.policy == MUST_NOT:
         reason = standing.decision.reason
@@ -189,16 +195,16 @@ def _check_claim(claim: claims.Claim, answered: Case) -> None:
 
 def is_receipt(draft: Draft) -> bool:
     """Whether DRAFT is a mere receipt: one short line without mentions or further parts."""
-    said = draft.text.strip()
-    is_short = len(said) <= LONGEST_RECEIPT and len(said.splitlines()) <= 1 and "```" not in said
-    return is_short and not (draft.parts or draft.mentions or mentions.mentioned_names(said))
+    text = draft.text.strip()
+    is_short = len(text) <= LONGEST_RECEIPT and len(text.splitlines()) <= 1 and "```" not in text
+    return is_short and not (draft.parts or draft.mentions or mentions.mentioned_names(text))
 
 
 def answers(book: AttentionState, event: str, agent: str) -> Iterator[str]:
     """The answers of an agent to an event, without those that failed permanently or were deleted."""
-    for known in book.newest_messages(f"answer {event} {agent}"):
-        if known.state != FAILED and not known.is_deleted:
-            yield known.event
+    for head in book.newest_messages(f"answer {event} {agent}"):
+        if head.state != FAILED and not head.is_deleted:
+            yield head.event
 
 
 def _check_visibility(book: AttentionState, agent: str, draft: Draft, answered: Case | None) -> None:
@@ -228,7 +234,7 @@ def _may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
     if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
         return True
     messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
-    return not messages or any(may_see(book, agent, known) for known in messages)
+    return not messages or any(may_see(book, agent, head) for head in messages)
 
 
 def _must_have_reader(book: AttentionState, draft: Draft) -> None:
@@ -255,11 +261,11 @@ def _token(agent: str, draft: Draft) -> str:
 
 def _check_rate(book: AttentionState, agent: str, now: int) -> None:
     allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
-    for count, known in enumerate(book.newest_messages(f"agent {agent}"), 1):
-        if known.arrived <= oldest:
+    for count, head in enumerate(book.newest_messages(f"agent {agent}"), 1):
+        if head.arrived <= oldest:
             return
         if count >= allowed:
-            wait = known.arrived + clock.MINUTE - now
+            wait = head.arrived + clock.MINUTE - now
             raise RateLimited(f"{agent} has sent {count} messages within a minute", retry_after_ms=wait)
 
 
@@ -312,24 +318,24 @@ def _last_sequence(book: AttentionState, conversation: str) -> int | None:
 
 def _warnings(book: AttentionState, said: Message) -> list[dict[str, str]]:
     """Warnings about a better way to send this. In a strict workspace the first one refuses the message."""
-    found: list[dict[str, str]] = []
+    warnings: list[dict[str, str]] = []
     is_naming = bool(said.mentions)
     if is_naming and said.declared == AMBIENT:
         text = "the message mentions a name, but its directedness is ambient; leave out the mention"
-        found.append(_warning("mention_creates_obligation", text))
+        warnings.append(_warning("mention_creates_obligation", text))
     if signal := intents.signal_of(said.text):
         text = f"a reaction is enough: `bb chat react EVENT --signal {signal}`"
-        found.append(_warning("use_reaction", text) | {"signal": signal})
+        warnings.append(_warning("use_reaction", text) | {"signal": signal})
     if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
-        found.append(_warning("several_responders", "the message asks several agents; ask one agent, or a role"))
+        warnings.append(_warning("several_responders", "the message asks several agents; ask one agent, or a role"))
     if said.intent == STATUS and is_naming:
         text = "a status report needs no mention; report it with `bb chat progress`"
-        found.append(_warning("status_is_progress", text))
+        warnings.append(_warning("status_is_progress", text))
     if said.intent == THANKS and is_naming:
-        found.append(_warning("thanks_with_mention", "thanks need no mention; send a reaction instead"))
-    if found and book.tuning.is_strict:
-        raise PolicyForbids(found[0]["message"], reason=found[0]["code"])
-    return found
+        warnings.append(_warning("thanks_with_mention", "thanks need no mention; send a reaction instead"))
+    if warnings and book.tuning.is_strict:
+        raise PolicyForbids(warnings[0]["message"], reason=warnings[0]["code"])
+    return warnings
 
 
 def _warning(code: str, text: str) -> dict[str, str]:
@@ -357,13 +363,13 @@ def settle_escalations(book: AttentionState, known: MessageHead, agent: str, by:
     """The facts that settle the escalations of an event, or the event that KNOWN was an escalation of."""
     facts: list[AttentionFact] = []
     origin = known.linked if known.reason == ESCALATED else known.event
-    for event in dict.fromkeys([origin, *(each for each in escalation_ids(origin))]):
+    for event in dict.fromkeys([origin, *(escalation for escalation in escalation_ids(origin))]):
         if event == known.event:
             continue
         other = book.message(event)
         for who in other.meant if other else ():
-            found = book.delivery(event, who)
-            if found and found.is_open and (event != origin or who != agent):
+            delivery = book.delivery(event, who)
+            if delivery and delivery.is_open and (event != origin or who != agent):
                 facts.append(Moved("system", event, who, transitions.SETTLED, {"by": by}))
     return facts
 

@@ -39,10 +39,10 @@ def tick(book: AttentionState, now: int) -> tuple[list[AttentionFact], list[dict
     opened = book.every_open()
     at_hand = book.with_messages_of(opened)
     for delivery in opened:
-        known = at_hand.message(delivery.event)
-        if known is None or known.is_deleted or delivery.agent == PERSON:
+        head = at_hand.message(delivery.event)
+        if head is None or head.is_deleted or delivery.agent == PERSON:
             continue
-        for what, then in _due(at_hand, delivery, known, now):
+        for what, then in _due(at_hand, delivery, head, now):
             # If two agents leave one event unanswered at the same time, it is escalated once.
             if what == "escalated" and delivery.event in escalated:
                 continue
@@ -57,7 +57,7 @@ def tick(book: AttentionState, now: int) -> tuple[list[AttentionFact], list[dict
 
 
 def _recipient(facts: list[AttentionFact]) -> dict[str, str]:
-    recipients = [each.about["to"] for each in facts if isinstance(each, Moved) and each.about and "to" in each.about]
+    recipients = [fact.about["to"] for fact in facts if isinstance(fact, Moved) and fact.about and "to" in fact.about]
     return {"to": recipients[0]} if recipients else {}
 
 
@@ -108,9 +108,9 @@ def _owed(
         # A message that arrived after its deadline gets half of its time before it is escalated.
         came_late = delivery.arrived >= due
         is_asked_for = not delivery.escalated_to and (not came_late or now >= delivery.arrived + allowed // 2)
-        said = current_message(book, known)
-        if is_asked_for and (asked := escalate(book, delivery, said, now, "no answer in time")):
-            yield "escalated", asked
+        message = current_message(book, known)
+        if is_asked_for and (facts := escalate(book, delivery, message, now, "no answer in time")):
+            yield "escalated", facts
     elif now >= due - allowed // 2 and delivery.reminded_at is None and delivery.attempt:
         yield "reminded", [_step(delivery, transitions.REMINDED)]
 
@@ -152,9 +152,9 @@ def _threads_lost(book: AttentionState, now: int) -> Iterator[tuple[str, str, li
         holder = claim.held_by(now) if subject.startswith(claims.THREAD) else ""
         for agent in claim.lost if holder else ():
             thread = subject.removeprefix(claims.THREAD)
-            known = next(book.newest_messages(f"in {thread}"), None)
-            if known and (facts := _claim_lost_notice(book, claim, known, agent, holder, now)):
-                yield known.event, agent, facts
+            head = next(book.newest_messages(f"in {thread}"), None)
+            if head and (facts := _claim_lost_notice(book, claim, head, agent, holder, now)):
+                yield head.event, agent, facts
 
 
 def _claim_lost_notice(
@@ -170,9 +170,9 @@ def _given_up(
 ) -> Iterator[tuple[str, list[AttentionFact]]]:
     yield "failed", [_step(delivery, transitions.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
     if delivery.decision.policy == MUST:
-        asked = escalate(book, delivery, current_message(book, known), now, "its turns failed")
-        if asked:
-            yield "escalated", asked
+        facts = escalate(book, delivery, current_message(book, known), now, "its turns failed")
+        if facts:
+            yield "escalated", facts
 
 
 def _step(delivery: Delivery, to: str, about: dict[str, Any] | None = None) -> Moved:

@@ -112,8 +112,8 @@ def _several(given: EnvelopeMembers, name: str, known: Sequence[str]) -> tuple[s
     """The words of a member that holds a list or a single word."""
     value = given.value.get(name)
     listed = value if isinstance(value, list) else [] if value is None else [value]
-    for at, each in enumerate(listed):
-        if each not in known:
+    for at, item in enumerate(listed):
+        if item not in known:
             raise invalid(f"must be one of {', '.join(known)}", f"{given.at(name)}/{at}")
     return tuple(listed)
 
@@ -142,7 +142,7 @@ FLAG = Argument({"type": "boolean"}, lambda given, name, _: given.flag(name))
 
 def _list(book: AttentionState, agent: str, given: Arguments, now: int) -> Answer:
     include = given("include")
-    wanted = Filter(
+    criteria = Filter(
         stream=given("stream"),
         conversation=given("conversation"),
         policies=given("policy"),
@@ -155,7 +155,7 @@ def _list(book: AttentionState, agent: str, given: Arguments, now: int) -> Answe
         with_body=include != "meta",
         with_silent=False,
     )
-    return queries.list_events(book, agent, wanted, now)
+    return queries.list_events(book, agent, criteria, now)
 
 
 def _read(book: AttentionState, agent: str, given: Arguments, now: int) -> Answer:

@@ -41,32 +41,36 @@ class Capabilities(Record):
 
     def tool(self, name: str) -> bool:
         """Whether this harness has the tool NAME."""
-        return all(each in self.agreed for each in TOOLS[name])
+        return all(capability in self.agreed for capability in TOOLS[name])
 
     @property
     def takes_deliveries(self) -> bool:
         """Whether the harness takes deliveries at all. A program that only sends messages takes none."""
-        return any(self(each) for each in (IMMEDIATELY, BUFFERING, NOTIFYING))
+        return any(self(capability) for capability in (IMMEDIATELY, BUFFERING, NOTIFYING))
 
     def shown(self) -> dict[str, Any]:
         """The capabilities as the harness sees them."""
-        found: dict[str, Any] = {}
+        sections: dict[str, Any] = {}
         for section, names in OURS.items():
-            asked = [each.partition(".")[2] for each in sorted(self.asked) if each.partition(".")[0] == section]
-            found[section] = {name: self(f"{section}.{name}") for name in dict.fromkeys([*names, *asked])}
-        return found
+            requested = [
+                capability.partition(".")[2]
+                for capability in sorted(self.asked)
+                if capability.partition(".")[0] == section
+            ]
+            sections[section] = {name: self(f"{section}.{name}") for name in dict.fromkeys([*names, *requested])}
+        return sections
 
 
 def negotiate(given: EnvelopeMembers) -> Capabilities:
     """The requested capabilities that this host has. Without acknowledgements there is no redelivery."""
-    agreed, asked = set(), set()
+    agreed, requested = set(), set()
     for section, names in OURS.items():
-        wanted = given.object(section)
-        asked |= {f"{section}.{name}" for name in list(wanted.value)[:MOST]}
-        agreed |= {f"{section}.{name}" for name in names if wanted.flag(name)}
+        section_members = given.object(section)
+        requested |= {f"{section}.{name}" for name in list(section_members.value)[:MOST]}
+        agreed |= {f"{section}.{name}" for name in names if section_members.flag(name)}
     if ACK not in agreed:
         agreed.discard(REDELIVERY)
-    return Capabilities(frozenset(agreed), frozenset(asked))
+    return Capabilities(frozenset(agreed), frozenset(requested))
 
 
 MOST = 50  # requested names of a section that are answered

@@ -41,12 +41,12 @@ class Parcel(Record):
 def parcel(book: AttentionState, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
     """The parcel of EVENT with all EVENTS in it and, if it shows content, the pieces merged into them before."""
     pieces = with_merged_pieces(book, agent, events) if shape == CONTENT else list(events)
-    found = {name: case_for_agent(book, name, agent, now) for name in pieces}
+    cases = {name: case_for_agent(book, name, agent, now) for name in pieces}
     items = sorted(
-        (OpenDelivery(each.standing, each.known) for each in found.values() if not each.known.is_deleted),
+        (OpenDelivery(case.standing, case.known) for case in cases.values() if not case.known.is_deleted),
         key=lambda item: item.standing.delivery.place,
     )
-    stands = found[event].standing
+    stands = cases[event].standing
     version = version_of(book, pieces if shape == CONTENT else [event], shape)
     return Parcel(event, tuple(items), stands.decision, version, stands.is_stale, shape)
 
@@ -66,8 +66,8 @@ def with_merged_pieces(book: AttentionState, agent: str, events: Iterable[str]) 
 
 def version_of(book: AttentionState, events: Iterable[str], shape: str) -> int:
     """A number that increases with every piece, edit and deletion. A knock has a lower number than the content."""
-    known = [each for event in events if (each := book.message(event))]
-    return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
+    heads = [head for event in events if (head := book.message(event))]
+    return sum(head.version + head.is_deleted for head in heads) - (shape == KNOCK)
 
 
 # -- the envelope
@@ -75,34 +75,36 @@ def version_of(book: AttentionState, events: Iterable[str], shape: str) -> int:
 
 def envelope(book: AttentionState, agent: str, given: Parcel, seed: str) -> dict[str, Any]:
     """The parameters of `chat/deliver`."""
-    said = _pieces(book, given)
-    found = _head(book, agent, said[-1], given)
+    messages = _pieces(book, given)
+    members = _head(book, agent, messages[-1], given)
     if given.shape == KNOCK:
-        return found | _knocking(book, said, given)
+        return members | _knocking(book, messages, given)
     offer = Offer(given.items, CONTENT, given.attempt, given.decision.policy)
-    before = turn_text.context(book, agent, said[0], offer) if given.decision.reason in turn_text.WITH_CONTEXT else []
-    if before:
-        found["injection"]["context"] = "thread_window"
-    text = rendering.event(
-        said, given.decision, boundary=escaping.boundary(seed), context=before, is_stale=given.is_stale
+    before = (
+        turn_text.context(book, agent, messages[0], offer) if given.decision.reason in turn_text.WITH_CONTEXT else []
     )
-    merged = [each.event for each in said[:-1]]
-    content = [part for each in said for part in _content(each)]
-    whole = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
-    return _fitting(whole, said)
+    if before:
+        members["injection"]["context"] = "thread_window"
+    text = rendering.event(
+        messages, given.decision, boundary=escaping.boundary(seed), context=before, is_stale=given.is_stale
+    )
+    merged = [message.event for message in messages[:-1]]
+    content = [part for message in messages for part in _content(message)]
+    whole = {**members, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(whole, messages)
 
 
 def _pieces(book: AttentionState, given: Parcel) -> list[Message]:
     """The messages of the parcel. The last one gets the id of the parcel."""
-    said = [current_message(book, item.known) for item in given.items]
-    names = [each.event for each in said if each.event != given.event]
-    return [each.replace(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
+    messages = [current_message(book, item.known) for item in given.items]
+    names = [message.event for message in messages if message.event != given.event]
+    return [message.replace(event=name) for message, name in zip(messages, [*names, given.event], strict=True)]
 
 
 def _head(book: AttentionState, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
     """Everything but the content."""
-    decision, known = given.decision, given.items[-1].known
-    c2a = book.data(known.line).get("c2a", {})
+    decision, head = given.decision, given.items[-1].known
+    c2a = book.data(head.line).get("c2a", {})
     name = "" if given.shape == KNOCK else last.author_name  # free text of the author, so a knock must not show it
     return {
         "eventId": given.event,
@@ -133,8 +135,8 @@ def _head(book: AttentionState, agent: str, last: Message, given: Parcel) -> dic
 
 
 def _role(c2a: Mapping[str, Any]) -> str:
-    found = c2a.get("injection")
-    return str(found.get("role", "user")) if isinstance(found, dict) else "user"
+    injection = c2a.get("injection")
+    return str(injection.get("role", "user")) if isinstance(injection, dict) else "user"
 
 
 def key_of(event: str, agent: str) -> str:
@@ -147,23 +149,23 @@ def _target(book: AttentionState, agent: str, last: Message, decision: Decision)
     recipient = _address(book, last.recipient, last.platform)
     if not recipient and last.kind == DM and decision.directedness == TO_ME:
         recipient = f"agent:{agent}"
-    mentions = [_address(book, each, last.platform) for each in last.mentions]
+    mentions = [_address(book, mention, last.platform) for mention in last.mentions]
     return {"mentions": mentions, **_present({"recipient": recipient}), "directedness": decision.directedness}
 
 
 def _address(book: AttentionState, name: str, platform: str) -> str:
     """The agent with that name on the platform, or the name itself if no agent has it."""
-    found = None if name.startswith("@") else book.directory.agent(name, platform)
-    return f"agent:{found}" if found else name
+    agent = None if name.startswith("@") else book.directory.agent(name, platform)
+    return f"agent:{agent}" if agent else name
 
 
 def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
     """For a reaction: its signal, the message it is on, and its meaning."""
-    found = c2a.get("signal")
-    if not isinstance(found, dict):
+    reaction = c2a.get("signal")
+    if not isinstance(reaction, dict):
         return {}
-    signal = SIGNALS.get(str(found.get("signal")))
-    about = {"signal": found.get("signal"), "onMessage": found.get("onMessage")}
+    signal = SIGNALS.get(str(reaction.get("signal")))
+    about = {"signal": reaction.get("signal"), "onMessage": reaction.get("onMessage")}
     return _present(about | {"meaning": signal.answers if signal else ""})
 
 
@@ -179,7 +181,7 @@ def _knocking(book: AttentionState, said: Sequence[Message], given: Parcel) -> d
     """A knock; for a harness that takes no knocks, as a text by the host."""
     knock = knocks.knock(book, said, given.decision)
     if len(said) > 1:
-        knock["events"] = [each.event for each in said]
+        knock["events"] = [message.event for message in said]
     text = rendering.knock(knock, given.event)
     if given.mode == NOTIFY:
         return {"knock": knock, "rendered": text}
@@ -193,11 +195,11 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
     reads the message.
     """
     whole = dict(found)
-    for each in reversed(said):
-        whole = unknown_members.with_unknown_members(whole, each.more)
+    for message in reversed(said):
+        whole = unknown_members.with_unknown_members(whole, message.more)
     plain = {name: value for name, value in found.items() if name != "rendered"}
     last = plain | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
-    return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
+    return next((form for form in (whole, found, plain) if len(json_text.dumps(form).encode()) <= MOST), last)
 
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,10 +239,10 @@ def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: i
 
 def lookup_envelope(book: AttentionState, agent: str, known: MessageHead, now: int) -> dict[str, Any]:
     """The envelope of an event that an agent looks up, with its content."""
-    found = case_for_agent(book, known.event, agent, now)
-    stands = found.standing
+    case = case_for_agent(book, known.event, agent, now)
+    stands = case.standing
     events = with_merged_pieces(book, agent, [known.event]) or [known.event]
-    given = Parcel(
+    parcel = Parcel(
         known.event,
         (OpenDelivery(stands, known),),
         stands.decision,
@@ -249,5 +251,5 @@ def lookup_envelope(book: AttentionState, agent: str, known: MessageHead, now: i
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    whole = {**_head(book, agent, found.message, given), "content": _content(found.message)}
-    return unknown_members.with_unknown_members(whole, found.message.more)
+    whole = {**_head(book, agent, case.message, parcel), "content": _content(case.message)}
+    return unknown_members.with_unknown_members(whole, case.message.more)

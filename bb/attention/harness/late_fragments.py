@@ -22,14 +22,14 @@ def fragments(
     book: AttentionState, running: Iterable[Handed], agent: str, made: Iterable[Offer]
 ) -> Iterator[tuple[Handed, Delivery, Offer]]:
     """The offers in MADE that belong to a RUNNING message, with that message and its delivery."""
-    pieces = [each for each in made if each.shape == CONTENT and _is_new(each)]
+    pieces = [offer for offer in made if offer.shape == CONTENT and _is_new(offer)]
     for handed in running if pieces else ():
         if handed.shape != CONTENT or handed.is_over or handed.restarts >= MOST_RESTARTS:
             continue
         delivery = book.delivery(handed.event, agent)
         if delivery is None or not delivery.attempt or not _may_grow(delivery):
             continue
-        belonging = next((each for each in pieces if _belongs(book, delivery, each)), None)
+        belonging = next((offer for offer in pieces if _belongs(book, delivery, offer)), None)
         if belonging:
             pieces.remove(belonging)
             yield handed, delivery, belonging
@@ -42,13 +42,16 @@ def _may_grow(delivery: Delivery) -> bool:
 
 def _is_new(offer: Offer) -> bool:
     """Whether the offer is a new piece. An immediate message is never a piece."""
-    deliveries = [each.standing.delivery for each in offer.items]
-    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in deliveries)
+    deliveries = [item.standing.delivery for item in offer.items]
+    return all(
+        delivery.attempt == 0 and not delivery.is_whole and delivery.decision.mode == BUFFERED
+        for delivery in deliveries
+    )
 
 
 def _belongs(book: AttentionState, delivery: Delivery, offer: Offer) -> bool:
     first, last = offer.items[0].standing.delivery, offer.last.standing.delivery
-    began = min([delivery.arrived, *(each.arrived for event in delivery.merged_from if (each := book.message(event)))])
+    began = min([delivery.arrived, *(head.arrived for event in delivery.merged_from if (head := book.message(event)))])
     return (
         (first.window, first.author) == (delivery.window, delivery.author)
         and first.place > delivery.place
@@ -60,9 +63,9 @@ def _belongs(book: AttentionState, delivery: Delivery, offer: Offer) -> bool:
 
 def _wrote_last(book: AttentionState, delivery: Delivery, last: Delivery) -> bool:
     """Whether no other author has written in the thread since."""
-    for known in book.newest_messages(in_window(delivery.window)):
-        if known.event == delivery.event:
+    for head in book.newest_messages(in_window(delivery.window)):
+        if head.event == delivery.event:
             return True
-        if known.author != last.author:
+        if head.author != last.author:
             return False
     return False

@@ -78,7 +78,7 @@ class Plan(Record):
 
     def holds(self, book: AttentionState) -> bool:
         """Whether the deliveries that the plan rests on are unchanged."""
-        return all(book.delivery(each.event, each.agent) == each for each in self.rests_on)
+        return all(book.delivery(delivery.event, delivery.agent) == delivery for delivery in self.rests_on)
 
 
 class Harness:
@@ -100,7 +100,7 @@ class Harness:
 
     def note_sent(self, plan: Plan, now: int) -> None:
         """Note that PLAN was recorded and sent."""
-        for handed in (*(each for each, _ in plan.cancels), *plan.parked):
+        for handed in (*(cancelled for cancelled, _ in plan.cancels), *plan.parked):
             self.drop(handed.event)
             if handed.shape == DIGEST:
                 self.digest_at = now + MINUTE
@@ -139,7 +139,7 @@ class Harness:
 
     def by_request(self, request: Any) -> Handed | None:
         """The message that a request handed over; None if it is no longer current."""
-        return next((each for each in self.handed.values() if each.request == request), None)
+        return next((handed for handed in self.handed.values() if handed.request == request), None)
 
     def take(self, handed: Handed) -> None:
         """Note that the harness has acknowledged a message."""
@@ -204,12 +204,12 @@ def rejection_facts(
     """The facts when a harness rejects a message: its events failed. Those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
-        delivery, known = book.delivery(event, harness.agent), book.message(event)
-        if delivery is None or known is None or not delivery.is_open:
+        delivery, head = book.delivery(event, harness.agent), book.message(event)
+        if delivery is None or head is None or not delivery.is_open:
             continue
         facts.append(Moved(harness.agent, event, harness.agent, transitions.REJECTED, dict(why)))
         if delivery.decision.policy == MUST:
-            facts += escalate(book, delivery, current_message(book, known), now, "its harness refused it")
+            facts += escalate(book, delivery, current_message(book, head), now, "its harness refused it")
     return facts
 
 
@@ -225,4 +225,4 @@ def next_tick(book: AttentionState, now: int) -> int | None:
             moments.append(delivery.until)
         if delivery.disposition == CLAIMED:
             moments.append(book.claim(delivery.event, delivery.window, now).until)
-    return min((each for each in moments if each > now), default=None)
+    return min((moment for moment in moments if moment > now), default=None)

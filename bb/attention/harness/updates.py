@@ -64,39 +64,39 @@ class _Look:
         turns = self._harness.turns - self._cancels.keys()
         again = self._harness.resumed | self._due_again() | self._altered
         side = self._harness.offer_session(again, turns)
-        made, held = offers_for(self._book, self._agent, self._now, side)
-        at_rest = offers_for(self._book, self._agent, self._now, side.replace(in_turn=False))[0] if turns else made
-        offered_again = again & {offer.event for offer in made}
-        for each in self._waiting():
-            if each.event not in offered_again:
-                self._busy[each.conversation] = self._busy.get(each.conversation, 0) + 1
+        offers, held = offers_for(self._book, self._agent, self._now, side)
+        at_rest = offers_for(self._book, self._agent, self._now, side.replace(in_turn=False))[0] if turns else offers
+        offered_again = again & {offer.event for offer in offers}
+        for handed in self._waiting():
+            if handed.event not in offered_again:
+                self._busy[handed.conversation] = self._busy.get(handed.conversation, 0) + 1
         merged = self._restart(at_rest)
-        for offer in made:
+        for offer in offers:
             if offer.event not in merged:
                 self._offer(offer, again, turns)
         self._digest(turns)
-        moments = [each.until for each in held if each.until is not None]
+        moments = [entry.until for entry in held if entry.until is not None]
         moments += [self._harness.digest_at] if self._harness.digest_at is not None else []
-        moments += [each.again_at for each in (*self._waiting(), *(new.handed for new in self._delivers))]
-        later = min((each for each in moments if each > self._now), default=None)
+        moments += [handed.again_at for handed in (*self._waiting(), *(new.handed for new in self._delivers))]
+        later = min((moment for moment in moments if moment > self._now), default=None)
         cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
-        events = [*(each.event for each, _ in cancels), *(each.event for each in parked), *self._events]
-        known = tuple(found for event in events if (found := self._book.delivery(event, self._agent)))
-        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, known)
+        events = [*(handed.event for handed, _ in cancels), *(handed.event for handed in parked), *self._events]
+        rests_on = tuple(current for event in events if (current := self._book.delivery(event, self._agent)))
+        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, rests_on)
 
     def _waiting(self) -> list[Handed]:
         """The messages that were handed over and are neither taken nor given up."""
-        gone = self._cancels.keys() | {each.event for each in self._parked}
-        return [each for each in self._harness.handed.values() if not each.is_taken and each.event not in gone]
+        gone = self._cancels.keys() | {handed.event for handed in self._parked}
+        return [handed for handed in self._harness.handed.values() if not handed.is_taken and handed.event not in gone]
 
     def _due_again(self) -> set[str]:
         """The events to hand over again. Those without attempts left are parked until the next session."""
-        due = [each for each in self._waiting() if self._now >= each.again_at]
-        self._parked += [each for each in due if each.shape == DIGEST or not self._may_repeat(each)]
-        for each in self._parked:
-            steps = [Moved(SYSTEM, event, self._agent, transitions.PARKED) for event in each.events]
+        due = [handed for handed in self._waiting() if self._now >= handed.again_at]
+        self._parked += [handed for handed in due if handed.shape == DIGEST or not self._may_repeat(handed)]
+        for handed in self._parked:
+            steps = [Moved(SYSTEM, event, self._agent, transitions.PARKED) for event in handed.events]
             self._facts += [step for step in steps if self._is_waited_for(step.event)]
-        return {each.event for each in due if self._may_repeat(each)}
+        return {handed.event for handed in due if self._may_repeat(handed)}
 
     def _may_repeat(self, handed: Handed) -> bool:
         return handed.attempt < MOST_TRIES and self._can(REDELIVERY)
@@ -143,14 +143,16 @@ class _Look:
         if not (self._can(CANCELLATION) and self._can(ACK)):
             return set()
         merged: set[str] = set()
-        running = [each for each in self._harness.handed.values() if each.event not in self._cancels]
+        running = [handed for handed in self._harness.handed.values() if handed.event not in self._cancels]
         for handed, current, offer in fragments(self._book, running, self._agent, made):
-            new = [each.event for each in offer.items]
+            new = [item.event for item in offer.items]
             merged.add(offer.event)
             self._cancels[handed.event] = (handed, ADDED)
             self._begin_anew(current, "fragment")
             attempt = self._harness.next_attempt(current.event)
-            self._facts += [Moved(SYSTEM, each, self._agent, transitions.MERGED, {"by": current.event}) for each in new]
+            self._facts += [
+                Moved(SYSTEM, event, self._agent, transitions.MERGED, {"by": current.event}) for event in new
+            ]
             about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
             self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
@@ -173,7 +175,7 @@ class _Look:
         offer = offer.replace(attempt=attempt)
         self._begin_anew(offer.last.standing.delivery, "handed over once more")
         self._facts += offer_facts(self._agent, [offer], is_taken=not self._can(ACK))
-        events = [each.event for each in offer.items]
+        events = [item.event for item in offer.items]
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
         parcel = parcel.replace(attempt=attempt, decision=decision)
         restarts = handed.restarts if handed else 0
@@ -191,8 +193,8 @@ class _Look:
         conversation = parcel.items[-1].known.conversation
         if must_wait:
             self._busy[conversation] = self._busy.get(conversation, 0) + 1
-        self._events += [each.event for each in parcel.items]
-        events = tuple(each.event for each in parcel.items) if parcel.shape == KNOCK else (parcel.event,)
+        self._events += [item.event for item in parcel.items]
+        events = tuple(item.event for item in parcel.items) if parcel.shape == KNOCK else (parcel.event,)
         again_at = retry_at(parcel.attempt, self._now + self._book.tuning.ack_ms)
         handed = Handed(
             parcel.event,
@@ -216,8 +218,8 @@ class _Look:
         due = self._harness.digest_at
         if not self._can(DIGESTS) or turns or due is None or self._now < due:
             return
-        facts, found = digests.make_digest(self._book, self._agent, self._now)
-        if not found["text"]:
+        facts, digest = digests.make_digest(self._book, self._agent, self._now)
+        if not digest["text"]:
             return
         if not self._can(ACK):
             self._facts += facts
@@ -227,7 +229,7 @@ class _Look:
         until = retry_at(attempt, self._now + self._book.tuning.ack_ms)
         is_taken = not self._can(ACK)
         handed = Handed(event, request, attempt, 1, DIGEST, "", (), until, is_taken, facts=tuple(facts))
-        self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, found, attempt)))
+        self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, digest, attempt)))
 
 
 def _needs_anything(current: Delivery) -> bool:
@@ -245,4 +247,4 @@ def _form(shape: str, mode: str, policy: str, can: Capabilities) -> str | None:
     if shape == KNOCK and policy != MUST:
         return None
     possible = {IMMEDIATE: can(IMMEDIATELY), BUFFERED: can(BUFFERING)}
-    return next((each for each in (mode, BUFFERED, IMMEDIATE) if possible.get(each)), None)
+    return next((candidate for candidate in (mode, BUFFERED, IMMEDIATE) if possible.get(candidate)), None)

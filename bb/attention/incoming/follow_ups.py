@@ -18,11 +18,14 @@ def continued_message(book: AttentionState, said: Message) -> str:
     event, author, at = book.thread(said.window).last
     if author != said.author or not 0 <= said.at - at < book.tuning.compose_ms or _begins_anew(said):
         return ""
-    known = book.message(event)
-    if known is None or known.is_deleted or known.in_reply_to != said.in_reply_to:
+    head = book.message(event)
+    if head is None or head.is_deleted or head.in_reply_to != said.in_reply_to:
         return ""
-    asked = [book.delivery(event, agent) for agent in known.meant]
-    waits = any(each and each.is_open and not each.attempt and each.decision.mode == BUFFERED for each in asked)
+    deliveries = [book.delivery(event, agent) for agent in head.meant]
+    waits = any(
+        delivery and delivery.is_open and not delivery.attempt and delivery.decision.mode == BUFFERED
+        for delivery in deliveries
+    )
     return event if waits else ""
 
 
@@ -33,10 +36,10 @@ def _begins_anew(said: Message) -> bool:
 
 def continued_aim(book: AttentionState, said: Message) -> Aimed:
     """The agents that were asked by the message that SAID continues, and why."""
-    known = book.message(said.piece_of) if said.piece_of else None
-    asked = {agent: book.delivery(said.piece_of, agent) for agent in (known.meant if known else ())}
+    head = book.message(said.piece_of) if said.piece_of else None
+    deliveries = {agent: book.delivery(said.piece_of, agent) for agent in (head.meant if head else ())}
     return {
-        agent: (TO_ME, each.decision.reason)
-        for agent, each in asked.items()
-        if each and each.decision.directedness == TO_ME
+        agent: (TO_ME, delivery.decision.reason)
+        for agent, delivery in deliveries.items()
+        if delivery and delivery.decision.directedness == TO_ME
     }

@@ -35,51 +35,51 @@ class Handing(Record):
 def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now: int) -> Answer:
     """Record a message that a host has delivered for AGENT."""
     handing = _read(given, now)
-    known = book.message(handing.said.event)
-    if known is None:
+    head = book.message(handing.said.event)
+    if head is None:
         posted = Posted(
             by, _c2a(book, handing, {agent: handing.decision}), handing.said.text, _recipients(agent, handing)
         )
         return [*conversation_facts(book, handing.said), posted], ACCEPTED
-    has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
-    is_newer = handing.version > has.get("version", known.version)
+    has = (book.data(head.line).get("c2a") or {}).get("delivered") or {}
+    is_newer = handing.version > has.get("version", head.version)
     is_for_us = book.delivery(handing.said.event, agent) is not None
-    if known.is_deleted or (is_for_us and not is_newer):
+    if head.is_deleted or (is_for_us and not is_newer):
         return [], DUPLICATE
-    c2a = _c2a(book, handing, _earlier_decisions(book, known, is_newer=is_newer) | {agent: handing.decision})
-    return [Edited(by, handing.said.event, known.version + is_newer, c2a, handing.said.text)], ACCEPTED
+    c2a = _c2a(book, handing, _earlier_decisions(book, head, is_newer=is_newer) | {agent: handing.decision})
+    return [Edited(by, handing.said.event, head.version + is_newer, c2a, handing.said.text)], ACCEPTED
 
 
 def _read(given: Any, now: int) -> Handing:
-    found, members = envelopes.parse_delivery(given, now), envelopes.EnvelopeMembers(given)
+    parsed, members = envelopes.parse_delivery(given, now), envelopes.EnvelopeMembers(given)
     version = members.number("contentVersion")
     if version is None:
-        version = 0 if found.knock is not None else 1  # a knock has no content yet
-    directedness, policy, mode, reason, priority, deadline = found.decision
+        version = 0 if parsed.knock is not None else 1  # a knock has no content yet
+    directedness, policy, mode, reason, priority, deadline = parsed.decision
     injection = {name: members.object("injection").id(name) for name in ("context", "role")}
     more = {
-        "delivered": {"version": version, "key": found.key, "attempt": found.attempt},
+        "delivered": {"version": version, "key": parsed.key, "attempt": parsed.attempt},
         "injection": _present(injection),
     }
     decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
-    return Handing(found.message.replace(version=1), decision, version, more)
+    return Handing(parsed.message.replace(version=1), decision, version, more)
 
 
 def _earlier_decisions(book: AttentionState, known: MessageHead, *, is_newer: bool) -> dict[str, Decision]:
     """The decisions for the agents that it was delivered for before; they also get a new version."""
     deliveries = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
-    return {each.agent: each.decision for each in deliveries if each}
+    return {delivery.agent: delivery.decision for delivery in deliveries if delivery}
 
 
 def _c2a(book: AttentionState, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
     """The `c2a` member of its line."""
-    said = handing.said
-    agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
+    posted = handing.said
+    agent = book.directory.agent(posted.author, posted.platform) if posted.author_kind != HUMAN else None
     decided = {
         "for": {name: decision.to_json() for name, decision in each.items()},
         "else": Decision(reason="delivered").to_json()[:4],
     }
-    return message.c2a_member(said) | ({"agent": agent} if agent else {}) | decided | handing.more
+    return message.c2a_member(posted) | ({"agent": agent} if agent else {}) | decided | handing.more
 
 
 def _recipients(agent: str, handing: Handing) -> tuple[str, ...]:

@@ -36,14 +36,14 @@ MOST_TOGGLES = 20  # of one signal by one author on one message; further ones ch
 def latest_reaction(book: AttentionState, event: str, who: str, signal: str) -> tuple[str, MessageHead | None, str]:
     """The event id of WHO's latest reaction with SIGNAL, that event if it exists, and the id of the next one."""
     name = first = f"{event}~{who}~{signal}"
-    found = book.message(name)
+    latest = book.message(name)
     for count in range(2, MOST_TOGGLES + 1):
         following = f"{first}~{count}"
-        later = book.message(following) if found is not None else None
+        later = book.message(following) if latest is not None else None
         if later is None:
-            return name, found, following if found is not None else first
-        name, found = following, later
-    return name, found, ""
+            return name, latest, following if latest is not None else first
+        name, latest = following, later
+    return name, latest, ""
 
 
 def reaction_message(known: MessageHead, signal: str, said: Message) -> Message:
@@ -61,8 +61,8 @@ def reaction_message(known: MessageHead, signal: str, said: Message) -> Message:
 def decisions_for_reaction(book: AttentionState, known: MessageHead, signal: str, who: str) -> Decisions:
     """The decision: a reaction is for the agent that wrote the message, unless the agent itself reacts."""
     author = known.agent
-    each = {author: _to_author(book, known, signal)} if author and author != who else {}
-    return Decisions(each, Decision(mode=SILENT, reason=REACTION))
+    decisions = {author: _to_author(book, known, signal)} if author and author != who else {}
+    return Decisions(decisions, Decision(mode=SILENT, reason=REACTION))
 
 
 def _to_author(book: AttentionState, known: MessageHead, signal: str) -> Decision:

@@ -76,36 +76,38 @@ def _with_own_ids(book: AttentionState, line: Line) -> Line:
     """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
     if line.conversation and not book.conversation(line.conversation).is_external:
         return line
-    said = line.message
-    if said and said.in_reply_to:
-        said = said.replace(in_reply_to=book.own_event_id(said.in_reply_to))
-    return line.replace(event=book.own_event_id(line.event), message=said)
+    received = line.message
+    if received and received.in_reply_to:
+        received = received.replace(in_reply_to=book.own_event_id(received.in_reply_to))
+    return line.replace(event=book.own_event_id(line.event), message=received)
 
 
 # -- messages
 
 
 def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
-    said = line.message
-    if said is None:
+    received = line.message
+    if received is None:
         return [], {}
     if line.marker:
         return _own_message(book, line, by)
-    known = book.message(line.event)
-    if known is not None:
-        if said.version > known.version:
+    head = book.message(line.event)
+    if head is not None:
+        if received.version > head.version:
             return _edit(book, line, by, now)
         return [], _answer(line, "duplicate")
     state = book.states.state(MESSAGES, line.event) or {}
     if "deleted" in state:
         nothing = Decisions({}, Decision(mode=SILENT, reason="deleted"))
-        return [_posted(book, said.replace(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
+        return [_posted(book, received.replace(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
     if "edit" in state:  # the edit arrived before the message
         edited = book.data(_line_of(state["edit"]))
-        said = said.replace(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
+        received = received.replace(
+            text=str(edited.get("text", received.text)), parts=(), more={}, version=state["edit"][3]
+        )
     # Everyone who has the ledger also has the repository, so a GitHub conversation in it is not private.
-    facts, found = record_message(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
-    return facts, {**_answer(line, "recorded"), **found}
+    facts, answer = record_message(book, received, by, now, is_private=line.is_private and line.platform != GITHUB)
+    return facts, {**_answer(line, "recorded"), **answer}
 
 
 def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
@@ -117,10 +119,10 @@ def record_message(book: AttentionState, said: Message, by: str, now: int, *, is
     said = _with_known_context(book, said)
     if piece := continued_message(book, said):
         said = said.replace(piece_of=piece)
-    known = decision_context(book, said, now)
+    context = decision_context(book, said, now)
     if settled and is_private:
-        known = known.replace(conversation=known.conversation.replace(is_private=True))
-    decided = decide(said, known)
+        context = context.replace(conversation=context.conversation.replace(is_private=True))
+    decided = decide(said, context)
     fact = _posted(book, said, by, decided)
     return [*settled, fact], {"decisions": decisions_details(decided)}
 
@@ -185,25 +187,25 @@ def _posted(book: AttentionState, said: Message, by: str, decided: Decisions, te
 
 def _recipients(decided: Decisions) -> tuple[str, ...]:
     """The CCCS recipients: only the agents that get the content. Others find the message with the C2A tools."""
-    return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
+    return tuple(agent for agent, decision in decided.each.items() if decision.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
 
 def decisions_to_json(decided: Decisions) -> dict[str, Any]:
     """The decisions as they are recorded on the line of their message."""
-    each = {agent: found.to_json() for agent, found in decided.each.items()}
-    return {**({"for": each} if each else {}), "else": decided.others.to_json()[:4]}
+    by_agent = {agent: decision.to_json() for agent, decision in decided.each.items()}
+    return {**({"for": by_agent} if by_agent else {}), "else": decided.others.to_json()[:4]}
 
 
 def decisions_details(decided: Decisions) -> dict[str, Any]:
     """The decisions as people and programs see them."""
-    return {agent: found.details() for agent, found in decided.each.items()}
+    return {agent: decision.details() for agent, decision in decided.each.items()}
 
 
 def _own_message(book: AttentionState, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
-    for known in book.newest_messages(messages.OUTBOX):
-        if line.marker in (known.key, known.event):
-            return [Posting(by, known.event, SENT, {"platform_id": line.event})], _answer(line, "own")
+    for head in book.newest_messages(messages.OUTBOX):
+        if line.marker in (head.key, head.event):
+            return [Posting(by, head.event, SENT, {"platform_id": line.event})], _answer(line, "own")
     return [], _answer(line, "own")
 
 
@@ -211,23 +213,23 @@ def _own_message(book: AttentionState, line: Line, by: str) -> Answer:
 
 
 def _edit(book: AttentionState, line: Line, by: str, now: int) -> Answer:
-    said = line.message
-    if said is None:
+    received = line.message
+    if received is None:
         return [], {}
-    known = book.message(line.event)
-    version = line.version or (known.version + 1 if known else 2)
-    if known is None:
-        return [Edited(by, line.event, version, {}, said.text)], _answer(line, "held")
-    if known.is_deleted or version <= known.version:
+    head = book.message(line.event)
+    version = line.version or (head.version + 1 if head else 2)
+    if head is None:
+        return [Edited(by, line.event, version, {}, received.text)], _answer(line, "held")
+    if head.is_deleted or version <= head.version:
         return [], _answer(line, "duplicate")
-    before = book.data(known.first_line)
-    latest = book.data(known.line) if known.version > 1 else before
-    if _same(str(latest.get("text", "")), said.text):
+    before = book.data(head.first_line)
+    latest = book.data(head.line) if head.version > 1 else before
+    if _same(str(latest.get("text", "")), received.text):
         return [], _answer(line, "unchanged")
     original = message.message_of_c2a(before.get("c2a", {}), str(before.get("text", "")), line.event)
-    said = _with_known_context(book, _edited(original, said, version))
-    decided = decide(said, decision_context(book, said, now))
-    return _edit_facts(book, by, said, decided, set(known.meant), line)
+    received = _with_known_context(book, _edited(original, received, version))
+    decided = decide(received, decision_context(book, received, now))
+    return _edit_facts(book, by, received, decided, set(head.meant), line)
 
 
 def _edited(original: Message, said: Message, version: int) -> Message:
@@ -251,17 +253,17 @@ def _edit_facts(book: AttentionState, by: str, said: Message, decided: Decisions
     """What an edit changes for its recipients. Agents that have already answered get a new event about it."""
     answered: dict[str, Decision] = {}
     for agent in sorted(told | decided.each.keys()):
-        found = book.delivery(line.event, agent)
-        if found and found.disposition == RESPONDED:
-            aimed = decided.each.get(agent, found.decision)
+        delivery = book.delivery(line.event, agent)
+        if delivery and delivery.disposition == RESPONDED:
+            aimed = decided.each.get(agent, delivery.decision)
             answered[agent] = aimed.replace(
                 policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=book.tuning.time_for(MAY)
             )
-    each = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
-    each = {agent: found for agent, found in each.items() if agent not in answered}
-    c2a = message.c2a_member(said) | decisions_to_json(Decisions(each, decided.others))
+    by_agent = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
+    by_agent = {agent: decision for agent, decision in by_agent.items() if agent not in answered}
+    c2a = message.c2a_member(said) | decisions_to_json(Decisions(by_agent, decided.others))
     facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
-    answer = {**_answer(line, "edited"), "decisions": decisions_details(Decisions(each, decided.others))}
+    answer = {**_answer(line, "edited"), "decisions": decisions_details(Decisions(by_agent, decided.others))}
     if answered:
         again = said.replace(
             event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
@@ -279,12 +281,12 @@ def _edit_notice_id(event: str, version: int) -> str:
 
 
 def _delete(book: AttentionState, line: Line, by: str) -> Answer:
-    known = book.message(line.event)
-    if known is None:
+    head = book.message(line.event)
+    if head is None:
         return [Deleted(by, line.event)], _answer(line, "held")
-    if known.is_deleted:
+    if head.is_deleted:
         return [], _answer(line, "duplicate")
-    facts: list[AttentionFact] = [Deleted(by, line.event), *deletion_facts(book, known)]
+    facts: list[AttentionFact] = [Deleted(by, line.event), *deletion_facts(book, head)]
     for again in book.newest_messages(messages.linked_event_term(line.event)):
         if again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
             facts += [Deleted(by, again.event), *deletion_facts(book, again)]
@@ -295,12 +297,12 @@ def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFa
     """The facts that follow when a message is deleted. Pieces that were merged into it are restored."""
     facts: list[AttentionFact] = []
     for agent in known.meant:
-        found = book.delivery(known.event, agent)
-        if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
+        delivery = book.delivery(known.event, agent)
+        if delivery and (delivery.disposition not in FINAL or delivery.decision.policy == MUST_NOT):
             facts.append(Moved("system", known.event, agent, transitions.DELETED, {"by": "deleted"}))
-            if not found.has_spoken:
+            if not delivery.has_spoken:
                 pieces = [
-                    piece for piece in found.merged_from if (other := book.message(piece)) and not other.is_deleted
+                    piece for piece in delivery.merged_from if (other := book.message(piece)) and not other.is_deleted
                 ]
                 facts += [Moved("system", piece, agent, transitions.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
@@ -313,12 +315,12 @@ def deletion_facts(book: AttentionState, known: MessageHead) -> list[AttentionFa
 
 
 def _reaction(book: AttentionState, line: Line, by: str, now: int) -> Answer:
-    known = book.message(line.event)
-    if known is None:
+    head = book.message(line.event)
+    if head is None:
         return [], _answer(line, "unknown_target")
     signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
     who = book.directory.agent(line.author, line.platform) or line.author
-    name, before, following = reactions.latest_reaction(book, known.event, who, signal)
+    name, before, following = reactions.latest_reaction(book, head.event, who, signal)
     is_there = before is not None and not before.is_deleted
     is_late = before is not None and line.at < before.at
     is_known = before is not None and line.at == before.at != now  # a reaction without a time has the time NOW
@@ -328,10 +330,10 @@ def _reaction(book: AttentionState, line: Line, by: str, now: int) -> Answer:
         return [Deleted(by, name), *deletion_facts(book, before)], _answer(line, "removed")
     if is_there or is_late or is_known or not following:
         return [], _answer(line, "duplicate")
-    said = message.Message(
-        following, line.platform, known.conversation, line.author, "", line.at, author_kind=line.author_kind
+    reaction = message.Message(
+        following, line.platform, head.conversation, line.author, "", line.at, author_kind=line.author_kind
     )
-    fact, decided = reaction_event(book, known, said, signal, line.glyph, by)
+    fact, decided = reaction_event(book, head, reaction, signal, line.glyph, by)
     return [fact], {**_answer(line, "recorded"), "eventId": following, "decisions": decisions_details(decided)}
 
 
@@ -352,9 +354,9 @@ def _typing(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     window = f"{line.conversation} {line.thread}"
     is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
     waits = False
-    for known in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
-        if known.author == line.author and known.arrived >= now - book.tuning.merge_ms:
-            waits = bool(known.meant)
+    for head in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
+        if head.author == line.author and head.arrived >= now - book.tuning.merge_ms:
+            waits = bool(head.meant)
             break
     if not waits or is_typing == line.is_typing:
         return [], _answer(line, "ignored")

@@ -43,15 +43,15 @@ class Case(Record):
 def case_for_agent(book: AttentionState, event: str, agent: str, now: int) -> Case:
     """The case of EVENT for AGENT."""
     require_registered(book, agent)
-    known = find_message(book, event)
-    if not may_see(book, agent, known):
+    head = find_message(book, event)
+    if not may_see(book, agent, head):
         raise no_event(event)
-    delivery = book.delivery(known.event, agent)
-    claim = book.claim(known.event, known.window, now)
+    delivery = book.delivery(head.event, agent)
+    claim = book.claim(head.event, head.window, now)
     now_standing = standing(
-        delivery or bystander_delivery(book, known, agent), claim, now, book.tuning, last_message_time(book, known)
+        delivery or bystander_delivery(book, head, agent), claim, now, book.tuning, last_message_time(book, head)
     )
-    return Case(agent, known, current_message(book, known), now_standing, delivery is None)
+    return Case(agent, head, current_message(book, head), now_standing, delivery is None)
 
 
 def require_registered(book: AttentionState, agent: str) -> None:
@@ -62,18 +62,18 @@ def require_registered(book: AttentionState, agent: str) -> None:
 
 def find_message(book: AttentionState, event: str) -> MessageHead:
     """The message with the id EVENT."""
-    known = find_message_or_none(book, event)
-    if known is None:
+    head = find_message_or_none(book, event)
+    if head is None:
         raise no_event(event)
-    return known
+    return head
 
 
 def find_message_or_none(book: AttentionState, event: str) -> MessageHead | None:
     """The message with the id EVENT or on the line EVENT; None if there is none."""
-    known = book.message(event)
-    if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
-        known = book.message(str(c2a.get("event") or event))
-    return known
+    head = book.message(event)
+    if head is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
+        head = book.message(str(c2a.get("event") or event))
+    return head
 
 
 def current_message(book: AttentionState, known: MessageHead) -> Message:
@@ -85,11 +85,11 @@ def current_message(book: AttentionState, known: MessageHead) -> Message:
         text = f"{mail.get('subject', '')}\n\n{text}"
     elif data.get("kind") and "title" in data:
         text = f"{data['title']}\n\n{data.get('message', '')}".rstrip()
-    said = message.message_of_c2a(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
+    current = message.message_of_c2a(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
-        said = said.replace(text="", parts=(), more={})
-    is_unverified = data.get(message.UNSIGNED) is True and is_the_persons(said)
-    return said.replace(event=known.event, version=known.version, is_unverified=is_unverified)
+        current = current.replace(text="", parts=(), more={})
+    is_unverified = data.get(message.UNSIGNED) is True and is_the_persons(current)
+    return current.replace(event=known.event, version=known.version, is_unverified=is_unverified)
 
 
 def _as_kept(known: MessageHead) -> dict[str, Any]:
@@ -114,10 +114,10 @@ def open_cases(book: AttentionState, agent: str, now: int) -> Iterator[tuple[Mes
     """The open deliveries to AGENT that it may see now, in ledger order."""
     opened = book.open_for(agent)
     at_hand = book.with_messages_of(opened)
-    for found in opened:
-        known = at_hand.message(found.event)
-        if known and not known.is_deleted and may_see(at_hand, agent, known):
-            yield known, standing(found, at_hand.claim(found.event, found.window, now), now, book.tuning)
+    for delivery in opened:
+        head = at_hand.message(delivery.event)
+        if head and not head.is_deleted and may_see(at_hand, agent, head):
+            yield head, standing(delivery, at_hand.claim(delivery.event, delivery.window, now), now, book.tuning)
 
 
 def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> Delivery:
@@ -143,4 +143,4 @@ def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> 
 
 def last_message_time(book: AttentionState, known: MessageHead) -> int:
     """The time of the last message in the thread of KNOWN. Notices of the host and reactions do not count."""
-    return next((each.arrived for each in book.newest_messages(in_window(known.window)) if not each.reason), 0)
+    return next((head.arrived for head in book.newest_messages(in_window(known.window)) if not head.reason), 0)

@@ -60,7 +60,7 @@ def claim(
 def _is_there(book: AttentionState, agent: str, thread: str) -> bool:
     """Whether there is a thread of that name with a message that AGENT may see."""
     messages = book.newest_messages(f"in {thread}") if thread.partition(" ")[2] else ()
-    return any(may_see(book, agent, known) for known in messages)
+    return any(may_see(book, agent, head) for head in messages)
 
 
 def _may_claim(book: AttentionState, target: Case, now: int) -> None:
@@ -74,8 +74,10 @@ def _may_claim(book: AttentionState, target: Case, now: int) -> None:
     if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
         policy = standing.decision.policy
         raise PolicyForbids(f"the policy of {target.event} for {target.agent} is {policy}", event_id=target.event)
-    if (asked := _asked_by_name(book, target)) and not standing.holder:
-        raise PolicyForbids(f"{target.event} is addressed to {asked} by name", event_id=target.event, agent=asked)
+    if (addressee := _asked_by_name(book, target)) and not standing.holder:
+        raise PolicyForbids(
+            f"{target.event} is addressed to {addressee} by name", event_id=target.event, agent=addressee
+        )
     first, until = exclusive_slot(book, target, now)
     if first and first != target.agent:
         raise ClaimedByOther(
@@ -151,8 +153,8 @@ def release(book: AttentionState, agent: str, now: int, *, event: str = "", thre
         delivery = book.delivery(name, agent)
         if delivery and delivery.disposition == "claimed":
             facts.append(Moved(agent, name, agent, transitions.GAVE_BACK))
-        if known := book.message(name):
-            facts += remind_another(book, known, agent, "given back")
+        if head := book.message(name):
+            facts += remind_another(book, head, agent, "given back")
     return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
 
 

@@ -61,14 +61,14 @@ class Decisions(Record):
 def decide(message: Message, scene: DecisionContext) -> Decisions:
     """The host's decisions about MESSAGE, for all agents."""
     aims = aim_of_message(message, scene.directory, scene.thread, scene.asked, scene.going_on)
-    each = {
+    by_agent = {
         agent: _by_rules(message, default_matrix.default_decision(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
     others = _by_rules(message, default_matrix.default_decision(message, *aims.others, scene.tuning), scene.tuning)
-    each = {agent: _limited(decision, message, scene) for agent, decision in each.items()}
-    return Decisions(_with_default(each, message, scene), others)
+    by_agent = {agent: _limited(decision, message, scene) for agent, decision in by_agent.items()}
+    return Decisions(_with_default(by_agent, message, scene), others)
 
 
 def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
@@ -83,7 +83,7 @@ def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
             "intent": message.intent,
             "directedness": decision.directedness,
         }
-        if all(facts[name] == wanted for name, wanted in rule["match"].items()):
+        if all(facts[name] == value for name, value in rule["match"].items()):
             wish = rule["set"]
             policy = wish.get("policy", decision.policy)
             deadline = decision.deadline if policy == decision.policy else tuning.time_for(policy)

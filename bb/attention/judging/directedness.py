@@ -73,7 +73,7 @@ def aim_of_message(
     called = mentioned_agents(message, directory)
     author = directory.agent(message.author, message.platform)
     if nobody := _obliges_none(message):  # in a private conversation its recipients still get it
-        recipients = [each for each in _by_privacy(message, directory, called) if each in directory]
+        recipients = [recipient for recipient in _by_privacy(message, directory, called) if recipient in directory]
         return Aim({agent: nobody for agent in recipients if agent not in (author, message.author)}, nobody)
     at = {
         **_by_work(message, directory),
@@ -84,7 +84,7 @@ def aim_of_message(
         **_by_question(message, asked),
         **_by_privacy(message, directory, called),
     }
-    at = {agent: found for agent, found in at.items() if agent in directory and agent not in (author, message.author)}
+    at = {agent: aimed for agent, aimed in at.items() if agent in directory and agent not in (author, message.author)}
     if message.declared == TO_MY_ROLE:  # the sender offers it to the agents it names, and obliges none of them
         at = {agent: (TO_MY_ROLE, why) for agent, (_, why) in at.items()}
     if called.somebody or message.kind == DM:
@@ -125,9 +125,9 @@ def mentioned_agents(message: Message, directory: Directory) -> Mentioned:
 
 def _by_work(message: Message, directory: Directory) -> Aimed:
     is_question = message.intent == QUESTION
-    found = dict.fromkeys(directory.owners(message.stream), (TO_MY_ROLE, OWNED_STREAM if is_question else OWNED_WORK))
+    aims = dict.fromkeys(directory.owners(message.stream), (TO_MY_ROLE, OWNED_STREAM if is_question else OWNED_WORK))
     owner = directory.by_thread.get(message.window) if message.thread else None
-    return found | ({owner: (TO_MY_ROLE, OWNED_THREAD if is_question else OWNED_WORK)} if owner else {})
+    return aims | ({owner: (TO_MY_ROLE, OWNED_THREAD if is_question else OWNED_WORK)} if owner else {})
 
 
 def _by_thread(message: Message, thread: Thread, asked: str) -> Aimed:

@@ -89,8 +89,8 @@ class EnvelopeMembers(Members):
 
     def moment(self, name: str, now: int) -> int:
         """A time in milliseconds. One far in the future is limited, because deadlines are counted from it."""
-        found = self.time(name)
-        return now if found is None else min(found, now + FAR_AHEAD)
+        moment = self.time(name)
+        return now if moment is None else min(moment, now + FAR_AHEAD)
 
 
 def invalid(reason: str, pointer: str) -> BbError:
@@ -104,7 +104,10 @@ FORM = Form(invalid, step=json_pointer, most=(1 << 62) - 1)
 def as_single_word(text: str) -> str:
     """TEXT as one word for a header or a key. A long one is cut, and a digest at its end keeps it unique."""
     if not (text.isascii() and text.isprintable() and " " not in text):
-        text = "".join(each if each.isprintable() and each != " " else f"%{ord(each):02X}" for each in harmless(text))
+        text = "".join(
+            character if character.isprintable() and character != " " else f"%{ord(character):02X}"
+            for character in harmless(text)
+        )
     return text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 17]}~{digest(text.encode())[:16]}"
 
 
@@ -190,8 +193,8 @@ def names_in(members: EnvelopeMembers) -> list[str]:
 def _parts(members: EnvelopeMembers) -> list[dict[str, Any]]:
     """The content in parts. Each part has a type, and a text part has a text. Secrets are removed."""
     if "content" not in members:
-        said = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
-        return [{"type": "text", "text": redact(said)}]
+        plain = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
+        return [{"type": "text", "text": redact(plain)}]
     listed = members.value["content"]
     if isinstance(listed, str):
         listed = [{"type": "text", "text": listed}]
@@ -199,17 +202,17 @@ def _parts(members: EnvelopeMembers) -> list[dict[str, Any]]:
         raise invalid("must be a list with at least one part", members.at("content"))
     if len(listed) > MOST_PARTS:
         raise invalid(f"has more than {MOST_PARTS} parts", members.at("content"))
-    found = []
-    for at, each in enumerate(listed):
-        part = EnvelopeMembers(each, path=members.at(f"content/{at}"))
+    parts = []
+    for at, item in enumerate(listed):
+        part = EnvelopeMembers(item, path=members.at(f"content/{at}"))
         kind = part.text("type", 40, is_needed=True)
         text = {"text": redact(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
         others = {name: value for name, value in part.value.items() if name not in ("type", "text")}
         more = unknown_members.without_secrets(others, unknown_members.MOST_OF_A_PART) if others else others
-        found.append({"type": kind, **more, **text})
-    if sum(len(part.get("text", "")) for part in found) > LONGEST_TEXT:
+        parts.append({"type": kind, **more, **text})
+    if sum(len(part.get("text", "")) for part in parts) > LONGEST_TEXT:
         raise invalid(f"is longer than {LONGEST_TEXT:,} characters in total", members.at("content"))
-    return found
+    return parts
 
 
 class Delivered(Record):
@@ -254,11 +257,11 @@ def parse_delivery(given: Any, now: int) -> Delivered:
 
 def _as_line(members: EnvelopeMembers, kind: str, *, is_knock: bool) -> dict[str, Any]:
     """An envelope as a line of a surface. An envelope may lack the author and conversation that a line needs."""
-    given = {name: value for name, value in members.value.items() if value is not None}
+    present = {name: value for name, value in members.value.items() if value is not None}
     where = members.object("conversation")
     return {
         "author": {"id": UNKNOWN},
-        **given,
+        **present,
         "conversation": {**where.value, "id": where.id("id") or UNKNOWN, "kind": kind},
         **({"text": ""} if is_knock else {}),
         "type": MESSAGE,

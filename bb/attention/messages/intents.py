@@ -39,36 +39,36 @@ SIGNALLED = {
 
 def intent_of(text: str) -> str:
     """The intent of TEXT, judged by its form."""
-    said = unquoted(text)
-    if "?" in said or "？" in said:
+    unquoted_text = unquoted(text)
+    if "?" in unquoted_text or "？" in unquoted_text:
         return QUESTION
-    return filler(said)
+    return filler(unquoted_text)
 
 
 def filler(text: str) -> str:
     """THANKS or RECEIPT if TEXT is nothing else; PLAIN otherwise."""
     if len(text) > LONGEST or "`" in text or ">" in text:
         return PLAIN
-    found, count = PLAIN, 0
-    for each in text.casefold().split():
-        word = _bare(each)
+    intent, count = PLAIN, 0
+    for token in text.casefold().split():
+        word = _bare(token)
         if not word or word[0] == "@":
             continue
         count += 1
         if word in GRATITUDE:
-            found = THANKS
+            intent = THANKS
         elif word in CONFIRMING:
-            found = THANKS if found == THANKS else RECEIPT
+            intent = THANKS if intent == THANKS else RECEIPT
         elif word not in FILLING:
             return PLAIN
-    return found if count <= MOST_WORDS else PLAIN
+    return intent if count <= MOST_WORDS else PLAIN
 
 
 def signal_of(text: str) -> str:
     """The reaction signal that can replace TEXT; empty if there is none."""
-    said = " ".join(word for each in unquoted(text).casefold().split() if (word := _bare(each)) and word[0] != "@")
-    found = {THANKS: "seen", RECEIPT: "agree"}.get(intent_of(text), "")
-    return SIGNALLED.get(said, found)
+    phrase = " ".join(word for token in unquoted(text).casefold().split() if (word := _bare(token)) and word[0] != "@")
+    signal = {THANKS: "seen", RECEIPT: "agree"}.get(intent_of(text), "")
+    return SIGNALLED.get(phrase, signal)
 
 
 def _bare(word: str) -> str:

@@ -24,13 +24,13 @@ def unquoted(text: str) -> str:
     kept: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        found = fences.match(line)
+        match = fences.match(line)
         if fence:
-            if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+            if match and match[1].startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
             continue
-        if found:
-            fence = found[1]
+        if match:
+            fence = match[1]
         elif not line.lstrip().startswith(">"):
             kept.append(spans.sub(" ", line))
     return "\n".join(kept)
@@ -40,12 +40,12 @@ def mentioned_names(text: str) -> tuple[str, ...]:
     """The names after an @ in TEXT, each once, in order; at most MOST + 1."""
     if "@" not in text:
         return ()
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for match in _pattern(NAME).finditer(unquoted(text)):
-        found[match[1].rstrip(".-_")] = None
-        if len(found) > MOST:
+        names[match[1].rstrip(".-_")] = None
+        if len(names) > MOST:
             break
-    return tuple(found)
+    return tuple(names)
 
 
 def _pattern(written: str) -> Pattern[str]:

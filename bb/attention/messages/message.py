@@ -109,23 +109,23 @@ DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__m
 
 def c2a_member(message: Message) -> dict[str, Any]:
     """The `c2a` member of the line of MESSAGE: all fields that differ from their default."""
-    found = vars(message)  # only the fields that were passed
+    fields = vars(message)  # only the fields that were passed
     return {
-        member: list(found[name]) if name in LISTS else found[name]
+        member: list(fields[name]) if name in LISTS else fields[name]
         for member, name in MEMBERS.items()
-        if name in found and found[name] != DEFAULTS.get(name, "")
+        if name in fields and fields[name] != DEFAULTS.get(name, "")
     }
 
 
 def message_of_c2a(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
     """The message on a line. A member of the wrong type counts as absent."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for member, name in MEMBERS.items():
         value = c2a.get(member)
         if value is not None and _fits(name, value):
-            found[name] = tuple(value) if isinstance(value, list) else value
+            fields[name] = tuple(value) if isinstance(value, list) else value
     needed = {"event": event, "platform": HERE, "conversation": "", "author": "", "text": text, "at": 0}
-    return Message(**{**needed, **found})
+    return Message(**{**needed, **fields})
 
 
 def is_sound(c2a: Any) -> bool:
@@ -137,8 +137,8 @@ def is_sound(c2a: Any) -> bool:
             return False
     texts, parts = c2a.get("mentions", ()), [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])]
     are_texts = all(map(is_line_or_nothing, [*texts, *(c2a[name] for name in NAMES if name in c2a)]))
-    are_objects = all(type(each) is dict for each in parts)
-    return are_texts and are_objects and all(type(each) is list for each in c2a.get("for", {}).values())
+    are_objects = all(type(part) is dict for part in parts)
+    return are_texts and are_objects and all(type(decision) is list for decision in c2a.get("for", {}).values())
 
 
 # The members of `about` of a step, with their types.
@@ -157,10 +157,10 @@ def is_sound_about(about: Any) -> bool:
     if not isinstance(about, dict):
         return False
     for name, value in about.items():
-        wanted = ABOUT.get(name)
-        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
+        kind = ABOUT.get(name)
+        if kind and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
             return False
-    return all(isinstance(each, str) for each in about.get("merged_from", ()))
+    return all(isinstance(event, str) for event in about.get("merged_from", ()))
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -171,7 +171,7 @@ def _fits(name: str, value: Any) -> bool:
     if name == "mentions":
         return isinstance(value, list) and all(map(is_line_or_nothing, value))
     if name == "parts":
-        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+        return isinstance(value, list) and all(isinstance(part, dict) for part in value)
     return type(value) is (int if name in NUMBERS else dict if name == "more" else str)
 
 
@@ -185,15 +185,15 @@ def in_sequence_order(items: Sequence[T], counted: Callable[[T], tuple[str, int 
     conversations among each other.
     """
     places: dict[str, list[int]] = {}
-    for place, each in enumerate(items):
-        conversation, sequence = counted(each)
+    for place, item in enumerate(items):
+        conversation, sequence = counted(item)
         if sequence is not None:
             places.setdefault(conversation, []).append(place)
     ordered = list(items)
     for those in places.values():
         in_count = sorted((items[place] for place in those), key=lambda each: counted(each)[1] or 0)
-        for place, each in zip(those, in_count, strict=True):
-            ordered[place] = each
+        for place, item in zip(those, in_count, strict=True):
+            ordered[place] = item
     return ordered
 
 

@@ -132,8 +132,8 @@ def _of_ours(fact: Sent | Incurred) -> dict[str, Any]:
 
 def _mean(after: State, c2a: Mapping[str, Any]) -> None:
     """Add the agents with a decision. Clones that receive the same message may decide for different agents."""
-    if found := c2a.get("for"):
-        after["meant"] = sorted({*after.get("meant", ()), *found})
+    if by_agent := c2a.get("for"):
+        after["meant"] = sorted({*after.get("meant", ()), *by_agent})
 
 
 def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
@@ -145,30 +145,30 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     if "said" not in state:  # a reaction that is to be posted has no message
         is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
         return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
-    *at, said = state["said"]
-    place, among = sortable(at), conversation_sort_key(at, said)
-    found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
-    if thread := said.get("thread"):
-        found.append((f"in {said.get('conversation', '')} {thread}", among))
-    if linked := said.get("linked"):
-        found.append((linked_event_term(linked), place))
-    if said["for"]:
-        lately = author_minute_term(said.get("author", ""), said["ts"])
-        found += [(lately, place), *([(urgent_term(lately), place)] if said.get("priority") == URGENT else [])]
-    if said.get("else", ())[2:3] == [DIGEST]:
-        found.append((SUMMED, place))
+    *at, data = state["said"]
+    place, among = sortable(at), conversation_sort_key(at, data)
+    pairs = [(EVERY, place), (f"in {data.get('conversation', '')}", among)]
+    if thread := data.get("thread"):
+        pairs.append((f"in {data.get('conversation', '')} {thread}", among))
+    if linked := data.get("linked"):
+        pairs.append((linked_event_term(linked), place))
+    if data["for"]:
+        lately = author_minute_term(data.get("author", ""), data["ts"])
+        pairs += [(lately, place), *([(urgent_term(lately), place)] if data.get("priority") == URGENT else [])]
+    if data.get("else", ())[2:3] == [DIGEST]:
+        pairs.append((SUMMED, place))
     if outbox_states.is_due(state_of(state)):
-        found.append((OUTBOX, place))
+        pairs.append((OUTBOX, place))
     if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
-        found.append((posted_as_term(posted), place))
-    return found + _of_agent(said, place)
+        pairs.append((posted_as_term(posted), place))
+    return pairs + _of_agent(data, place)
 
 
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     """The index terms of a message that an agent wrote."""
     agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
-    found = [(f"agent {agent}", place)] if agent else []
-    return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+    pairs = [(f"agent {agent}", place)] if agent else []
+    return pairs + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
 
 
 def in_window(window: str) -> str:
@@ -212,23 +212,23 @@ def message_of_state(name: str, state: Mapping[str, Any] | None) -> MessageHead 
     """The message that STATE describes; None if it has not arrived here yet."""
     if not state or "said" not in state:
         return None
-    *at, said = state["said"]
+    *at, data = state["said"]
     edit, posted = state.get("edit"), state.get("posting")
-    arrived = clock.parse_or(said["ts"], 0)
-    found = {member: said[member] for member in TEXTS if type(said.get(member)) is str}
-    meant = dict.fromkeys([*said["for"], *state.get("meant", ())])
+    arrived = clock.parse_or(data["ts"], 0)
+    texts = {member: data[member] for member in TEXTS if type(data.get(member)) is str}
+    meant = dict.fromkeys([*data["for"], *state.get("meant", ())])
     return MessageHead(
         name,
         event_at(edit) if edit else event_at(at),
         event_at(at),
         arrived,
         at,
-        **found
+        **texts
         | {
-            "at": said["at"] if type(said.get("at")) is int else arrived,
-            "sequence": said["sequence"] if type(said.get("sequence")) is int else None,
+            "at": data["at"] if type(data.get("at")) is int else arrived,
+            "sequence": data["sequence"] if type(data.get("sequence")) is int else None,
             "meant": tuple(meant),
-            "others": decisions.decision_of_json(said.get("else")) or Decision(),
+            "others": decisions.decision_of_json(data.get("else")) or Decision(),
             "version": edit[3] if edit else 1,
             "is_deleted": "deleted" in state,
             "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",

@@ -76,14 +76,16 @@ def c2a_of_mail_or_incursion(fact: Sent | Incurred) -> dict[str, Any]:
 
 def _of_mail(sent: Sent) -> dict[str, Any]:
     """The `c2a` member of a mail."""
-    agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
+    agents = [agent for agent in dict.fromkeys(sent.to) if agent not in (PERSON, sent.sender)]
     if sent.cbcl is not None:
         return _of_spoken(sent, sent.cbcl, agents)
     is_alone = len(sent.to) == 1
     intent = INTENTS.get(sent.category) or filler(sent.body)
     decided = _alone(sent, intent) if is_alone else _together(sent)
     is_first = sent.category in INTENTS and not is_alone
-    each = {agent: decided.replace(is_default=is_first and place == 0).to_json() for place, agent in enumerate(agents)}
+    by_agent = {
+        agent: decided.replace(is_default=is_first and place == 0).to_json() for place, agent in enumerate(agents)
+    }
     return {
         "platform": HERE,
         "conversation": sent.thread,
@@ -92,7 +94,7 @@ def _of_mail(sent: Sent) -> dict[str, Any]:
         "author_kind": HUMAN if sent.sender == PERSON else AGENT,
         "intent": intent,
         **({} if sent.sender == PERSON else {"agent": sent.sender}),
-        **({"for": each} if each else {}),
+        **({"for": by_agent} if by_agent else {}),
         "else": OTHERS,
     }
 
@@ -106,7 +108,7 @@ def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> di
         decided = Decision(TO_ME, MUST, BUFFERED, DIRECT_MESSAGE, HIGH, DEADLINES[BLOCKED])
     elif performative in GESTURES:
         decided = Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
-    each = {agent: decided.to_json() for agent in agents}
+    by_agent = {agent: decided.to_json() for agent in agents}
     return {
         "platform": HERE,
         "conversation": sent.thread,
@@ -116,7 +118,7 @@ def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> di
         "intent": intent,
         **({} if sent.sender == PERSON else {"agent": sent.sender}),
         **({"in_reply_to": cbcl["reply_to"]} if cbcl.get("reply_to") else {}),
-        **({"for": each} if each else {}),
+        **({"for": by_agent} if by_agent else {}),
         "else": OTHERS,
     }
 
@@ -176,13 +178,13 @@ def c2a_of_cccs_message(
     A message to everyone is ambient: it is kept, and it enters a turn only in the ways that CCCS defines.
     """
     actors = [member for member in members if member.id != by]
-    named = [each.id for each in actors if each.id in to]
-    called = [each.id for each in actors if each.enabled and recipients.SELECTORS.get(each.role) in to]
+    named = [actor.id for actor in actors if actor.id in to]
+    called = [actor.id for actor in actors if actor.enabled and recipients.SELECTORS.get(actor.role) in to]
     if not named and not called and not answered:
         return None
     intent = intent_of(str(data.get("text", "")))
-    each = {agent: _called().replace(is_default=place == 0).to_json() for place, agent in enumerate(called)}
-    each |= {agent: _named(data, intent, is_alone=len(to) == 1).to_json() for agent in named}
+    by_agent = {agent: _called().replace(is_default=place == 0).to_json() for place, agent in enumerate(called)}
+    by_agent |= {agent: _named(data, intent, is_alone=len(to) == 1).to_json() for agent in named}
     is_actor = any(member.id == by for member in members)
     return {
         "platform": HERE,
@@ -193,7 +195,7 @@ def c2a_of_cccs_message(
         "intent": intent,
         **({"agent": by} if is_actor else {}),
         **({"in_reply_to": answered} if answered else {}),
-        **({"for": each} if each else {}),
+        **({"for": by_agent} if by_agent else {}),
         "else": OTHERS,
     }
 

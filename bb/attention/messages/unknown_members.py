@@ -32,12 +32,12 @@ AT_TOP = frozenset((*KNOWN, *ABOUT_MESSAGE, *ABOUT_DELIVERY))
 
 def unknown_members(given: Mapping[str, Any]) -> dict[str, Any]:
     """The unknown members of GIVEN and of the known objects in it."""
-    found = {name: value for name, value in given.items() if name not in AT_TOP}
-    for name, known in KNOWN.items():
+    unknown = {name: value for name, value in given.items() if name not in AT_TOP}
+    for name, members in KNOWN.items():
         inner = given.get(name)
-        if isinstance(inner, dict) and not inner.keys() <= known:
-            found[name] = {each: value for each, value in inner.items() if each not in known}
-    return without_secrets(found, MOST) if found else found
+        if isinstance(inner, dict) and not inner.keys() <= members:
+            unknown[name] = {member: value for member, value in inner.items() if member not in members}
+    return without_secrets(unknown, MOST) if unknown else unknown
 
 
 def without_secrets(found: Mapping[str, Any], most: int) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def with_unknown_members(envelope: dict[str, Any], more: Mapping[str, Any]) -> d
     """ENVELOPE with the members that were kept. They never replace known members: old lines may hold anything."""
     for name, value in more.items():
         if name in KNOWN and isinstance(value, dict):
-            others = {each: inner for each, inner in value.items() if each not in KNOWN[name]}
+            others = {member: inner for member, inner in value.items() if member not in KNOWN[name]}
             envelope[name] = {**others, **envelope.get(name, {})}
         elif name not in AT_TOP:
             envelope.setdefault(name, value)
@@ -67,9 +67,9 @@ def _harmless(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return redact(_valid(value))
     if isinstance(value, dict) and depth < DEEPEST:
-        return {redact(_valid(name)): _unless_secret(name, each, depth + 1) for name, each in value.items()}
+        return {redact(_valid(name)): _unless_secret(name, inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list) and depth < DEEPEST:
-        return [_harmless(each, depth + 1) for each in value]
+        return [_harmless(item, depth + 1) for item in value]
     is_readable = value is None or (isinstance(value, int | float) and abs(value) < LARGEST)
     return value if is_readable else None
 
@@ -77,7 +77,7 @@ def _harmless(value: Any, depth: int) -> Any:
 def _unless_secret(name: str, value: Any, depth: int) -> Any:
     """The value of a member, masked if its name is that of a secret."""
     lowered = name.casefold()
-    if isinstance(value, str) and any(each in lowered for each in NAMES):
+    if isinstance(value, str) and any(secret_name in lowered for secret_name in NAMES):
         return "[secret]"
     return _harmless(value, depth)
 

@@ -74,7 +74,7 @@ class Rehearsal:
     def merge(self, other: Rehearsal) -> int:
         """Add the facts that only the OTHER clone knows; the number of those."""
         known = {(place[1], place[2]) for place, _, _ in self.lines}
-        new = [each for each in other.lines if (each[0][1], each[0][2]) not in known]
+        new = [line for line in other.lines if (line[0][1], line[0][2]) not in known]
         for place, ts, fact in new:
             self.take(fact, place, ts)
         return len(new)

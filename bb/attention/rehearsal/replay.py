@@ -60,16 +60,16 @@ class Replay:
         except BbError as refusal:
             result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
         result["sees"] = self.seen()
-        if "expect" in given and (wrong := first_difference(given["expect"], result)):
-            raise NotAsExpected(f"{name}: {wrong}", step=name, got=result)
+        if "expect" in given and (difference := first_difference(given["expect"], result)):
+            raise NotAsExpected(f"{name}: {difference}", step=name, got=result)
         return result
 
     def seen(self) -> dict[str, list[str]]:
         """A summary of what each agent would see in its next turn."""
         seen_by_agent = {}
         for agent in sorted(self.agents):
-            made, _ = offers_for(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
-            seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
+            offers, _ = offers_for(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
+            seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in offers]
         return seen_by_agent
 
     def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:
@@ -89,11 +89,11 @@ def first_difference(expected: Any, found: Any, where: str = "$") -> str | None:
     if isinstance(expected, dict):
         if not isinstance(found, dict):
             return f"{where} is not an object"
-        wrong = (first_difference(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
-        return next((each for each in wrong if each), None)
+        differences = (first_difference(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
+        return next((difference for difference in differences if difference), None)
     if isinstance(expected, list):
         if not isinstance(found, list) or len(found) != len(expected):
             return f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"
-        wrong = (first_difference(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
-        return next((each for each in wrong if each), None)
+        differences = (first_difference(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
+        return next((difference for difference in differences if difference), None)
     return None if expected == found else f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"

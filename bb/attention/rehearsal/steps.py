@@ -45,8 +45,8 @@ InvalidStep = Usage.declare(
 
 
 def _agents(replay: Replay, given: Any) -> dict[str, Any]:
-    for each in given if isinstance(given, list) else [given]:
-        about = {"id": each} if isinstance(each, str) else each
+    for item in given if isinstance(given, list) else [given]:
+        about = {"id": item} if isinstance(item, str) else item
         if not isinstance(about, dict) or not isinstance(about.get("id"), str):
             raise InvalidStep("each agent must be an id, or an object with an id", path="$.agents")
         liveness = about.get("liveness", "active")
@@ -79,7 +79,7 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
-    lines = [envelopes.parse_line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
+    lines = [envelopes.parse_line(raw, replay.now) for raw in (given if isinstance(given, list) else [given])]
     answers = []
     for line in in_sequence_order(lines, lambda each: each.counted):
         decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
@@ -131,8 +131,8 @@ def _at(replay: Replay, given: Any) -> dict[str, Any]:
 
 def _tick(replay: Replay, _: Any) -> dict[str, Any]:
     def decide() -> Any:
-        facts, told = tick(replay.here.book, replay.now)
-        return facts, {"due": told}
+        facts, due = tick(replay.here.book, replay.now)
+        return facts, {"due": due}
 
     return replay.do(decide)
 
@@ -156,11 +156,11 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
 
     def decide() -> Any:
         session = replay.sessions.get(agent, Session(has_ack=True))
-        made, held = offers_for(replay.here.book, agent, replay.now, session)
+        offers, held = offers_for(replay.here.book, agent, replay.now, session)
         replay.sessions[agent] = session.replace(again=frozenset())
-        blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in made]
-        waits = [{"eventId": each.event, "why": each.why} for each in held]
-        return offer_facts(agent, made, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in offers]
+        waits = [{"eventId": entry.event, "why": entry.why} for entry in held]
+        return offer_facts(agent, offers, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
 
     return replay.do(decide)
 

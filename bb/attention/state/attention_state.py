@@ -54,7 +54,7 @@ class AttentionState:
     def directory(self) -> Directory:
         """The names of all agents."""
         if self._directory is None:
-            roles = {agent: each.role for agent, each in self.agents.items()}
+            roles = {agent: status.role for agent, status in self.agents.items()}
             self._directory = Directory(map(self.binding, roles), roles)
         return self._directory
 
@@ -76,10 +76,10 @@ class AttentionState:
         """A conversation with its settings."""
         if name not in self._conversations:
             state = self.states.state(conversations.NAME, CONVERSATION + name)
-            found = conversations.conversation(name, state)
-            if found.is_private and (bound := self.directory.by_conversation.get(name)):
-                found = found.replace(members=(*found.members, *bound))
-            self._conversations[name] = found
+            conversation = conversations.conversation(name, state)
+            if conversation.is_private and (bound := self.directory.by_conversation.get(name)):
+                conversation = conversation.replace(members=(*conversation.members, *bound))
+            self._conversations[name] = conversation
         return self._conversations[name]
 
     def thread(self, window: str) -> Thread:
@@ -93,17 +93,17 @@ class AttentionState:
     def newest_messages(self, term: str) -> Iterator[MessageHead]:
         """The messages with an index term, newest first."""
         rows = self.states.newest_first(messages.NAME, term)
-        return (known for _, event, state in rows if (known := messages.message_of_state(event, state)))
+        return (head for _, event, state in rows if (head := messages.message_of_state(event, state)))
 
     def own_event_id(self, event: str) -> str:
         """The id here of a message that has the id EVENT on its platform, because bb posted it there."""
-        found = self.states.entries_by_term(messages.NAME, messages.posted_as_term(event)) if event else []
-        return found[0][0] if found else event
+        entries = self.states.entries_by_term(messages.NAME, messages.posted_as_term(event)) if event else []
+        return entries[0][0] if entries else event
 
     def data(self, line: str) -> dict[str, Any]:
         """The data of a line of the ledger; empty if the line is gone."""
-        found = self._line(line) or {}
-        return found | {UNSIGNED: True} if found and self._is_unsigned and self._is_unsigned(line) else found
+        data = self._line(line) or {}
+        return data | {UNSIGNED: True} if data and self._is_unsigned and self._is_unsigned(line) else data
 
     def is_doubted(self, known: MessageHead) -> bool:
         """Whether a message is in the person's name but not signed by the person."""
@@ -118,34 +118,34 @@ class AttentionState:
     def with_messages_of(self, delivered: Collection[Delivery]) -> AttentionState:
         """This book with the messages and claims of many deliveries read in advance."""
         cache = self._with_windows_of(delivered)
-        cache.gather(messages.NAME, [each.event for each in delivered])
+        cache.gather(messages.NAME, [delivery.event for delivery in delivered])
         return self._over(cache)
 
     def with_deliveries_of(self, known: Collection[MessageHead], agent: str) -> AttentionState:
         """This book with the deliveries to AGENT and the claims of many messages read in advance."""
         cache = self._with_windows_of(known)
-        cache.gather(deliveries.NAME, [deliveries.delivery_key(each.event, agent) for each in known])
+        cache.gather(deliveries.NAME, [deliveries.delivery_key(head.event, agent) for head in known])
         return self._over(cache)
 
     def _with_windows_of(self, found: Collection[Delivery] | Collection[MessageHead]) -> Gathered:
         cache = Gathered(self.states)
-        windows = {each.window: each.window.partition(" ") for each in found}
+        windows = {item.window: item.window.partition(" ") for item in found}
         threads_of = [window for window, (_, _, thread) in windows.items() if thread]
-        subjects = [*(claims.EVENT + each.event for each in found), *(claims.THREAD + name for name in threads_of)]
+        subjects = [*(claims.EVENT + item.event for item in found), *(claims.THREAD + name for name in threads_of)]
         cache.gather(claims.NAME, subjects)
         cache.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
         return cache
 
     def _over(self, states: States) -> AttentionState:
         """The same book over other states."""
-        found = object.__new__(AttentionState)
-        found.__dict__.update(self.__dict__, states=states)
-        return found
+        copy = object.__new__(AttentionState)
+        copy.__dict__.update(self.__dict__, states=states)
+        return copy
 
     def open_for(self, agent: str) -> list[Delivery]:
         """The open deliveries to an agent, in ledger order."""
-        found = self.states.entries_by_term(deliveries.NAME, f"open {agent}")
-        return [deliveries.delivery_of_state(key, state) for key, state in found]
+        entries = self.states.entries_by_term(deliveries.NAME, f"open {agent}")
+        return [deliveries.delivery_of_state(key, state) for key, state in entries]
 
     def every_open(self) -> list[Delivery]:
         """All open deliveries."""
@@ -188,9 +188,9 @@ class Gathered:
 
     def gather(self, fold: str, keys: Iterable[str]) -> None:
         """Read these entries into the cache; also remember which of them do not exist."""
-        wanted = [key for key in dict.fromkeys(keys) if (fold, key) not in self._at_hand]
-        found = self._below.states_of(fold, wanted) if wanted else {}
-        self._at_hand.update(((fold, key), found.get(key)) for key in wanted)
+        missing = [key for key in dict.fromkeys(keys) if (fold, key) not in self._at_hand]
+        gathered = self._below.states_of(fold, missing) if missing else {}
+        self._at_hand.update(((fold, key), gathered.get(key)) for key in missing)
 
     def state(self, fold: str, key: str) -> Any:
         if (fold, key) not in self._at_hand:
@@ -200,7 +200,7 @@ class Gathered:
     def states_of(self, fold: str, keys: Iterable[str]) -> dict[str, Any]:
         keys = list(keys)
         self.gather(fold, keys)
-        return {key: found for key in keys if (found := self._at_hand[fold, key]) is not None}
+        return {key: present for key in keys if (present := self._at_hand[fold, key]) is not None}
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
         return self._below.states(fold)

@@ -59,7 +59,7 @@ def keys(fact: Claiming, at: Place) -> list[str]:  # noqa: ARG001
 
 def step(state: State | None, fact: Claiming, at: Place, ts: str) -> State:
     """STATE after one more act."""
-    log = [each for each in (state or {}).get("log", []) if each[:3] != at]
+    log = [logged for logged in (state or {}).get("log", []) if logged[:3] != at]
     entry = [*at, clock.parse_or(ts, 0), fact.by, fact.action, fact.about or {}]
     return {"log": sorted([*log, entry], key=lambda each: each[:3])}
 
@@ -72,10 +72,10 @@ def terms(subject: str, state: State) -> list[tuple[str, str]]:
 
 def claim_of_state(subject: str, state: Mapping[str, Any] | None) -> Claim:
     """The claim that follows from the acts in STATE."""
-    found = Claim(subject)
+    claim = Claim(subject)
     for *at, ms, by, action, about in (state or {}).get("log", []):
-        found = _after(found, by, action, about, ms, event_at(at))
-    return found
+        claim = _after(claim, by, action, about, ms, event_at(at))
+    return claim
 
 
 def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: int, token: str) -> Claim:
@@ -86,7 +86,7 @@ def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: in
             return found.replace(lost=(*found.lost, by))
         if holder == by:
             return found.replace(until=max(until, found.until))
-        lost = tuple(each for each in found.lost if each != by)
+        lost = tuple(agent for agent in found.lost if agent != by)
         return Claim(found.subject, by, token, now, until, lost, former=found.owner)
     if action == TRANSFER and holder:
         return Claim(found.subject, str(about.get("to", "")), token, now, until, found.lost, former=holder)

@@ -82,10 +82,10 @@ def values(state: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def conversation(name: str, state: Mapping[str, Any] | None) -> Conversation:
     """The conversation that STATE describes. A value of the wrong type counts as not set."""
-    said = values(state)
+    settings = values(state)
     fitting: dict[str, Any] = {
         point: tuple(value) if isinstance(value, list) else value
-        for point, value in said.items()
+        for point, value in settings.items()
         if point in POINTS and _fits(point, value)
     }
     return Conversation(name, **fitting)
@@ -95,7 +95,7 @@ def _fits(point: str, value: Any) -> bool:
     if point == "kind":
         return value in CONVERSATIONS
     if point == "members":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(member, str) for member in value)
     return type(value) is (bool if point.startswith("is_") else str)
 
 

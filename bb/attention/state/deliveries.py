@@ -162,7 +162,7 @@ def step(state: State | None, part: tuple[str, dict[str, Any], dict[str, Any] | 
     what, about, head = part
     after = dict(state or {"log": []})
     ms = clock.parse_or(ts, 0)
-    others = [each for each in after["log"] if each[:3] != at or each[4] != what]
+    others = [entry for entry in after["log"] if entry[:3] != at or entry[4] != what]
     after["log"] = sorted([*others, [*at, ms, what, about]], key=_place)
     if head is not None and ("head" not in after or at < after["head"][:3]):
         after["head"] = [*at, ms, head]

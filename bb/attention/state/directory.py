@@ -42,26 +42,26 @@ class Binding(Record):
 
 def binding(agent: str, names: Mapping[str, Any]) -> Binding:
     """The binding of AGENT from the NAMES on a line."""
-    found = {}
+    lists = {}
     for member in MEMBERS:
         value = names.get(member)
         listed = value if isinstance(value, list) else []
-        found[member] = tuple(each[:LONGEST] for each in listed[:MOST] if isinstance(each, str))
-    return Binding(agent, **found)
+        lists[member] = tuple(name[:LONGEST] for name in listed[:MOST] if isinstance(name, str))
+    return Binding(agent, **lists)
 
 
 class Directory:
     """All bindings, with search by each kind of name."""
 
     def __init__(self, bindings: Iterable[Binding], roles: Mapping[str, str] | None = None) -> None:
-        self.bindings = {each.agent: each for each in bindings}
+        self.bindings = {binding.agent: binding for binding in bindings}
         self.by_handle: dict[str, str] = {}
         self._by_role: dict[str, list[str]] = {}
         self._by_stream: dict[str, list[str]] = {}
         self.by_thread: dict[str, str] = {}
         self.by_conversation: dict[str, list[str]] = {}
-        for each in self.bindings.values():
-            self._note(each, (roles or {}).get(each.agent, ""))
+        for binding in self.bindings.values():
+            self._note(binding, (roles or {}).get(binding.agent, ""))
 
     def _note(self, each: Binding, role: str) -> None:
         self.by_handle[f"agent:{each.agent}"] = self.by_handle[f"{HERE}:{each.agent}"] = each.agent
@@ -81,8 +81,8 @@ class Directory:
 
     def agent(self, name: str, platform: str) -> str | None:
         """The agent with that name on a platform; None if there is none."""
-        found = self.by_handle.get(f"{platform}:{name}")
-        return found or (self.by_handle.get(name) if ":" in name else None)
+        agent = self.by_handle.get(f"{platform}:{name}")
+        return agent or (self.by_handle.get(name) if ":" in name else None)
 
     def role(self, name: str, platform: str) -> tuple[str, ...]:
         """The agents of a role or group on a platform."""

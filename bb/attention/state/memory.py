@@ -70,7 +70,7 @@ class Memory:
         here = [(place, key, mine[key]) for place, key in self._terms.get((fold, term), ())]
         if self._below is None:
             return [(key, state) for _, key, state in sorted(here, key=lambda each: each[:2])]
-        below = [each for each in self._below.newest_first(fold, term) if each[1] not in mine]
+        below = [entry for entry in self._below.newest_first(fold, term) if entry[1] not in mine]
         return [(key, state) for _, key, state in sorted([*here, *below], key=lambda each: each[:2])]
 
     def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
@@ -78,7 +78,9 @@ class Memory:
 
         mine = self._states[fold]
         here = sorted(((place, key, mine[key]) for place, key in self._terms.get((fold, term), ())), reverse=True)
-        below = (each for each in (self._below.newest_first(fold, term) if self._below else ()) if each[1] not in mine)
+        below = (
+            entry for entry in (self._below.newest_first(fold, term) if self._below else ()) if entry[1] not in mine
+        )
         return heapq.merge(here, below, key=lambda each: each[:2], reverse=True)
 
     def count(self, fold: str, term: str) -> int:

@@ -63,7 +63,7 @@ def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noq
             after["run"] = sorted([*after["run"], at])[-REMEMBERED:]
     elif "person" not in after or after["person"][:3] < at:
         after["person"] = at
-        after["run"] = [each for each in after["run"] if each > at]
+        after["run"] = [place for place in after["run"] if place > at]
     if who and (who not in after["first"] or at < after["first"][who]):
         after["first"] = {**after["first"], who: at}
     return after
@@ -83,6 +83,6 @@ def thread_before(state: State | None, at: Place) -> Thread:
     """The thread as it was before the message at the place AT, without later authors."""
     if not state or at <= state["opened"][:3]:
         return NONE
-    run = sum(1 for each in state["run"] if each < at)
+    run = sum(1 for place in state["run"] if place < at)
     participants = tuple(sorted(who for who, place in state["first"].items() if place < at))
     return Thread(state["opened"][3], event_at(state["opened"]), participants, run)

@@ -72,13 +72,13 @@ GLYPH_LENGTH = 32
 
 def tuning(kept: Mapping[str, Any]) -> Tuning:
     """The settings on record. An invalid value counts as not set."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in kept.items():
         try:
-            found[name] = _checked(name, value)
+            settings[name] = _checked(name, value)
         except InvalidSetting.error:
             continue
-    return Tuning(**found)
+    return Tuning(**settings)
 
 
 def checked(settings: Any) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def _checked(name: str, value: Any) -> Any:
         return _rules(value)
     if name in ("glyphs", "signals"):
         return _glyphs(value) if name == "glyphs" else _own_signals(value)
-    known = name in FIELDS
-    reason = f"$.{name} cannot be {str(value)[:40]!r}" if known else f"there is no setting {name[:40]!r}"
+    is_known = name in FIELDS
+    reason = f"$.{name} cannot be {str(value)[:40]!r}" if is_known else f"there is no setting {name[:40]!r}"
     raise InvalidSetting(reason, path=f"$.{name[:40]}")
 
 
@@ -125,8 +125,8 @@ def _rules(value: Any) -> tuple[dict[str, Any], ...]:
 def _rule(rule: Any, path: str) -> dict[str, Any]:
     if not (isinstance(rule, dict) and isinstance(rule.get("match"), dict) and isinstance(rule.get("set"), dict)):
         raise InvalidSetting(f"{path} must have the members `match` and `set`, both objects", path=path)
-    for name, wanted in rule["match"].items():
-        if name not in MATCHED or not isinstance(wanted, str):
+    for name, value in rule["match"].items():
+        if name not in MATCHED or not isinstance(value, str):
             reason = f"{path}.match.{name}: a rule can match {', '.join(MATCHED)}, each with a string"
             raise InvalidSetting(reason, path=f"{path}.match.{name}")
     for name, chosen in rule["set"].items():
@@ -138,8 +138,8 @@ def _rule(rule: Any, path: str) -> dict[str, Any]:
 def _glyphs(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(map(_is_glyph, value.values())) or value.keys() - SIGNALS.keys():
         raise InvalidSetting(f"$.glyphs must map signals ({', '.join(SIGNALS)}) to short glyphs", path="$.glyphs")
-    shown = {name: value.get(name, signal.glyph) for name, signal in SIGNALS.items()}
-    if len(set(shown.values())) < len(shown):
+    glyphs = {name: value.get(name, signal.glyph) for name, signal in SIGNALS.items()}
+    if len(set(glyphs.values())) < len(glyphs):
         raise InvalidSetting("$.glyphs: two signals cannot have the same glyph", path="$.glyphs")
     return dict(value)
 
@@ -147,7 +147,7 @@ def _glyphs(value: Any) -> dict[str, str]:
 def _is_glyph(value: Any) -> bool:
     """Whether VALUE can be the glyph of a signal: short, and without control characters."""
     is_short = isinstance(value, str) and 0 < len(value) <= GLYPH_LENGTH
-    return is_short and not any(each < " " or "\x7f" <= each <= "\x9f" for each in value)
+    return is_short and not any(character < " " or "\x7f" <= character <= "\x9f" for character in value)
 
 
 def _own_signals(value: Any) -> dict[str, str]:

@@ -18,8 +18,8 @@ def _surface(name: str) -> Surface:
     """The surface NAME. Its module is imported with the first payload, because few users need all of them."""
 
     def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> Lines:
-        found: Lines = import_module(f"{__name__}.{name}").lines(headers, payload)
-        return found
+        parsed: Lines = import_module(f"{__name__}.{name}").lines(headers, payload)
+        return parsed
 
     return lines
 

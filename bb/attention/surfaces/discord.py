@@ -36,11 +36,11 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     kind = whole.text("t")
     if kind not in READERS:
         return []
-    found = READERS[kind](whole.part("d"))
-    for line in found:
+    result = READERS[kind](whole.part("d"))
+    for line in result:
         if header(headers, "bb-private") == "true" and "conversation" in line:
             line["conversation"]["private"] = True
-    return found
+    return result
 
 
 def _message(message: Part) -> list[Line]:
@@ -64,7 +64,10 @@ def _deleted(event: Part) -> list[Line]:
 
 
 def _all_deleted(event: Part) -> list[Line]:
-    return [{"type": "delete", "eventId": _event_id(event.needed("channel_id"), each)} for each in event.texts("ids")]
+    return [
+        {"type": "delete", "eventId": _event_id(event.needed("channel_id"), message_id)}
+        for message_id in event.texts("ids")
+    ]
 
 
 def _reacted(event: Part) -> list[Line]:
@@ -181,8 +184,8 @@ def mentions(message: Part) -> list[str]:
     if message.flag("mention_everyone"):
         called.append((EVERYBODY, ("@everyone", "@here")))
     text = message.text("content")
-    said = without_quotes_and_code(text)
-    return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
+    own_text = without_quotes_and_code(text)
+    return [who for who, ways in called if _has(own_text, ways) or not _has(text, ways)]
 
 
 def readable(message: Part) -> str:
@@ -190,10 +193,10 @@ def readable(message: Part) -> str:
     names = {user.needed("id"): user.text("username") for user in message.objects("mentions")}
 
     def shown(entity: re.Match[str]) -> str:
-        sign, found = entity[1], entity[2]
+        sign, name = entity[1], entity[2]
         if sign.endswith(":"):  # an emoji of the guild's own
             return sign.removeprefix("a")
-        return "#" + found if sign == "#" else "@" + (names.get(found) or found)
+        return "#" + name if sign == "#" else "@" + (names.get(name) or name)
 
     return ENTITY.sub(shown, message.text("content") or _embedded(message))
 

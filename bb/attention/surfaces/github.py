@@ -175,8 +175,8 @@ def mentions(text: str) -> list[str]:
 
 def marker(text: str) -> str:
     """The marker by which bb recognises its own posts. One inside a quotation belongs to another author's answer."""
-    found = MARKER.search(unquoted(text))
-    return found[1] if found else ""
+    match = MARKER.search(unquoted(text))
+    return match[1] if match else ""
 
 
 def _spot(comment: Part) -> str:

@@ -153,9 +153,9 @@ def mentions(message: Part) -> list[str]:
     if "m.mentions" in message:
         meant = message.object("m.mentions")
         return meant.texts("user_ids") + ([EVERYBODY] if meant.flag("room") else [])
-    said = unquoted(message.text("body"))
-    ids = [found.rstrip(".-") for found in USER.findall(said)]
-    return ids + [EVERYBODY if name == "room" else name for name in mentioned_names(USER.sub(" ", said))]
+    text = unquoted(message.text("body"))
+    ids = [user.rstrip(".-") for user in USER.findall(text)]
+    return ids + [EVERYBODY if name == "room" else name for name in mentioned_names(USER.sub(" ", text))]
 
 
 def _file(message: Part, body: str) -> list[Line]:

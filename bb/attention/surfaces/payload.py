@@ -57,10 +57,10 @@ class Part(Members):
         return self.text(name, is_needed=True)
 
     def needed_number(self, name: str) -> int:
-        found = self.number(name)
-        if found is None:
+        number = self.number(name)
+        if number is None:
             raise self.wrong(name, "is missing")
-        return found
+        return number
 
     def texts(self, name: str) -> list[str]:
         """The strings in an optional list."""

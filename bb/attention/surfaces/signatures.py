@@ -68,8 +68,8 @@ def standard(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> 
     name, sent = header(headers, "webhook-id"), header(headers, "webhook-timestamp")
     signed = b".".join((_octets(name), _octets(sent), body))
     expected = "v1," + b64encode(_hmac(_standard_key(secret), signed)).decode()
-    given = header(headers, "webhook-signature").split(" ")
-    _must(bool(name) and any(_is_same(each, expected) for each in given))
+    candidates = header(headers, "webhook-signature").split(" ")
+    _must(bool(name) and any(_is_same(candidate, expected) for candidate in candidates))
     _must_be_recent(sent, now)
 
 

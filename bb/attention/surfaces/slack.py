@@ -183,8 +183,8 @@ def mentions(raw: str) -> list[str]:
 
 def readable(raw: str) -> str:
     """RAW as users see it, but with ids in place of names, because Slack does not send the names."""
-    shown = ENTITY.sub(_shown, raw)
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    text = ENTITY.sub(_shown, raw)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def _shown(entity: re.Match[str]) -> str:

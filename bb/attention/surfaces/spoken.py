@@ -14,11 +14,11 @@ FENCE = "```"
 
 def without_quotes_and_code(text: str) -> str:
     """TEXT without quotations and code. An unclosed fence hides the rest, so a name in code is not a mention."""
-    said: list[str] = []
+    kept: list[str] = []
     for line in " ".join(text.split(FENCE)[::2]).split("\n"):
         start = line.lstrip()
         if start.startswith(">>>"):
             break
         if not start.startswith(">"):
-            said.append(re.sub(SPAN, " ", line))
-    return "\n".join(said)
+            kept.append(re.sub(SPAN, " ", line))
+    return "\n".join(kept)

@@ -33,15 +33,15 @@ def make_digest(book: AttentionState, agent: str, now: int) -> Answer:
     sections: dict[str, dict[str, Any]] = {}
     calls: list[str] = []
     newest = ""
-    for known in islice(book.newest_messages(EVERY), MOST):
-        if known.place <= since:
+    for head in islice(book.newest_messages(EVERY), MOST):
+        if head.place <= since:
             break
-        newest = newest or known.place
-        if known.agent != agent and not known.is_deleted and may_see(book, agent, known):
-            _add(book, sections, calls, known, agent)
+        newest = newest or head.place
+        if head.agent != agent and not head.is_deleted and may_see(book, agent, head):
+            _add(book, sections, calls, head, agent)
     progress = _progress(book, since)
     policy = MUST if calls else MUST_NOT
-    found = {
+    digest = {
         "agent": agent,
         "policy": policy,
         "mode": DIGEST,
@@ -51,7 +51,7 @@ def make_digest(book: AttentionState, agent: str, now: int) -> Answer:
         "mentions": calls,
     }
     facts: list[AttentionFact] = [Digested(agent, newest)] if newest else []
-    return facts, found | {"text": digest_text(found) if sections or progress else ""}
+    return facts, digest | {"text": digest_text(digest) if sections or progress else ""}
 
 
 def _add(
@@ -98,14 +98,14 @@ def digest_text(found: dict[str, Any]) -> str:
             f"- {header_value(section['about'])}: {_counted(count, 'message')} from {_counted(authors, 'author')}"
         )
         lines += [
-            f"  {header_value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
-            for each in section["reports"]
+            f"  {header_value(report['from'])}{UNVERIFIED if 'unverified' in report else ''}: “{report['text']}”"
+            for report in section["reports"]
         ]
-    for each in found["progress"]:
-        total = f" of {each['total']}" if each.get("total") is not None else ""
-        note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
+    for entry in found["progress"]:
+        total = f" of {entry['total']}" if entry.get("total") is not None else ""
+        note = f": “{stripped(str(entry['message']))[:REPORT_LENGTH]}”" if entry.get("message") else ""
         lines.append(
-            f"- {header_value(str(each['from']))} {header_value(each['token'])}: {each.get('progress')}{total}{note}"
+            f"- {header_value(str(entry['from']))} {header_value(entry['token'])}: {entry.get('progress')}{total}{note}"
         )
     lines += [f"- you are mentioned in {header_value(event)}" for event in found["mentions"]]
     return "\n".join(lines)

@@ -68,7 +68,7 @@ def knock(book: AttentionState, said: Sequence[Message], decision: Decision) -> 
     """One knock for several messages of a thread. It describes the last of them."""
     last = said[-1]
     is_thread = bool(last.thread)
-    found = {
+    result = {
         "from": author_of(last),
         "where": f"thread:{last.thread}" if is_thread else f"{last.kind}:{last.conversation}",
         "directedness": decision.directedness,
@@ -79,7 +79,7 @@ def knock(book: AttentionState, said: Sequence[Message], decision: Decision) -> 
         "conversation": last.conversation,
         **({"unverified": True} if last.is_unverified else {}),
     }
-    return found | ({"count": len(said)} if len(said) > 1 else {})
+    return result | ({"count": len(said)} if len(said) > 1 else {})
 
 
 def author_of(said: Message | MessageHead) -> str:

@@ -104,25 +104,25 @@ def offers_for(
     session: Session = Session(),  # noqa: B008
 ) -> tuple[list[Offer], list[Held]]:
     """The offers to make to AGENT now, and the events that still wait."""
-    wanted = in_sequence_order(
-        [each for each in open_deliveries(book, agent, now) if _is_to_offer(each, now, session, book.tuning.ack_ms)],
+    open_items = in_sequence_order(
+        [item for item in open_deliveries(book, agent, now) if _is_to_offer(item, now, session, book.tuning.ack_ms)],
         lambda each: each.known.counted,
     )
     ready: list[Offer] = []
     held: list[Held] = []
-    wanted = [each for each in wanted if not _is_toggling(each, now, held)]
-    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, ready, held)
-    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, ready, held)
-    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, ready, held)
+    open_items = [item for item in open_items if not _is_toggling(item, now, held)]
+    _offer_at_once([item for item in open_items if _shape(item) == IMMEDIATE], now, session, ready, held)
+    _offer_buffered(book, [item for item in open_items if _shape(item) == BUFFERED], now, session, ready, held)
+    _offer_knocks([item for item in open_items if _shape(item) == NOTIFY], agent, book, now, ready, held)
     ready.sort(key=lambda offer: offer.last.standing.delivery.place)
     return in_sequence_order(ready, lambda offer: offer.last.known.counted), held
 
 
 def open_deliveries(book: AttentionState, agent: str, now: int) -> Iterable[OpenDelivery]:
     """The open deliveries to AGENT that it may see now and is not forbidden to answer."""
-    for known, stands in open_cases(book, agent, now):
+    for head, stands in open_cases(book, agent, now):
         if stands.decision.policy != MUST_NOT:
-            yield OpenDelivery(stands, known)
+            yield OpenDelivery(stands, head)
 
 
 def retry_at(attempt: int, failed_at: int) -> int:
@@ -177,7 +177,7 @@ def _shape(waiting: OpenDelivery) -> str:
 
 def _offer(items: Iterable[OpenDelivery], shape: str) -> Offer:
     items = tuple(items)
-    policies = [each.standing.decision.policy for each in items]
+    policies = [item.standing.decision.policy for item in items]
     strictest = min(policies, key=POLICIES.index)
     return Offer(items, shape, items[-1].standing.delivery.attempt + 1, strictest)
 
@@ -185,13 +185,13 @@ def _offer(items: Iterable[OpenDelivery], shape: str) -> Offer:
 def _offer_at_once(
     waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
-    for each in waiting:
-        is_urgent = each.standing.decision.priority == URGENT
+    for item in waiting:
+        is_urgent = item.standing.decision.priority == URGENT
         may_interrupt = session.can_interrupt and is_urgent and now >= session.last_interrupt + INTERRUPTS
         if session.in_turn and not may_interrupt:
-            held.append(Held(each.event, "held_for_boundary"))
+            held.append(Held(item.event, "held_for_boundary"))
         else:
-            ready.append(_offer([each], CONTENT))
+            ready.append(_offer([item], CONTENT))
 
 
 # -- fragments
@@ -217,11 +217,11 @@ def _groups(book: AttentionState, waiting: list[OpenDelivery]) -> Iterable[tuple
     """
     open_groups: dict[tuple[str, str], list[OpenDelivery]] = {}
     speaking: dict[str, str] = {}
-    for each in waiting:
-        delivery = each.standing.delivery
+    for item in waiting:
+        delivery = item.standing.delivery
         key = (delivery.window, delivery.author)
         group = open_groups.get(key)
-        is_alone = _is_whole(delivery) or delivery.attempt > 0 or each.standing.holder == delivery.agent
+        is_alone = _is_whole(delivery) or delivery.attempt > 0 or item.standing.holder == delivery.agent
         spoke_before = speaking.get(delivery.window, delivery.author)
         if spoke_before != delivery.author and (closed := open_groups.pop((delivery.window, spoke_before), None)):
             yield closed, True
@@ -230,11 +230,11 @@ def _groups(book: AttentionState, waiting: list[OpenDelivery]) -> Iterable[tuple
             yield open_groups.pop(key), True
             group = None
         if is_alone:
-            yield [each], True
+            yield [item], True
         elif group:
-            group.append(each)
+            group.append(item)
         else:
-            open_groups[key] = [each]
+            open_groups[key] = [item]
     for group in open_groups.values():
         yield group, False
 
@@ -246,12 +246,12 @@ def _is_whole(delivery: Delivery) -> bool:
 
 def _began(group: list[OpenDelivery]) -> int:
     """When the first piece arrived. The platform's order may differ from the order of arrival."""
-    return min(each.standing.delivery.arrived for each in group)
+    return min(item.standing.delivery.arrived for item in group)
 
 
 def _due(book: AttentionState, group: list[OpenDelivery]) -> int:
     """When a group counts as complete: shortly after its last piece or the end of typing, but within the merge time."""
-    last = max((each.standing.delivery for each in group), key=lambda each: each.arrived)
+    last = max((item.standing.delivery for item in group), key=lambda each: each.arrived)
     if _is_whole(last):
         return 0
     is_typing, since = activity.typing(book.states.state(activity.NAME, f"{activity.TYPES}{last.window} {last.author}"))
@@ -260,7 +260,7 @@ def _due(book: AttentionState, group: list[OpenDelivery]) -> int:
         return at_most
     if since >= last.arrived:
         return min(since + book.tuning.typing_ms, at_most)
-    latest = max(max(each.standing.delivery.arrived, each.standing.delivery.changed_at) for each in group)
+    latest = max(max(item.standing.delivery.arrived, item.standing.delivery.changed_at) for item in group)
     return min(latest + book.tuning.compose_ms, at_most)
 
 
@@ -272,26 +272,26 @@ def _offer_knocks(
 ) -> None:
     by_thread: dict[str, list[OpenDelivery]] = {}
     knocked = _knocked(book, agent)
-    for each in waiting:
-        delivery = each.standing.delivery
+    for item in waiting:
+        delivery = item.standing.delivery
         until = delivery.arrived + book.tuning.slot_ms
         is_called = delivery.decision.reason == ROLE_MENTION and now < until and not delivery.decision.is_default
-        first = default_responder(book, each.known) if is_called else ""
+        first = default_responder(book, item.known) if is_called else ""
         if first in book.agents and book.agents[first].is_live:
-            held.append(Held(each.event, f"{first} is asked first", until))
-        elif delivery.window in knocked and each.standing.decision.policy != MUST and delivery.attempt == 0:
-            held.append(Held(each.event, "already knocked"))
+            held.append(Held(item.event, f"{first} is asked first", until))
+        elif delivery.window in knocked and item.standing.decision.policy != MUST and delivery.attempt == 0:
+            held.append(Held(item.event, "already knocked"))
         else:
-            by_thread.setdefault(delivery.window, []).append(each)
+            by_thread.setdefault(delivery.window, []).append(item)
     ready += [_offer(group, KNOCK) for group in by_thread.values()]
 
 
 def _knocked(book: AttentionState, agent: str) -> set[str]:
     """The threads for which the agent got a knock and has not read the messages yet."""
     return {
-        each.window
-        for each in book.open_for(agent)
-        if each.attempt and each.offered_as == KNOCK and each.pulled_at is None and each.window.strip()
+        delivery.window
+        for delivery in book.open_for(agent)
+        if delivery.attempt and delivery.offered_as == KNOCK and delivery.pulled_at is None and delivery.window.strip()
     }
 
 
@@ -302,7 +302,7 @@ def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[At
     """The facts to record when these offers are handed over. IS_TAKEN: they arrive without an acknowledgement."""
     facts: list[AttentionFact] = []
     for offer in made:
-        older = [each.event for each in offer.items[:-1]]
+        older = [item.event for item in offer.items[:-1]]
         if offer.shape == CONTENT:
             facts += [Moved("system", event, agent, transitions.MERGED, {"by": offer.event}) for event in older]
         else:

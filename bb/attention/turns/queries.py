@@ -53,19 +53,19 @@ def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> A
     counts = {"open": 0, "knocks": 0}
     cursor = last = None
     looked_at = 0
-    for place, known, stands in _each(book, agent, wanted, now):
+    for place, head, stands in _each(book, agent, wanted, now):
         looked_at += 1
         if len(rows) == min(max(wanted.limit, 1), MOST_ROWS) or looked_at > MOST_LOOKED_THROUGH:
             cursor = last
             break
         last = place
-        if not _is_wanted(known, stands, wanted):
+        if not _is_wanted(head, stands, wanted):
             continue
-        rows.append(event_row(book, known, stands, now, with_body=wanted.with_body))
+        rows.append(event_row(book, head, stands, now, with_body=wanted.with_body))
         counts["open"] += stands.is_open
         counts["knocks"] += stands.is_open and stands.decision.mode == NOTIFY
-        if wanted.with_body and not known.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
-            seen.append(known.event)
+        if wanted.with_body and not head.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
+            seen.append(head.event)
     facts: list[AttentionFact] = [
         Moved(agent, event, agent, transitions.PULLED) for event in seen if book.delivery(event, agent)
     ]
@@ -78,12 +78,12 @@ def _each(book: AttentionState, agent: str, wanted: Filter, now: int) -> Iterato
     many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more than the limit shows that there is another page
     while some := list(islice(pairs, many)):
         many = AT_ONCE
-        at_hand = book.with_deliveries_of([known for _, known in some], agent)
-        for place, known in some:
-            if known.agent != agent and may_see(at_hand, agent, known):
-                delivery = at_hand.delivery(known.event, agent) or bystander_delivery(at_hand, known, agent)
-                claim = at_hand.claim(known.event, known.window, now)
-                yield place, known, standing(delivery, claim, now, book.tuning)
+        at_hand = book.with_deliveries_of([head for _, head in some], agent)
+        for place, head in some:
+            if head.agent != agent and may_see(at_hand, agent, head):
+                delivery = at_hand.delivery(head.event, agent) or bystander_delivery(at_hand, head, agent)
+                claim = at_hand.claim(head.event, head.window, now)
+                yield place, head, standing(delivery, claim, now, book.tuning)
 
 
 def _from_the_last(book: AttentionState, agent: str, wanted: Filter) -> Iterator[tuple[str, MessageHead]]:
@@ -93,17 +93,17 @@ def _from_the_last(book: AttentionState, agent: str, wanted: Filter) -> Iterator
     if wanted.state in ("open", "buffering"):
         opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
         at_hand = book.with_messages_of(opened)
-        pairs = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
+        pairs = ((delivery.place, head) for delivery in opened if (head := at_hand.message(delivery.event)))
     else:
         is_by_arrival = not wanted.conversation  # within a conversation they are in the platform's order
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
         rows = book.states.newest_first(MESSAGES, term)
-        pairs = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
-    for place, known in pairs:
+        pairs = ((place, head) for place, event, state in rows if (head := message_kept(event, state)))
+    for place, head in pairs:
         if wanted.cursor and place >= wanted.cursor:
             continue
-        if wanted.since is None or known.arrived >= wanted.since:
-            yield place, known
+        if wanted.since is None or head.arrived >= wanted.since:
+            yield place, head
         elif is_by_arrival:
             return
 
@@ -147,8 +147,8 @@ def event_row(
         **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }
     if stands.decision.mode == NOTIFY and not with_body:
-        said = current_message(book, known)
-        result["knock"] = knocks.knock(book, [said], stands.decision)
+        message = current_message(book, known)
+        result["knock"] = knocks.knock(book, [message], stands.decision)
     if with_body:
         result["content"] = current_message(book, known).content
         result["untrusted"] = True
@@ -164,24 +164,24 @@ def owed_answers(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
     """The events that AGENT owes an answer, the most urgent first."""
     require_registered(book, agent)
     rows = []
-    for known, stands in open_cases(book, agent, now):
+    for head, stands in open_cases(book, agent, now):
         if stands.is_owed or (stands.is_open and stands.delivery.disposition is not None):
             due = clock.text(stands.due) if stands.due is not None else None
-            rows.append((stands.due or 1 << 60, event_row(book, known, stands, now) | {"dueAt": due}))
-    return {"agent": agent, "events": [each for _, each in sorted(rows, key=lambda each: each[0])]}
+            rows.append((stands.due or 1 << 60, event_row(book, head, stands, now) | {"dueAt": due}))
+    return {"agent": agent, "events": [row for _, row in sorted(rows, key=lambda each: each[0])]}
 
 
 def open_knocks(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
     """The knocks whose messages AGENT has not read yet, one for each thread."""
     require_registered(book, agent)
     by_thread: dict[str, list[tuple[MessageHead, Standing]]] = {}
-    for known, stands in open_cases(book, agent, now):
+    for head, stands in open_cases(book, agent, now):
         delivery = stands.delivery
         if stands.decision.mode == NOTIFY and delivery.pulled_at is None and stands.decision.policy != MUST_NOT:
-            by_thread.setdefault(delivery.window, []).append((known, stands))
+            by_thread.setdefault(delivery.window, []).append((head, stands))
     rows = []
     for group in by_thread.values():
-        said = [current_message(book, known) for known, _ in group]
-        knock = knocks.knock(book, said, group[-1][1].decision)
-        rows.append({"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock})
+        messages = [current_message(book, head) for head, _ in group]
+        knock = knocks.knock(book, messages, group[-1][1].decision)
+        rows.append({"eventId": group[-1][0].event, "events": [head.event for head, _ in group], "knock": knock})
     return {"agent": agent, "knocks": rows}

@@ -66,8 +66,8 @@ def _newest(book: AttentionState, agent: str, term: str, window: Window) -> tupl
     newest: list[MessageHead] = []
     before, after = (_place(book, agent, name) for name in (window.before, window.after))
     for place, name, state in book.states.newest_first(MESSAGES, term):
-        known = message_kept(name, state)
-        if known is None or _is_about_another(known, agent) or not may_see(book, agent, known):
+        head = message_kept(name, state)
+        if head is None or _is_about_another(head, agent) or not may_see(book, agent, head):
             continue
         if before and place >= before:
             continue
@@ -75,7 +75,7 @@ def _newest(book: AttentionState, agent: str, term: str, window: Window) -> tupl
             break
         if len(newest) == min(max(window.limit, 1), MOST):
             return newest, True
-        newest.append(known)
+        newest.append(head)
     return newest, False
 
 
@@ -89,8 +89,8 @@ def _place(book: AttentionState, agent: str, event: str) -> str:
     if not event:
         return ""
     state = book.states.state(MESSAGES, event)
-    known = message_kept(event, state)
-    if not (state and known and may_see(book, agent, known)):
+    head = message_kept(event, state)
+    if not (state and head and may_see(book, agent, head)):
         raise no_event(event)
     return conversation_sort_key(state["said"][:3], state["said"][3])
 
@@ -98,21 +98,21 @@ def _place(book: AttentionState, agent: str, event: str) -> str:
 def _latest_sequence(book: AttentionState, agent: str, term: str) -> int | None:
     """The platform's highest sequence number among the messages that AGENT may see."""
     messages = book.newest_messages(term)
-    return next((each.sequence for each in messages if each.sequence is not None and may_see(book, agent, each)), None)
+    return next((head.sequence for head in messages if head.sequence is not None and may_see(book, agent, head)), None)
 
 
 def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_the_end: str) -> list[AttentionFact]:
     """The facts that AGENT has seen these messages. After READING TO THE END of a thread it may answer stale events."""
     facts: list[AttentionFact] = []
     checked: dict[str, None] = {}
-    for each in seen:
-        delivery = book.delivery(each.event, agent)
+    for head in seen:
+        delivery = book.delivery(head.event, agent)
         if delivery and delivery.pulled_at is None:
-            facts.append(Moved(agent, each.event, agent, transitions.PULLED))
+            facts.append(Moved(agent, head.event, agent, transitions.PULLED))
         if delivery and delivery.is_open and read_to_the_end:
-            checked[each.event] = None
+            checked[head.event] = None
     if read_to_the_end:
-        checked |= {each.event: None for each in book.open_for(agent) if each.window == read_to_the_end}
+        checked |= {opened.event: None for opened in book.open_for(agent) if opened.window == read_to_the_end}
     return facts + [Moved(agent, event, agent, transitions.CHECKED) for event in checked]
 
 
@@ -122,21 +122,21 @@ def _within(
     """The newest messages that fit into MOST_BYTES, oldest first."""
     items: list[dict[str, Any]] = []
     size = 0
-    for known in newest:
-        said = current_message(book, known)
-        size += sum(len(str(part.get("text", ""))) for part in said.content) + 100
+    for head in newest:
+        message = current_message(book, head)
+        size += sum(len(str(part.get("text", ""))) for part in message.content) + 100
         if items and size > most_bytes:
             return items[::-1], True
         items.append(
             {
-                "eventId": known.event,
-                "author": knocks.author_of(known),
-                **({"unverified": True} if said.is_unverified else {}),
-                "at": clock.text(known.at),
-                "parts": [] if known.is_deleted else said.content,
+                "eventId": head.event,
+                "author": knocks.author_of(head),
+                **({"unverified": True} if message.is_unverified else {}),
+                "at": clock.text(head.at),
+                "parts": [] if head.is_deleted else message.content,
                 "untrusted": True,
-                **({"tombstone": True} if known.is_deleted else {}),
-                **({"version": known.version} if known.version > 1 else {}),
+                **({"tombstone": True} if head.is_deleted else {}),
+                **({"version": head.version} if head.version > 1 else {}),
             }
         )
     return items[::-1], is_cut

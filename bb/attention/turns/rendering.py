@@ -31,9 +31,9 @@ HEADERS = (
     "bb",  # not a header: bb's own sentences to an agent begin with it
 )  # fmt: skip
 FORGED = tuple(
-    each.casefold().replace(" ", "") for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE")
+    header.casefold().replace(" ", "") for header in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE")
 )
-FORGED_HEADERS = frozenset(each.replace("_", "") for each in HEADERS)
+FORGED_HEADERS = frozenset(header.replace("_", "") for header in HEADERS)
 LONGEST_VALUE = 120
 MOST_BODY = 8000  # characters of one message in a turn
 UNVERIFIED = ", unverified"  # added to the person's name if the person has not signed the message
@@ -64,13 +64,13 @@ def event(
         ("response_policy", decision.policy),
         ("reason", decision.reason),
         ("reply_target", "none" if decision.policy == MUST_NOT else target),
-        *([("merged_from", ", ".join(each.event for each in said[:-1]))] if len(said) > 1 else []),
+        *([("merged_from", ", ".join(piece.event for piece in said[:-1]))] if len(said) > 1 else []),
         *([("stale", "read the thread before you answer")] if is_stale else []),
         *([("body_boundary", boundary)] if boundary else []),
     ]
     head = [EVENT, *(f"{name}: {header_value(text)}" for name, text in rows)]
-    before = [line for each, who in context for line in _quoted(each, who)]
-    body = _cut("\n".join(line for each in said for line in _body(each)))
+    before = [line for message, who in context for line in _quoted(message, who)]
+    body = _cut("\n".join(line for piece in said for line in _body(piece)))
     lines = [*head, "", *before, MESSAGE, *quoted_if_needed(body)]
     return "\n".join([*lines, *([f"END OF MESSAGE {boundary}"] if boundary else [])])
 
@@ -104,10 +104,10 @@ def _body(said: Message) -> Iterable[str]:
         if part.get("type") == "text":
             yield from str(part.get("text", "")).split("\n")
         else:
-            shown = ", ".join(
-                f"{header_value(name)} {header_value(str(each))}" for name, each in part.items() if name != "type"
+            members = ", ".join(
+                f"{header_value(name)} {header_value(str(value))}" for name, value in part.items() if name != "type"
             )
-            yield f"[{header_value(str(part.get('type')))}: {shown}]"
+            yield f"[{header_value(str(part.get('type')))}: {members}]"
 
 
 def _cut(body: str) -> str:
@@ -154,13 +154,13 @@ def _normal(form: Literal["NFKC", "NFKD"], text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return "".join(each for each in text if each.isalnum() and each not in BLANK)
+    return "".join(character for character in text if character.isalnum() and character not in BLANK)
 
 
 def header_value(text: str) -> str:
     """TEXT as a header value: short, on one line, and quoted if it contains unusual characters."""
     text = _normal("NFKC", text)
-    kept = "".join(each for each in text if each.isprintable() and is_shown(each))
+    kept = "".join(character for character in text if character.isprintable() and is_shown(character))
     kept = " ".join(kept.split())
     if len(kept) > LONGEST_VALUE:
         kept = kept[: LONGEST_VALUE - 1] + "…"

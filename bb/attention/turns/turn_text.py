@@ -46,23 +46,23 @@ def inject(
     them.
     """
     require_registered(book, agent)
-    made, held = offers_for(book, agent, now, Session(is_pull=True))
-    again = _repeated(book, agent, now, made, told) if told is not None else []
-    fresh = [offer for offer in made if told is None or offer_name(offer) not in told]
-    shown = [*again, *fresh][:most]
+    offers, held = offers_for(book, agent, now, Session(is_pull=True))
+    again = _repeated(book, agent, now, offers, told) if told is not None else []
+    fresh = [offer for offer in offers if told is None or offer_name(offer) not in told]
+    chosen = [*again, *fresh][:most]
     quoted: set[str] = set()
-    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
+    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in chosen]
     knows_rules = _has_rules(book, agent) if told is None else RULES in told
-    rules = rendering.STANDING_RULES if shown and not knows_rules else None
-    texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
-    return offer_facts(agent, [offer for offer in shown if offer not in again], is_taken=True), {
+    rules = rendering.STANDING_RULES if chosen and not knows_rules else None
+    texts = [*([rules] if rules else []), *(entry["text"] for entry in blocks)]
+    return offer_facts(agent, [offer for offer in chosen if offer not in again], is_taken=True), {
         "agent": agent,
         "rules": rules,
         "blocks": blocks,
-        "held": [{"eventId": each.event, "why": each.why, "until": each.until} for each in held],
-        "more": len(again) + len(fresh) - len(shown),
+        "held": [{"eventId": entry.event, "why": entry.why, "until": entry.until} for entry in held],
+        "more": len(again) + len(fresh) - len(chosen),
         "text": "\n\n".join(texts),
-        **({"told": [RULES, *map(offer_name, shown)]} if told is not None else {}),
+        **({"told": [RULES, *map(offer_name, chosen)]} if told is not None else {}),
     }
 
 
@@ -74,14 +74,14 @@ def offer_name(offer: Offer) -> str:
 
 def _repeated(book: AttentionState, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
     """Offers of open messages that only other sessions were given so far."""
-    fresh = {each.event for offer in made for each in offer.items}
+    fresh = {item.event for offer in made for item in offer.items}
     repeated = []
-    for each in open_deliveries(book, agent, now):
-        delivery = each.standing.delivery
+    for item in open_deliveries(book, agent, now):
+        delivery = item.standing.delivery
         is_open = delivery.attempt > 0 and delivery.disposition is None and delivery.pulled_at is None
-        if is_open and each.event not in fresh and each.standing.decision.mode in OFFERED:
-            shape = KNOCK if each.standing.decision.mode == NOTIFY else CONTENT
-            offer = Offer((each,), shape, delivery.attempt, each.standing.decision.policy)
+        if is_open and item.event not in fresh and item.standing.decision.mode in OFFERED:
+            shape = KNOCK if item.standing.decision.mode == NOTIFY else CONTENT
+            offer = Offer((item,), shape, delivery.attempt, item.standing.decision.policy)
             if offer_name(offer) not in told:
                 repeated.append(offer)
     return repeated
@@ -98,40 +98,40 @@ def _has_rules(book: AttentionState, agent: str) -> bool:
 def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
     """One offer, as data and as text. Events in QUOTED are not quoted again as context."""
     decision = offer.last.standing.decision.replace(policy=offer.policy)
-    said = _pieces(book, agent, offer)
+    messages = _pieces(book, agent, offer)
     result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.details()}
-    result |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
+    result |= {"attempt": offer.attempt, **signal_shown(messages[-1].reason, messages[-1].linked)}
     if offer.shape == KNOCK:
-        knock = knocks.knock(book, said, decision)
+        knock = knocks.knock(book, messages, decision)
         return result | {
             "mode": "notify",
             "injection": "notify",
             "knock": knock,
             "text": rendering.knock(knock, offer.event),
         }
-    before = context(book, agent, said[0], offer) if decision.reason in WITH_CONTEXT else []
+    before = context(book, agent, messages[0], offer) if decision.reason in WITH_CONTEXT else []
     if quoted is not None:
-        before = [each for each in before if each[0].event not in quoted]
-        quoted.update(each.event for each in [*said, *(earlier for earlier, _ in before)])
+        before = [pair for pair in before if pair[0].event not in quoted]
+        quoted.update(message.event for message in [*messages, *(earlier for earlier, _ in before)])
     text = rendering.event(
-        said,
+        messages,
         decision,
         boundary=escaping.boundary(seed) if seed else "",
         context=before,
         is_stale=offer.last.standing.is_stale,
     )
-    merged = [each.event for each in said[:-1]]
-    parts = [part for each in said for part in each.content]
+    merged = [message.event for message in messages[:-1]]
+    parts = [part for message in messages for part in message.content]
     return result | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
 
 
 def _pieces(book: AttentionState, agent: str, offer: Offer) -> list[Message]:
     """The messages that are offered together, including pieces that were merged in an earlier offer."""
-    known = [each.known for each in offer.items]
-    if len(known) == 1 and offer.shape == CONTENT:
+    heads = [item.known for item in offer.items]
+    if len(heads) == 1 and offer.shape == CONTENT:
         earlier = [book.message(piece) for piece in offer.last.standing.delivery.merged_from]
-        known = [*(each for each in earlier if each and not each.is_deleted and may_see(book, agent, each)), *known]
-    return [current_message(book, each) for each in known]
+        heads = [*(head for head in earlier if head and not head.is_deleted and may_see(book, agent, head)), *heads]
+    return [current_message(book, head) for head in heads]
 
 
 def _named(before: list[tuple[Message, str]]) -> str | None:
@@ -142,25 +142,25 @@ def context(book: AttentionState, agent: str, first: Message, offer: Offer) -> l
     """The newest earlier messages of the thread and its first message, as far as the agent has not seen them."""
     messages: list[MessageHead] = []
     size = 0
-    own = {each.event for each in offer.items}
+    own = {item.event for item in offer.items}
     start = offer.items[0].known.order
-    for known in islice(book.newest_messages(in_window(first.window)), MOST_LOOKED_THROUGH):
-        if known.event in own or known.order > start or known.thread != first.thread:
+    for head in islice(book.newest_messages(in_window(first.window)), MOST_LOOKED_THROUGH):
+        if head.event in own or head.order > start or head.thread != first.thread:
             continue
-        if _has_seen(book, agent, known.event):
+        if _has_seen(book, agent, head.event):
             return _with_authors(book, messages)  # the agent has seen the messages before it, too
-        if not _is_context(book, agent, known):
+        if not _is_context(book, agent, head):
             continue
-        size += len(_text(book, known))
+        size += len(_text(book, head))
         if len(messages) == MOST_CONTEXT or size > CONTEXT_BYTES:
             break
-        messages.append(known)
-    return _with_authors(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
+        messages.append(head)
+    return _with_authors(book, [*messages, *_root(book, agent, first, [*own, *(head.event for head in messages)])])
 
 
 def _with_authors(book: AttentionState, messages: Sequence[MessageHead]) -> list[tuple[Message, str]]:
-    said = [(current_message(book, known), knocks.author_of(known)) for known in reversed(messages)]
-    return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
+    pairs = [(current_message(book, head), knocks.author_of(head)) for head in reversed(messages)]
+    return [(message, f"{who}{rendering.UNVERIFIED if message.is_unverified else ''}") for message, who in pairs]
 
 
 def _is_context(book: AttentionState, agent: str, known: MessageHead) -> bool:
@@ -173,10 +173,10 @@ def _root(book: AttentionState, agent: str, first: Message, told: Collection[str
     line = book.thread(first.window).root if first.thread else ""
     c2a = book.data(line).get("c2a") if line else None
     event = first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
-    known = book.message(event) if event else None
-    if known is None or known.event in told or _has_seen(book, agent, known.event):
+    head = book.message(event) if event else None
+    if head is None or head.event in told or _has_seen(book, agent, head.event):
         return []
-    return [known] if _is_context(book, agent, known) and len(_text(book, known)) <= CONTEXT_BYTES else []
+    return [head] if _is_context(book, agent, head) and len(_text(book, head)) <= CONTEXT_BYTES else []
 
 
 def _text(book: AttentionState, known: MessageHead) -> str:

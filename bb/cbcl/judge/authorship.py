@@ -124,9 +124,9 @@ def _contexts(ledger: Ledger | None, said_in: str) -> Iterator[tuple[str | None,
     if ledger is None:
         yield None, ""
         return
-    known = (ledger.id, *ledger.former)
-    yield from ((each, "") for each in known)
-    if said_in and said_in not in known:
+    ids = (ledger.id, *ledger.former)
+    yield from ((ledger_id, "") for ledger_id in ids)
+    if said_in and said_in not in ids:
         yield said_in, f"it was signed for the ledger {said_in}, but this ledger is {ledger.id}"
     yield None, "it was signed outside of any ledger"
 
@@ -145,5 +145,5 @@ def require_proof(proof: Proof, author: str, trust: Trust) -> None:
 
 def current_state(state: str, key: str, author: str, trust: Trust) -> str:
     """The current STATE of a past proof: a message verified with a KEY that was removed since is revoked."""
-    is_trusted = any(signatures.fingerprint(each) == key for each in trust.keys_of(author))
+    is_trusted = any(signatures.fingerprint(trusted_key) == key for trusted_key in trust.keys_of(author))
     return REVOKED if state == VERIFIED and not is_trusted else state

@@ -74,9 +74,9 @@ def _by_name(definition: Definition) -> dict[str, Performative]:
     """Performatives by name. A repeated name, possible only in an invalid dialect, gets a number."""
     performatives: dict[str, Performative] = {}
     times: dict[str, int] = {}
-    for each in definition.performatives:
-        times[each.name] = times.get(each.name, 0) + 1
-        performatives[each.name if times[each.name] == 1 else f"{each.name} ({times[each.name]})"] = each
+    for defined in definition.performatives:
+        times[defined.name] = times.get(defined.name, 0) + 1
+        performatives[defined.name if times[defined.name] == 1 else f"{defined.name} ({times[defined.name]})"] = defined
     return performatives
 
 
@@ -139,10 +139,10 @@ def comparison_json(comparison: Comparison, places: tuple[Any, Any]) -> dict[str
     return {
         "same": comparison.is_same,
         "hash": dict(zip("ab", comparison.hashes, strict=True)),
-        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in comparison.clauses],
+        "clauses": [{"clause": clause.name, "a": clause.a, "b": clause.b} for clause in comparison.clauses],
         "added": list(comparison.added),
         "removed": list(comparison.removed),
-        "changed": [_shown(each, places) for each in comparison.changed],
+        "changed": [_shown(change, places) for change in comparison.changed],
     }
 
 

@@ -59,11 +59,11 @@ def _example(text: Text, node: Node) -> Example:
         raise text.refuse(
             reader.STRUCTURE, node.at, "an example must be (example CALL MESSAGE…) or (example CALL refused CODE)"
         )
-    said, expected = node.value[1], node.value[2:]
-    call = grammar.message_of(text, said) if head(said) == LANG else grammar.Grammar(text).call(said)
+    call_node, expected = node.value[1], node.value[2:]
+    call = grammar.message_of(text, call_node) if head(call_node) == LANG else grammar.Grammar(text).call(call_node)
     if expected[0][:2] != (SYMBOL, REFUSED):
-        for each in expected:
-            grammar.message_of(text, each)
+        for message_node in expected:
+            grammar.message_of(text, message_node)
         return Example(node, call, tuple(expected), None)
     if len(expected) != 2 or expected[1].tag not in (SYMBOL, STRING):
         raise text.refuse(reader.STRUCTURE, expected[0].at, "`refused` must be followed by one error code")
@@ -88,16 +88,16 @@ def check(examples: Sequence[Example], definition: Definition, known: Mapping[st
 
 def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) -> tuple[str | None, int]:
     """The mistake in an example, if any, and the work it took: the characters that it produced, or may have."""
-    said = example.said if not isinstance(example.said, Call) else Lang(example.said.node, name, example.said)
+    message = example.said if not isinstance(example.said, Call) else Lang(example.said.node, name, example.said)
     try:
-        expanded = expansion.expand(said, dialects)
+        expanded = expansion.expand(message, dialects)
     except BbError as refusal:
         spent = expansion.MAXIMUM_ROOM.size if refusal.code == ResourceLimit.code else 1
         if refusal.code == example.code:
             return None, spent
-        wanted = f", not {harmless(example.code[:60])}" if example.code else ""
-        return f"the call is refused with {refusal.code}{wanted}: {refusal.message}", spent
-    return _difference(example, expanded, said), expanded.size if expanded else 1
+        expected = f", not {harmless(example.code[:60])}" if example.code else ""
+        return f"the call is refused with {refusal.code}{expected}: {refusal.message}", spent
+    return _difference(example, expanded, message), expanded.size if expanded else 1
 
 
 def _difference(example: Example, expanded: expansion.Expansion | None, said: Message) -> str | None:

@@ -75,17 +75,17 @@ def expand(
 ) -> Expansion | None:
     """The expansion of MESSAGE with the installed DIALECTS; None if it contains no call, even inside a `lang`."""
     fuel = fuel or for_text(SIZE_RECOMMENDED)
-    said: Message | Call = message
-    while not isinstance(said, Call):
-        room = limited_by_hints(said, room)
-        said = core_of(said)
-        if not isinstance(said, Lang):
+    current: Message | Call = message
+    while not isinstance(current, Call):
+        room = limited_by_hints(current, room)
+        current = core_of(current)
+        if not isinstance(current, Lang):
             return None
-        scope = said.dialect
+        scope = current.dialect
         if scope != CORE:
             _installed(scope, dialects)
-        said = said.inner
-    return _called(said, scope, dialects, room, fuel)
+        current = current.inner
+    return _called(current, scope, dialects, room, fuel)
 
 
 def limited_by_hints(message: Message, room: Limits) -> Limits:
@@ -117,7 +117,7 @@ def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Lim
     trees = list(_filled(performative.template, bound, room, fuel))
     messages = tuple(_read_again(tree, fuel) for tree in trees)
     extents = [extent(tree) for tree in trees]
-    size, depth = sum(each.size for each in extents), max((each.depth for each in extents), default=0)
+    size, depth = sum(measured.size for measured in extents), max((measured.depth for measured in extents), default=0)
     return Expansion(dialect, performative, bound, messages, size, depth, room)
 
 
@@ -130,11 +130,11 @@ def find(name: str, within: str, dialects: Mapping[str, Definition]) -> tuple[De
         if performative := dialect.performative(name):
             return dialect, performative
         dialect = dialects.get(dialect.parent)
-    known = [each.name for dialect in passed.values() for each in dialect.performatives]
+    names = [defined.name for dialect in passed.values() for defined in dialect.performatives]
     raise UnknownPerformative(
         f"{harmless(within[:60])} has no performative {harmless(name[:60])}",
-        hint=f"use one of its performatives: {_few(known)}"
-        if known
+        hint=f"use one of its performatives: {_few(names)}"
+        if names
         else "without a dialect only core messages are possible: (tell @bob …), (ask @bob …), …",
         dialect=within[:60],
         performative=name[:60],
@@ -142,8 +142,8 @@ def find(name: str, within: str, dialects: Mapping[str, Definition]) -> tuple[De
 
 
 def _few(known: Sequence[str]) -> str:
-    shown = ", ".join(name[:60] for name in known[:MOST_NAMED])
-    return shown if len(known) <= MOST_NAMED else f"{shown} and {len(known) - MOST_NAMED} more"
+    listed = ", ".join(name[:60] for name in known[:MOST_NAMED])
+    return listed if len(known) <= MOST_NAMED else f"{listed} and {len(known) - MOST_NAMED} more"
 
 
 # -- binding
@@ -164,7 +164,7 @@ def bind(call: Call, performative: Performative) -> dict[str, Node]:
     for name, _ in call.kwargs:
         if name not in keys:
             raise InvalidArguments(f"{called} has no keyword :{harmless(name[:60])}", hint=hint)
-    values = [_value(each) for each in call.args]
+    values = [_value(argument) for argument in call.args]
     by_place = [*required, *optional]
     bound = dict.fromkeys([*by_place, *rest, *keys], NIL)
     bound.update(zip(by_place, values, strict=False))

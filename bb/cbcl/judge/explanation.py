@@ -135,7 +135,7 @@ def _limits(message: Message, spoken: Sequence[Definition], policy: Limits) -> I
                 hints[name] = min(value, hints.get(name, value))
     widest = expansion.MAXIMUM_ROOM
     for name, ours, most in ((DEPTH, policy.depth, widest.depth), (SIZE, policy.size, widest.size)):
-        declared = min((value for each in spoken if (value := each.limit(name))), default=None)
+        declared = min((value for dialect in spoken if (value := dialect.limit(name))), default=None)
         values = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}
         yield Limit(name, {source: value for source, value in values.items() if value})
 

@@ -73,8 +73,8 @@ def install(
     if is_here and not (replaces and status == VALID):  # otherwise the new signature is recorded
         return []
     if set(before) - {hashed} and not replaces:
-        shown = names.shortened(definition.name)
-        raise DialectConflict(f"another dialect named {shown} is installed", dialect=shown)
+        short_name = names.shortened(definition.name)
+        raise DialectConflict(f"another dialect named {short_name} is installed", dialect=short_name)
     name, text, author = definition.name, text_of(definition.node), definition.author or ""
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
 
@@ -100,7 +100,12 @@ def rejected(verdict: Verdict) -> BbError:
         rules=sorted(verdict.rules),
         count=verdict.count,
         violations=[
-            {"rule": each.rule, "performative": each.performative, "message": each.why, "offset": each.at}
-            for each in violations
+            {
+                "rule": violation.rule,
+                "performative": violation.performative,
+                "message": violation.why,
+                "offset": violation.at,
+            }
+            for violation in violations
         ],
     )

@@ -102,7 +102,7 @@ class Trust(Record):
 
     def with_signed(self, name: str, word: str | None) -> Trust:
         """This trust with WORD as the setting for NAME's messages. None restores the default."""
-        others = {author: each for author, each in self.signed.items() if author != identifier(name)}
+        others = {author: setting for author, setting in self.signed.items() if author != identifier(name)}
         if word is not None and len(others) >= MOST_SAID:
             why = f"{MOST_SAID:,} authors already have a setting for signed messages, the maximum"
             raise TooManyKeys(why, hint="remove an unused one with `bb cbcl trust signed AUTHOR default`")
@@ -122,7 +122,7 @@ class Trust(Record):
         keys = self.keys_of(identifier(name))
         if not keys or key not in (None, *keys):
             raise AuthorNotFound(f"@{name} has no such key here" if keys else f"@{name} is not trusted here")
-        left = tuple(each for each in keys if key not in (None, each))
+        left = tuple(other for other in keys if key not in (None, other))
         others = {author: keys for author, keys in self.authors.items() if author != name}
         return self.replace(authors=others | ({name: left} if left else {}))
 

@@ -82,13 +82,13 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
     count, rules = 0, set()
     with GcPause():
         try:
-            for each in _broken(definition, installed, fuel):
-                if each.is_warning:
-                    warnings.append(each)
+            for violation in _broken(definition, installed, fuel):
+                if violation.is_warning:
+                    warnings.append(violation)
                     continue
                 count += 1
-                rules.add(each.rule)
-                violations.append(each)
+                rules.add(violation.rule)
+                violations.append(violation)
                 if count == MOST_COUNTED:
                     break
         except OutOfSteps.error:
@@ -159,13 +159,17 @@ def _names(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
     if definition.name.lower() == CORE:
         yield Violation(R3, definition.node.at, f"`{CORE}` is the name of the core dialect: choose another name")
     taken: set[str] = set()
-    for each in definition.performatives:
-        if each.name.lower() in HEADS:
-            what = "a core performative" if each.name.lower() in PERFORMATIVES else "a reserved word of the core"
-            yield Violation(R3, each.at, f"{excerpt(each.name)} is {what}", each.name)
-        if each.name in taken:
-            yield Violation(STRUCTURE, each.at, f"{excerpt(each.name)} is defined twice", each.name)
-        taken.add(each.name)
+    for performative in definition.performatives:
+        if performative.name.lower() in HEADS:
+            what = (
+                "a core performative" if performative.name.lower() in PERFORMATIVES else "a reserved word of the core"
+            )
+            yield Violation(R3, performative.at, f"{excerpt(performative.name)} is {what}", performative.name)
+        if performative.name in taken:
+            yield Violation(
+                STRUCTURE, performative.at, f"{excerpt(performative.name)} is defined twice", performative.name
+            )
+        taken.add(performative.name)
 
 
 def _cycles(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
@@ -175,11 +179,11 @@ def _cycles(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
     back: dict[str, str] = {}  # for each performative, the first one in its template that leads back to it
     for together in _components(edges):
         back.update((name, other) for name in together for other in reversed(edges[name]) if other in together)
-    for each in definition.performatives:
-        if other := back.get(each.name):
-            way = "" if other == each.name else f" through {excerpt(other)}"
+    for performative in definition.performatives:
+        if other := back.get(performative.name):
+            way = "" if other == performative.name else f" through {excerpt(other)}"
             why = f"a list in its template leads back to it{way}: give that list another head"
-            yield Violation(R1, each.at, why, each.name)
+            yield Violation(R1, performative.at, why, performative.name)
 
 
 def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
@@ -213,13 +217,13 @@ def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
 
 def _edges(definition: Definition, fuel: Fuel) -> dict[str, list[str]]:
     """For each performative, those that occur in its template as the head of a list. Elsewhere a name is data."""
-    names = [each.name for each in definition.performatives if each.name not in PERFORMATIVES]
-    known = frozenset(names)
+    names = [performative.name for performative in definition.performatives if performative.name not in PERFORMATIVES]
+    defined = frozenset(names)
     edges: dict[str, list[str]] = {name: [] for name in names}  # in text order, so that the result is deterministic
-    for each in definition.performatives:
-        if each.name in known:
-            heads = (head(node) for node in nodes(each.template, fuel))
-            edges[each.name] += sorted(known.intersection(name for name in heads if name))
+    for performative in definition.performatives:
+        if performative.name in defined:
+            heads = (head(node) for node in nodes(performative.template, fuel))
+            edges[performative.name] += sorted(defined.intersection(name for name in heads if name))
     return edges
 
 
@@ -263,9 +267,9 @@ def _no_messages(template: Node, params: Container[str], fuel: Fuel) -> Iterator
             left.append((node.value[-1], False))
         elif name == COND:
             fuel.spend(len(node.value))
-            left += [(each, may_be_several) for each in branches(node)]
+            left += [(branch, may_be_several) for branch in branches(node)]
         elif may_be_several and is_sequence(node):
-            left += [(each, True) for each in node.value]
+            left += [(child, True) for child in node.value]
         elif name not in PERFORMATIVES:
             yield node, _why_no_message(name)
 
@@ -293,8 +297,8 @@ def _no_forms(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tu
             yield from problems_of_form(node, params)
             for test in _tests(node):
                 operators.add(test.value[0].at)
-                literals.update(each.at for each in test.value[2:])
-        left += [(each, is_literal or each.at in literals) for each in reversed(node.value)]
+                literals.update(literal.at for literal in test.value[2:])
+        left += [(child, is_literal or child.at in literals) for child in reversed(node.value)]
 
 
 def _tests(form: Node) -> Iterator[Node]:
@@ -307,7 +311,9 @@ def _tests(form: Node) -> Iterator[Node]:
 
 def _room(definition: Definition, performative: Performative, fuel: Fuel) -> Iterator[Violation]:
     """Limits that are too small even for the smallest message of a template."""
-    least_of = {each.name: EMPTY_LIST if each.section == "rest" else ATOM for each in performative.params}
+    least_of = {
+        parameter.name: EMPTY_LIST if parameter.section == "rest" else ATOM for parameter in performative.params
+    }
     size, depth = smallest_extent(performative.template, least_of, fuel)
     for name, least in ((DEPTH, depth), (SIZE, size)):
         limit = definition.limit(name)

@@ -98,7 +98,7 @@ class Definition(Record):
     @cached_property
     def _by_name(self) -> dict[str, Performative]:
         """The first performative of each name."""
-        return {each.name: each for each in reversed(self.performatives)}
+        return {performative.name: performative for performative in reversed(self.performatives)}
 
     def limit(self, name: str) -> int | None:
         return (self.resources or {}).get(name)
@@ -156,12 +156,12 @@ class _Definition:
                 raise self._refuse(node, "a clause must be :extends, :author, :resources or (extend …)")
 
     def _note(self, key: Node, value: Node | None) -> None:
-        wanted = {"extends": SYMBOL, "author": AGENT, "resources": LIST}
-        if key.value not in wanted:
+        tags = {"extends": SYMBOL, "author": AGENT, "resources": LIST}
+        if key.value not in tags:
             raise self._refuse(key, f"a definition has no clause {reader.excerpt(':' + key.value)}")
         if key.value in self._values:
             raise self._refuse(key, f"`:{key.value}` is given twice")
-        if value is None or value.tag != wanted[key.value]:
+        if value is None or value.tag != tags[key.value]:
             what = {"extends": "the name of a dialect", "author": "an agent such as @ada", "resources": "a list"}
             raise self._refuse(value or key, f"`:{key.value}` takes {what[key.value]}")
         self._values[key.value], self._places[key.value] = value, key.at
@@ -192,12 +192,14 @@ class _Definition:
     def _performative(self, node: Node) -> Performative:
         """(extend name param-list template)"""
         parts = node.value
-        wrong = next((each for each, tag in zip(parts[1:], (SYMBOL, LIST), strict=False) if each.tag != tag), None)
-        if wrong or len(parts) != 4:
-            at = wrong or (parts[4] if len(parts) > 4 else node)
+        misplaced = next(
+            (piece for piece, tag in zip(parts[1:], (SYMBOL, LIST), strict=False) if piece.tag != tag), None
+        )
+        if misplaced or len(parts) != 4:
+            at = misplaced or (parts[4] if len(parts) > 4 else node)
             raise self._refuse(at, "an `extend` clause must be (extend NAME (PARAMETER…) TEMPLATE)")
         params = tuple(self._params(parts[2]))
-        self._settle_wrappers(parts[3], {each.name for each in params})
+        self._settle_wrappers(parts[3], {parameter.name for parameter in params})
         for part in nodes(parts[3], self._text.fuel) if self._text.has_unsettled else ():
             if part.tag == UNSETTLED:
                 why = f"{reader.excerpt(part.value)} is not allowed here; write it as a string in double quotes"
@@ -256,11 +258,11 @@ def parameters_text(params: Sequence[Parameter]) -> str:
     """A parameter list as text, with each marker once."""
     words: list[str] = []
     section = None
-    for each in params:
-        if each.section != section and each.section in MARKERS:
-            words.append(MARKERS[each.section])
-        section = each.section
-        words.append(each.name)
+    for parameter in params:
+        if parameter.section != section and parameter.section in MARKERS:
+            words.append(MARKERS[parameter.section])
+        section = parameter.section
+        words.append(parameter.name)
     return f"({' '.join(words)})"
 
 

@@ -21,9 +21,9 @@ def message_json(message: Message | Call) -> dict[str, Any]:
         around.append(_around(inner))
         inner = inner.inner
     result = _innermost(inner)
-    for each in reversed(around):
-        each["inner"] = result
-        result = each
+    for layer in reversed(around):
+        layer["inner"] = result
+        result = layer
     return result
 
 
@@ -69,7 +69,7 @@ def _innermost(message: Message | Call) -> dict[str, Any]:
             return {
                 "type": "call",
                 "name": message.name,
-                "args": [as_json(each) for each in message.args],
+                "args": [as_json(argument) for argument in message.args],
                 "kwargs": [[name, as_json(value)] for name, value in message.kwargs],
             }
     raise AssertionError(f"{type(message).__name__} is not a type of message")
@@ -85,11 +85,11 @@ def definition_json(definition: Definition) -> dict[str, Any]:
         "resources": None if resources is None else {name: resources.get(name) for name in LIMITS},
         "performatives": [
             {
-                "name": each.name,
-                "params": [[param.section, param.name] for param in each.params],
-                "template": as_json(each.template),
+                "name": performative.name,
+                "params": [[param.section, param.name] for param in performative.params],
+                "template": as_json(performative.template),
             }
-            for each in definition.performatives
+            for performative in definition.performatives
         ],
     }
 

@@ -78,18 +78,18 @@ def message_of(text: Text, node: Node) -> Message:
         elif name == LANG:
             kind, fields, node = grammar.unscoped(node)
             if head(node) not in HEADS:
-                found: Any = grammar.call(node)
+                inner: Any = grammar.call(node)
                 taken_off.append((kind, fields))
                 break
         else:
-            found = grammar.simple(name, node) if name in PERFORMATIVES else grammar.meta(node)
+            inner = grammar.simple(name, node) if name in PERFORMATIVES else grammar.meta(node)
             break
         taken_off.append((kind, fields))
     deep = depth(node) if any(kind is Limited for kind, _ in taken_off) else 0
     for kind, fields in reversed(taken_off):
-        found = kind(**fields, inner=found, **({"deep": deep} if kind is Limited else {}))
+        inner = kind(**fields, inner=inner, **({"deep": deep} if kind is Limited else {}))
         deep += 1  # a wrapper adds one level: the wrapped message is its only list
-    result: Message = found
+    result: Message = inner
     return result
 
 
@@ -193,11 +193,11 @@ class Grammar:
         raise self.refuse(reader.META, operation, "`meta` takes one operation: define, query or teach")
 
     def _queried(self, node: Node) -> str:
-        asked = node.value[1] if len(node.value) == 2 else node
-        parts = asked.value if asked.tag == LIST else []
+        question = node.value[1] if len(node.value) == 2 else node
+        parts = question.value if question.tag == LIST else []
         if len(parts) == 2 and parts[0][:2] == (OPERATOR, SPEAKS) and parts[1].tag == SYMBOL:
             return str(parts[1].value)
-        raise self.refuse(reader.META, asked, "a query must be (query (speak? NAME))")
+        raise self.refuse(reader.META, question, "a query must be (query (speak? NAME))")
 
     def _teach(self, node: Node, operation: Node) -> Teach:
         parts = operation.value
@@ -293,8 +293,8 @@ class Grammar:
         values: dict[str, Any] = dict.fromkeys(HINTS.values())
         for name, place in fields.items():
             if name not in HINTS:
-                known = ", ".join(f":{each}" for each in HINTS)
-                raise self.refuse(reader.WRAPPER, node.value[place - 1], f"`with-limits` takes only {known}")
+                hints = ", ".join(f":{hint}" for hint in HINTS)
+                raise self.refuse(reader.WRAPPER, node.value[place - 1], f"`with-limits` takes only {hints}")
             values[HINTS[name]] = limit = whole_number(node.value[place])
             if limit is None or limit <= 0:
                 raise self.refuse(reader.WRAPPER, node.value[place], f"a limit must be {WHOLE_NUMBER}, above 0")

@@ -120,13 +120,13 @@ def layers(message: Message) -> Iterator[Message]:
 
 def every_layer(message: Message) -> Iterator[Message]:
     """Like `layers`, but continues through every `lang`, down to a call or a core message."""
-    said: Message | Call = message
-    while not isinstance(said, Call):
-        yield from layers(said)
-        core = core_of(said)
+    current: Message | Call = message
+    while not isinstance(current, Call):
+        yield from layers(current)
+        core = core_of(current)
         if not isinstance(core, Lang):
             return
-        said = core.inner
+        current = core.inner
 
 
 def core_of(message: Message) -> Simple | Meta | Lang:

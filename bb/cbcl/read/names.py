@@ -46,12 +46,12 @@ class ExpansionIds:
         self._asked: set[tuple[str, str]] = set()
 
     def known(self, said: Simple) -> str:
-        known = given_id(said) or self._outer
+        message_id = given_id(said) or self._outer
         if said.performative == ASK:
-            if (said.recipient, known) in self._asked:
-                known = id_of(said)
-            self._asked.add((said.recipient, known))
-        return known
+            if (said.recipient, message_id) in self._asked:
+                message_id = id_of(said)
+            self._asked.add((said.recipient, message_id))
+        return message_id
 
 
 def timeout_of(said: Simple) -> str | None:
@@ -91,9 +91,9 @@ def answer_text(
     params = list(more)
     params += [(IN_REPLY_TO, name_node(in_reply_to))] if in_reply_to else []
     params += [(THREAD, name_node(thread))] if thread and len(thread) <= LONGEST_NAME else []
-    said = [] if content is None else [string(content)]
+    contents = [] if content is None else [string(content)]
     pairs = [node for key, value in params for node in (keyword(key), value)]
-    return text_of(list_of(symbol(performative), agent(to), *said, *pairs))
+    return text_of(list_of(symbol(performative), agent(to), *contents, *pairs))
 
 
 def error_text(
@@ -102,5 +102,5 @@ def error_text(
     """The text of an `error` answer: the reason, the code and the id of the refused message."""
     more = [(CODE, string(code))]
     more += [(RULE, list_of(*map(symbol, rules)))] if rules else []
-    said = harmless(text[:LONGEST_TEXT])
-    return answer_text("error", to, said, in_reply_to=in_reply_to, thread=thread, more=more)
+    content = harmless(text[:LONGEST_TEXT])
+    return answer_text("error", to, content, in_reply_to=in_reply_to, thread=thread, more=more)

@@ -295,8 +295,8 @@ def decimal(written: str) -> str:
 
 def excerpt(text: str) -> str:
     """The beginning of a foreign text for a refusal, without control characters."""
-    shown = harmless(text[:24].encode("latin-1", "replace").decode("utf-8", "replace"))
-    return f"`{shown}{'…' if len(text) > 24 else ''}`"
+    escaped = harmless(text[:24].encode("latin-1", "replace").decode("utf-8", "replace"))
+    return f"`{escaped}{'…' if len(text) > 24 else ''}`"
 
 
 def _together(text: str) -> str:

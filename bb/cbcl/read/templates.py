@@ -179,4 +179,4 @@ def holds(test: Node, bound: Mapping[str, Node], fuel: Fuel) -> bool:
         return equal(value, literal, fuel)
     if operator.value == TYPE_IS:
         return value.tag in TYPES[literal.value]
-    return any(equal(value, each, fuel) for each in literal.value)
+    return any(equal(value, alternative, fuel) for alternative in literal.value)

@@ -104,7 +104,11 @@ BY_NAME: dict[str, type[Any]] = {
 
 def to_line(effects: Iterable[Effect], own: frozenset[str] = frozenset()) -> list[list[Any]]:
     """EFFECTS in the form of a line. Texts among the message's OWN are left out. Dialects have their own lines."""
-    return [[type(each).__name__.lower(), *_values(each, own)] for each in effects if not isinstance(each, Installed)]
+    return [
+        [type(effect).__name__.lower(), *_values(effect, own)]
+        for effect in effects
+        if not isinstance(effect, Installed)
+    ]
 
 
 def _values(effect: Effect, own: frozenset[str]) -> list[Any]:
@@ -119,13 +123,13 @@ def texts(effect: Effect) -> str:
 
 def from_line(value: Any) -> Iterator[Effect]:
     """The effects on a line. Invalid entries are skipped."""
-    for each in value[:MOST] if isinstance(value, list) else ():
-        kind = BY_NAME.get(each[0]) if isinstance(each, list) and each and isinstance(each[0], str) else None
-        if kind is None or len(each) != len(_names(kind)) + 1:
+    for entry in value[:MOST] if isinstance(value, list) else ():
+        kind = BY_NAME.get(entry[0]) if isinstance(entry, list) and entry and isinstance(entry[0], str) else None
+        if kind is None or len(entry) != len(_names(kind)) + 1:
             continue
-        fields = zip(_names(kind), each[1:], strict=True)
+        fields = zip(_names(kind), entry[1:], strict=True)
         if all(isinstance(field, str) or (field is None and name in OPTIONAL) for name, field in fields):
-            yield kind(*each[1:])
+            yield kind(*entry[1:])
 
 
 def _names(kind: type[Any]) -> list[str]:

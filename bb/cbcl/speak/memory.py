@@ -43,8 +43,8 @@ class Agent:
         outcome = processing.receive(self.standing, self.definitions, octets, sender, self.rules)
         self._happen(outcome.effects)
         for _, answer in outcome.answers:
-            said = core_of(grammar.message(answer.encode()))
-            self._happen(speaking.entered(self.standing.id, said, names.id_of(said)))
+            core = core_of(grammar.message(answer.encode()))
+            self._happen(speaking.entered(self.standing.id, core, names.id_of(core)))
         self._outbox += [*outcome.passed_on, *outcome.kept_back]
         if outcome.code:
             self._audit.append({"action": "refused", "from": sender, "code": outcome.code, "id": outcome.id})
@@ -78,19 +78,23 @@ class Agent:
             "id": self.standing.id,
             "beliefs": [{"who": who, "text": text} for who, text in self._beliefs],
             "dialects": [
-                {name: getattr(each, name) for name in ("dialect", "author", "hash", "source", "signature")}
-                for _, each in sorted(self._installed.items())
+                {name: getattr(dialect, name) for name in ("dialect", "author", "hash", "source", "signature")}
+                for _, dialect in sorted(self._installed.items())
             ],
             "conversations": {
                 thread: [
-                    {"from": each.sender, "performative": each.performative, "id": each.id, "text": each.text}
-                    for each in entries
+                    {"from": entry.sender, "performative": entry.performative, "id": entry.id, "text": entry.text}
+                    for entry in entries
                 ]
                 for thread, entries in self._conversations.items()
             },
-            "expectations": [{"to": each.to, "id": each.id, "thread": each.thread} for each in self.standing.expected],
+            "expectations": [
+                {"to": expectation.to, "id": expectation.id, "thread": expectation.thread}
+                for expectation in self.standing.expected
+            ],
             "obligations": [
-                {"from": each.from_, "id": each.id, "thread": each.thread} for each in self.standing.obliged
+                {"from": obligation.from_, "id": obligation.id, "thread": obligation.thread}
+                for obligation in self.standing.obliged
             ],
             "peers": sorted(self.standing.peers),
             "outbox": [{"to": to, "text": text} for to, text in self._outbox],

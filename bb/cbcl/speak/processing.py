@@ -252,9 +252,9 @@ class _Taking:
         is_new = True
         for layer in layers(message) if proof.is_good else ():
             if isinstance(layer, Signed):
-                known = Verified(self._sender, canonical.digest(layer.inner.node, self._fuel))
-                self._happens(known)
-                is_new = (known.who, known.hash) not in self._taken_before and is_new
+                verified = Verified(self._sender, canonical.digest(layer.inner.node, self._fuel))
+                self._happens(verified)
+                is_new = (verified.who, verified.hash) not in self._taken_before and is_new
         return is_new
 
     # -- interpret and update
@@ -264,25 +264,25 @@ class _Taking:
         same way, in order."""
         left = [(message, room, False, authorship.NONE)]
         while left:
-            said, room, is_made, around = left.pop()
-            proof = self._proved(said, around)
-            core = core_of(said)
+            current, room, is_made, around = left.pop()
+            proof = self._proved(current, around)
+            core = core_of(current)
             if not isinstance(core, Lang) or isinstance(core.inner, Call) or proof.state == authorship.FORGED:
                 self._must_be_believed(
                     core, proof
                 )  # otherwise the message inside the `lang` may have its own signature
-            if not self._is_new(said, proof):
+            if not self._is_new(current, proof):
                 return False
-            room = limited_by_hints(said, room)
+            room = limited_by_hints(current, room)
             if isinstance(core, Lang):
-                left += [(each, room, True, proof) for each in reversed(self._comes_of(core, room))]
+                left += [(inner, room, True, proof) for inner in reversed(self._comes_of(core, room))]
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
-                self._pass_on(core.recipient, said, is_made=is_made)
+                self._pass_on(core.recipient, current, is_made=is_made)
             elif isinstance(core, Simple):
-                self._comes_to += [text_of(said.node)] if is_made else []
+                self._comes_to += [text_of(current.node)] if is_made else []
                 self._simple(core, self._within.known(core))
             else:
-                self._meta(core, said, is_made=is_made)
+                self._meta(core, current, is_made=is_made)
         return True
 
     def _comes_of(self, lang: Lang, room: Limits) -> list[Message]:
@@ -330,7 +330,9 @@ class _Taking:
             case "hello":
                 self._hello()
             case "bye":
-                dropped = [Settled(sender, each.id, DROPPED) for each in self._standing.expected.of(sender)]
+                dropped = [
+                    Settled(sender, expectation.id, DROPPED) for expectation in self._standing.expected.of(sender)
+                ]
                 self._happens(Parted(sender), *dropped)
 
     def _settle(self, said: Simple, how: str) -> None:
@@ -366,9 +368,9 @@ class _Taking:
     def _query(self, core: Query) -> None:
         spoken = sorted(self._dialects)
         is_spoken = core.dialect == CORE or core.dialect in self._dialects
-        known = (names.DIALECTS, list_of(*map(symbol, spoken)))
+        parameter = (names.DIALECTS, list_of(*map(symbol, spoken)))
         says = "yes" if is_spoken else "no"
-        self._answer(names.answer_text("reply", self._sender, says, in_reply_to=self._id, more=[known]))
+        self._answer(names.answer_text("reply", self._sender, says, in_reply_to=self._id, more=[parameter]))
 
     def _install(self, definition: Definition, signature: str | None) -> None:
         facts = install(

@@ -73,17 +73,17 @@ class _Stage:
         if name not in self._agents:
             raise InvalidScript(f"{path}.agent is not among $.agents", path=f"{path}.agent")
         agent = self._agents[name]
-        shown = self._sent(agent, step, path) if is_sent else self._received(agent, step, path)
-        return shown | ({"delivered": list(self._deliver())} if self._delivers else {})
+        result = self._sent(agent, step, path) if is_sent else self._received(agent, step, path)
+        return result | ({"delivered": list(self._deliver())} if self._delivers else {})
 
     def _sent(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
         text, to = (
             _member(step, "sent", str, path=path),
-            [each.removeprefix("@") for each in _texts(step, "to", MOST_AGENTS, path)],
+            [recipient.removeprefix("@") for recipient in _texts(step, "to", MOST_AGENTS, path)],
         )
         about = {"agent": agent.standing.id, "sent": text}
         try:
-            said = agent.say(_octets(text), to)
+            speech = agent.say(_octets(text), to)
         except BbError as refusal:
             return about | {
                 "status": "error",
@@ -91,13 +91,13 @@ class _Stage:
                 "message": refusal.message,
                 "details": refusal.details,
             }
-        self._on_the_way += ((agent.standing.id, each, text) for each in said.to)
+        self._on_the_way += ((agent.standing.id, recipient, text) for recipient in speech.to)
         return about | {
             "status": "ok",
-            "id": said.id,
-            "to": list(said.to),
-            "canonical": text_of(said.message.node),
-            "effects": _effects(said.effects),
+            "id": speech.id,
+            "to": list(speech.to),
+            "canonical": text_of(speech.message.node),
+            "effects": _effects(speech.effects),
         }
 
     def _received(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
@@ -117,8 +117,8 @@ class _Stage:
             **({"code": outcome.code, "message": outcome.why} if outcome.code else {}),
             "comes_to": list(outcome.comes_to),
             "replies": [answer for _, answer in outcome.answers],
-            "passed_on": [{"to": to, "text": each} for to, each in outcome.passed_on],
-            "kept_back": [{"to": to, "text": each} for to, each in outcome.kept_back],
+            "passed_on": [{"to": to, "text": message} for to, message in outcome.passed_on],
+            "kept_back": [{"to": to, "text": message} for to, message in outcome.kept_back],
             "effects": _effects(outcome.effects),
         }
 
@@ -148,7 +148,7 @@ def _rules(script: Any, about: Any, path: str) -> Rules:
     """The rules for one agent: its own settings over those of the script."""
     policy = {**_member(script, "policy", dict, default={}), **_member(about, "policy", dict, default={}, path=path)}
     authors = {**_member(script, "trust", dict, default={}), **_member(about, "trust", dict, default={}, path=path)}
-    keys = {name.removeprefix("@"): [each] if isinstance(each, str) else each for name, each in authors.items()}
+    keys = {name.removeprefix("@"): [value] if isinstance(value, str) else value for name, value in authors.items()}
     signed = {**_member(script, "signed", dict, default={}), **_member(about, "signed", dict, default={}, path=path)}
     words = {name.removeprefix("@"): word for name, word in signed.items()}
     trust = {"v": judge_trust.VERSION, "authors": keys, "policy": policy, "signed": words}
@@ -166,7 +166,7 @@ def _valid(read: Callable[[Any], T], value: Any, path: str) -> T:
 
 
 def _effects(effects: Sequence[Effect]) -> list[dict[str, Any]]:
-    return [{"effect": type(each).__name__.lower(), **_plain(each.as_dict())} for each in effects]
+    return [{"effect": type(effect).__name__.lower(), **_plain(effect.as_dict())} for effect in effects]
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,28 +69,30 @@ def speak(
     comes_to, unknown = _comes_to(message, dialects, Limits(policy.max_depth, policy.max_expansion_size))
     for layer in chain.from_iterable(map(every_layer, (message, *comes_to))):
         require_sender(standing.id, layer)
-    said = [core for each in comes_to if isinstance(core := innermost(each), Simple)]
-    recipients = dict.fromkeys(_recipients(message, said))
+    simples = [core for part in comes_to if isinstance(core := innermost(part), Simple)]
+    recipients = dict.fromkeys(_recipients(message, simples))
     goes_to = tuple(dict.fromkeys(to)) or _envelope_to(message) or tuple(recipients)
-    known, core = names.id_of(message), core_of(message)
+    message_id, core = names.id_of(message), core_of(message)
     effects: list[Effect] = []
     if isinstance(core, Define):
         source = f"@{standing.id}"
         effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
     elif not goes_to:
         raise NoRecipient() if unknown is None else unknown
-    if to and said and recipients.keys() != set(to):
-        shown = [names.shortened(each) for each in recipients]
-        raise OtherRecipient(f"the message is addressed to {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
-    within = names.ExpansionIds(known)
+    if to and simples and recipients.keys() != set(to):
+        short_names = [names.shortened(recipient) for recipient in recipients]
+        raise OtherRecipient(
+            f"the message is addressed to {', '.join(f'@{name}' for name in short_names[:3])}", to=short_names
+        )
+    within = names.ExpansionIds(message_id)
     now = standing
-    for each in said:
-        happened = _effects(now, each, within.known(each))
-        now = now.after(happened)
-        effects += happened
+    for simple in simples:
+        new_effects = _effects(now, simple, within.known(simple))
+        now = now.after(new_effects)
+        effects += new_effects
     if isinstance(core, Query):
-        effects += [Expected(asked, known) for asked in goes_to]
-    return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))
+        effects += [Expected(recipient, message_id) for recipient in goes_to]
+    return Speech(message, message_id, names.thread_of(message), goes_to, tuple(effects))
 
 
 def _comes_to(
@@ -111,7 +113,7 @@ def _envelope_to(message: Message) -> tuple[str, ...]:
 
 def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
     core = core_of(message)
-    return [core.recipient] if isinstance(core, Teach) else [each.recipient for each in said]
+    return [core.recipient] if isinstance(core, Teach) else [simple.recipient for simple in said]
 
 
 def _effects(standing: AgentState, said: Simple, known: str) -> list[Effect]:
@@ -147,6 +149,6 @@ def _meaning(standing: AgentState, said: Simple, thread: str | None, known: str)
         case "hello":
             return [Greeted(to)]
         case "bye":
-            dropped = [Settled(to, each.id, DROPPED) for each in standing.expected.of(to)]
+            dropped = [Settled(to, expectation.id, DROPPED) for expectation in standing.expected.of(to)]
             return [Parted(to), *dropped]
     return []

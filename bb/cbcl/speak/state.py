@@ -28,7 +28,7 @@ class Answers(Record):
 
     def changed(self, peer: str, known: str, *more: Any) -> Answers:
         """These answers without the one of PEER with the id KNOWN, plus MORE."""
-        left = (*(each for each in self.of(peer) if each.id != known), *more)
+        left = (*(answer for answer in self.of(peer) if answer.id != known), *more)
         others = {other: answers for other, answers in self.by_peer.items() if other != peer}
         return Answers({**others, peer: left} if left else others)
 
@@ -36,8 +36,8 @@ class Answers(Record):
     def by(cls, opened: Iterable[tuple[str, Any]]) -> Answers:
         """The answers from pairs of peer and answer, the oldest first."""
         by_peer: dict[str, tuple[Any, ...]] = {}
-        for peer, each in opened:
-            by_peer[peer] = (*by_peer.get(peer, ()), each)
+        for peer, answer in opened:
+            by_peer[peer] = (*by_peer.get(peer, ()), answer)
         return cls(by_peer)
 
     def __iter__(self) -> Iterator[Any]:
@@ -96,9 +96,9 @@ def _first(known: Sequence[Open], asked: str, in_reply_to: str | None, thread: s
     """The matching open answer among those KNOWN, the oldest first. IN_REPLY_TO may also be the id of the copy of the
     agent that was ASKED, since mail to several recipients has an id for each copy."""
     if in_reply_to:
-        for each in known:
-            if in_reply_to in (each.id, each.event, f"{each.event}_{asked}"):
-                return each
+        for answer in known:
+            if in_reply_to in (answer.id, answer.event, f"{answer.event}_{asked}"):
+                return answer
         if thread is None:
             return None
-    return next((each for each in known if each.thread == thread), None)
+    return next((answer for answer in known if answer.thread == thread), None)

@@ -54,8 +54,10 @@ def latest(moments: Iterable[int], now: int) -> int:
     A heartbeat in the future counts as sent now, because clocks differ. A heartbeat more than a day in the future is
     ignored, unless all are: then our own clock may be wrong.
     """
-    known = list(moments)
-    return max((min(moment, now) for moment in known if moment <= now + CREDIBLE), default=max(known, default=0))
+    heartbeats = list(moments)
+    return max(
+        (min(moment, now) for moment in heartbeats if moment <= now + CREDIBLE), default=max(heartbeats, default=0)
+    )
 
 
 def liveness(last_seen: int, now: int, threshold: int) -> str:

@@ -125,7 +125,7 @@ def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
 
 def in_service(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
     """The agents that are not retired."""
-    return [known for name, state in states if (known := agent(name, state)) and not known.is_retired]
+    return [registered for name, state in states if (registered := agent(name, state)) and not registered.is_retired]
 
 
 def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:

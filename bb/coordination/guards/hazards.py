@@ -122,31 +122,33 @@ def _reset(words: Sequence[str]) -> Hazard | None:
 
 
 def _clean(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-e --exclude")
-    if not given.has("-f", "--force") or given.has("-n", "--dry-run"):
+    arguments = Arguments(words, "-e --exclude")
+    if not arguments.has("-f", "--force") or arguments.has("-n", "--dry-run"):
         return None
-    return _make(CLEAN, given.paths or (".",), is_sweeping=True, with_ignored=given.has("-x", "-X"))
+    return _make(CLEAN, arguments.paths or (".",), is_sweeping=True, with_ignored=arguments.has("-x", "-X"))
 
 
 def _push(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-o --push-option --receive-pack --exec --repo")
-    is_forced = given.has("-f", "--force", "--mirror") or any(each.startswith("+") for each in given.operands)
-    return _make(PUSH) if is_forced and not given.has("-n", "--dry-run") else None
+    arguments = Arguments(words, "-o --push-option --receive-pack --exec --repo")
+    is_forced = arguments.has("-f", "--force", "--mirror") or any(
+        operand.startswith("+") for operand in arguments.operands
+    )
+    return _make(PUSH) if is_forced and not arguments.has("-n", "--dry-run") else None
 
 
 def _checkout(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-b -B --orphan --conflict --pathspec-from-file")
-    if given.behind is None and given.has("-f", "--force"):
+    arguments = Arguments(words, "-b -B --orphan --conflict --pathspec-from-file")
+    if arguments.behind is None and arguments.has("-f", "--force"):
         return _discard_all()
-    if given.has("-b", "-B", "--orphan") or not given.paths:
+    if arguments.has("-b", "-B", "--orphan") or not arguments.paths:
         return None
-    return _over(given.paths)
+    return _over(arguments.paths)
 
 
 def _restore(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-s --source -U --unified --conflict --pathspec-from-file")
-    is_index_only = given.has("-S", "--staged") and not given.has("-W", "--worktree")
-    return None if is_index_only or not given.paths else _over(given.everything)
+    arguments = Arguments(words, "-s --source -U --unified --conflict --pathspec-from-file")
+    is_index_only = arguments.has("-S", "--staged") and not arguments.has("-W", "--worktree")
+    return None if is_index_only or not arguments.paths else _over(arguments.everything)
 
 
 def _over(paths: Sequence[str]) -> Hazard:
@@ -155,60 +157,62 @@ def _over(paths: Sequence[str]) -> Hazard:
 
 
 def _switch(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-c -C --create --force-create --orphan --conflict")
-    is_forced = given.has("-f", "--force", "--discard-changes")
+    arguments = Arguments(words, "-c -C --create --force-create --orphan --conflict")
+    is_forced = arguments.has("-f", "--force", "--discard-changes")
     return _discard_all() if is_forced else None
 
 
 def _add(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "--chmod --pathspec-from-file")
-    if given.has("-n", "--dry-run"):
+    arguments = Arguments(words, "--chmod --pathspec-from-file")
+    if arguments.has("-n", "--dry-run"):
         return None
-    paths = given.everything
-    is_update = given.has("-u", "--update")
-    if not paths and (is_update or given.has("-A", "--all", "--no-ignore-removal")):
+    paths = arguments.everything
+    is_update = arguments.has("-u", "--update")
+    if not paths and (is_update or arguments.has("-A", "--all", "--no-ignore-removal")):
         return _make(GATHER, WHOLE, only_tracked=is_update)
     return _make(GATHER, paths, only_tracked=is_update) if paths else None
 
 
 def _commit(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(
+    arguments = Arguments(
         words,
         "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
         "--trailer --cleanup",
     )
-    if given.has("--dry-run"):
+    if arguments.has("--dry-run"):
         return None
-    if given.has("-a", "--all"):
+    if arguments.has("-a", "--all"):
         return _make(GATHER, WHOLE, only_tracked=True)
-    paths = given.everything
+    paths = arguments.everything
     return _make(GATHER, paths, only_tracked=True) if paths else None
 
 
 def _worktree(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words[1:])
-    is_about_one = words[:1] in (["remove"], ["move"]) and given.paths
-    return _make(WORKTREE, given.paths[:1], is_sweeping=given.has("-f", "--force")) if is_about_one else None
+    arguments = Arguments(words[1:])
+    is_about_one = words[:1] in (["remove"], ["move"]) and arguments.paths
+    return _make(WORKTREE, arguments.paths[:1], is_sweeping=arguments.has("-f", "--force")) if is_about_one else None
 
 
 def _branch(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-u --set-upstream-to")
-    if given.has("-D", "-d", "--delete"):
-        return _make(BRANCH, given.paths) if not given.has("-r", "--remotes") else None
-    return _make(BRANCH, given.paths[:2]) if given.has("-M", "-f", "--force") else None
+    arguments = Arguments(words, "-u --set-upstream-to")
+    if arguments.has("-D", "-d", "--delete"):
+        return _make(BRANCH, arguments.paths) if not arguments.has("-r", "--remotes") else None
+    return _make(BRANCH, arguments.paths[:2]) if arguments.has("-M", "-f", "--force") else None
 
 
 def _rebase(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
+    arguments = Arguments(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
     steps = ("--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch")
     return (
-        None if given.has(*steps) else _make(AUTOSTASH, WHOLE, is_sweeping=given.has("--autostash"), only_tracked=True)
+        None
+        if arguments.has(*steps)
+        else _make(AUTOSTASH, WHOLE, is_sweeping=arguments.has("--autostash"), only_tracked=True)
     )
 
 
 def _pull(words: Sequence[str]) -> Hazard | None:
-    given = Arguments(words, "-s --strategy -X --strategy-option --depth")
-    return _make(AUTOSTASH, WHOLE, is_sweeping=True, only_tracked=True) if given.has("--autostash") else None
+    arguments = Arguments(words, "-s --strategy -X --strategy-option --depth")
+    return _make(AUTOSTASH, WHOLE, is_sweeping=True, only_tracked=True) if arguments.has("--autostash") else None
 
 
 VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {

@@ -81,12 +81,12 @@ class Ignoring:
         return self._lies_in_ignored(octets) or self._is_named(octets, is_folder)
 
     def _lies_in_ignored(self, path: bytes) -> bool:
-        known = path.rpartition(b"/")[0]
+        parent = path.rpartition(b"/")[0]
         unknown = []
-        while known not in self._folders:
-            unknown.append(known)
-            known = known.rpartition(b"/")[0]
-        is_ignored = self._folders[known]
+        while parent not in self._folders:
+            unknown.append(parent)
+            parent = parent.rpartition(b"/")[0]
+        is_ignored = self._folders[parent]
         for folder in reversed(unknown):
             is_ignored = is_ignored or self._is_named(folder, True)
             self._folders[folder] = is_ignored

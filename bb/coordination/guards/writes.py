@@ -66,11 +66,11 @@ def _in_place(valued: str, glued: str, scripts: str) -> Callable[[Sequence[str]]
     gives one."""
 
     def rule(words: Sequence[str]) -> list[Write]:
-        given = Arguments(words, valued, glued)
-        files = [Write(path) for path in given.everything if path]  # on macOS, an empty word follows sed's -i
-        if not given.has("-i", "--in-place"):
+        arguments = Arguments(words, valued, glued)
+        files = [Write(path) for path in arguments.everything if path]  # on macOS, an empty word follows sed's -i
+        if not arguments.has("-i", "--in-place"):
             return []
-        return files if given.has(*scripts.split()) else files[1:]
+        return files if arguments.has(*scripts.split()) else files[1:]
 
     return rule
 
@@ -79,13 +79,13 @@ def _onto(valued: str = "", *, takes_away: bool = False) -> Callable[[Sequence[s
     """The rule for a program that writes its first operands to the last operand, or to the folder after -t."""
 
     def rule(words: Sequence[str]) -> list[Write]:
-        given = Arguments(words, f"-t --target-directory -S --suffix {valued}")
-        sources = given.everything
-        target = given.values.get("-t") or given.values.get("--target-directory")
+        arguments = Arguments(words, f"-t --target-directory -S --suffix {valued}")
+        sources = arguments.everything
+        target = arguments.values.get("-t") or arguments.values.get("--target-directory")
         if target is None:
             target = sources.pop() if len(sources) > 1 else ""
         taken = [Write(path) for path in sources] if takes_away and target else []
-        if given.has("-T", "--no-target-directory"):
+        if arguments.has("-T", "--no-target-directory"):
             return [*taken, Write(target)]
         return [*taken, *(Write(target, _name(path)) for path in sources if target)]
 

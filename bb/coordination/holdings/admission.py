@@ -103,14 +103,14 @@ def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[
         if not isinstance(fact, Reserved):
             continue
         generations.setdefault(event, generation)
-        wanted = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
-        is_right = fact.base and fact.base == parent and event not in grants and _scope(wanted) is not None
+        new_grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
+        is_right = fact.base and fact.base == parent and event not in grants and _scope(new_grant) is not None
         if not is_right or _is_ended(event, fact.agent, ends):
             continue
-        blockers = in_way(wanted, grants)
+        blockers = in_way(new_grant, grants)
         if set((fact.takes or "").split()).issuperset(blockers):
             grants |= {name: grants[name].replace(ended=generation) for name in blockers}
-            grants[event] = wanted
+            grants[event] = new_grant
     return Admitted(grants, generations)
 
 

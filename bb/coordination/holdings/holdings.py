@@ -150,7 +150,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
         return []
     *at, (_, _, text, bead, _, _, is_file, _, _) = state["made"]
     place = sortable(at)
-    holders = list(dict.fromkeys((each.agent, each.state) for each in tenures(name, state)))
+    holders = list(dict.fromkeys((tenure.agent, tenure.state) for tenure in tenures(name, state)))
     agent, how = holders[-1]
     always = [(f"of {holder}", place) for holder in dict.fromkeys(holder for holder, _ in holders)]
     if agent != ids.PERSON:

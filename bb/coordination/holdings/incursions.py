@@ -154,15 +154,19 @@ def transfer(
     fact = found.fact
     if held is None or held.is_over:
         raise NothingToTransfer(f"{fact.owner} no longer holds {fact.held}")
-    given = held.reservation
-    if given.is_freeze:
+    reservation = held.reservation
+    if reservation.is_freeze:
         raise NothingToTransfer(f"{fact.owner} has frozen {fact.held}; a freeze cannot be transferred", hint=THAW)
-    released = Released(who, given.id)
+    released = Released(who, reservation.id)
     if fact.incoming == ids.PERSON:
         return [released]
-    others = [other for other in met if other.held.reservation.id != given.id and not other.held.reservation.is_freeze]
-    wanted = Wanted(fact.incoming, (held.scope,), given.bead, given.ttl, given.shared, allow_overlap=True)
-    return [released, *reservations.reserve(wanted, others, is_recorded)]
+    others = [
+        other for other in met if other.held.reservation.id != reservation.id and not other.held.reservation.is_freeze
+    ]
+    request = Wanted(
+        fact.incoming, (held.scope,), reservation.bead, reservation.ttl, reservation.shared, allow_overlap=True
+    )
+    return [released, *reservations.reserve(request, others, is_recorded)]
 
 
 def _why_closed(fact: Incurred) -> str:

@@ -54,7 +54,7 @@ class Scope(Record):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return () if self.text == "." else _settled([globs.part(each) for each in self.text.split("/")])
+        return () if self.text == "." else _settled([globs.part(name) for name in self.text.split("/")])
 
     @property
     def is_literal(self) -> bool:
@@ -85,9 +85,9 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
         raise ScopeOutside(f"{_shown(written)} is outside the repository at {root!r}")
-    found = _canonical([name if is_literal else globs.part(name) for name, is_literal in inside])
-    _refuse_blank(found)  # the text of `[ ]` is ` `, which a user could not pass again
-    return Scope(found)
+    canonical = _canonical([name if is_literal else globs.part(name) for name, is_literal in inside])
+    _refuse_blank(canonical)  # the text of `[ ]` is ` `, which a user could not pass again
+    return Scope(canonical)
 
 
 def _refuse_blank(text: str) -> None:
@@ -100,8 +100,8 @@ def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = Fal
     plain = intended_path(written, platform, is_path=is_path)
     if plain is None:
         return
-    shown = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
-    message = f"{shown} does not name {_shown(plain)}, which is probably intended"
+    label = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
+    message = f"{label} does not name {_shown(plain)}, which is probably intended"
     hint = f"write {quoted(plain)}"
     if is_path:
         hint += "; a file whose name really has these characters must exist before you ask about it"
@@ -150,12 +150,12 @@ def existing(path: str) -> Scope:
 
 def stored(text: str) -> Scope | None:
     """The scope for TEXT from the ledger; None if TEXT is not canonical."""
-    found = Scope(text)
+    parsed = Scope(text)
     try:
-        is_canonical = _sound(text) == _canonical(found.parts) and "" not in text.split("/")
+        is_canonical = _sound(text) == _canonical(parsed.parts) and "" not in text.split("/")
     except InvalidScope.error:
         return None
-    return found if is_canonical else None
+    return parsed if is_canonical else None
 
 
 def _sound(text: str) -> str:
@@ -286,7 +286,7 @@ def _settled(parts: list[Part]) -> tuple[Part, ...]:
     while end and parts[end - 1] in (STAR, DEPTH):
         end -= 1
     stars = parts[end:].count(STAR) + (parts[-1:] == [DEPTH])  # `src/**` covers the same as `src/*`
-    kept = [each for place, each in enumerate(parts[:end]) if each != DEPTH or parts[place + 1] != DEPTH]
+    kept = [part for place, part in enumerate(parts[:end]) if part != DEPTH or parts[place + 1] != DEPTH]
     return (*kept, *[STAR] * stars)
 
 

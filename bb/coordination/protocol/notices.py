@@ -92,8 +92,8 @@ def is_known(state: State | None) -> bool:
 
 def notice(state: State) -> Incurred | Resumed:
     """The notice that STATE describes."""
-    _, event_type, said = state[SAID][3]
-    return Incurred(**said) if event_type == INCURSION else Resumed(**said)
+    _, event_type, members = state[SAID][3]
+    return Incurred(**members) if event_type == INCURSION else Resumed(**members)
 
 
 def noticed_at(state: State) -> str:
@@ -110,10 +110,10 @@ def resolution(fact: Incurred, states: Sequence[State]) -> Resolution | None:
     """The resolution of an INCURSION, given all entries that record it."""
     if fact.outcome not in MAY_BE_OPEN:
         return None
-    found: list[tuple[Place, Resolution]] = []
+    resolutions: list[tuple[Place, Resolution]] = []
     for entry in states:
         for register, (*place, value) in entry.items():
             state, _, who = register.partition(" ")
             if who and may_resolve(fact, who, state):
-                found.append((place, Resolution(state, who, *value)))
-    return min(found, key=lambda one: one[0])[1] if found else None
+                resolutions.append((place, Resolution(state, who, *value)))
+    return min(resolutions, key=lambda one: one[0])[1] if resolutions else None

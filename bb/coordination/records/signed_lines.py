@@ -91,10 +91,10 @@ def signed_by(policy: Policy, writer: str, signature: Signed) -> tuple[int, tupl
     """The last line that a valid SIGNATURE covers, and the lines of the file that permit it."""
     if signature.key is None:
         return 0, ()
-    found = policy.listed(signature.key, clock.parse_or(signature.ts, 0))
-    revoked = policy.revoked.get(signers.fingerprint(signature.key)) if found and policy.revoked else None
+    listed = policy.listed(signature.key, clock.parse_or(signature.ts, 0))
+    revoked = policy.revoked.get(signers.fingerprint(signature.key)) if listed and policy.revoked else None
     reach = signature.n if revoked is None else min(signature.n, revoked.get(writer, 0))
-    return (reach, found) if found and reach else (0, ())
+    return (reach, listed) if listed and reach else (0, ())
 
 
 def reach(policy: Policy, writer: str, newest_first: Iterable[Signed], flaw: Flaw) -> Reach:
@@ -104,8 +104,8 @@ def reach(policy: Policy, writer: str, newest_first: Iterable[Signed], flaw: Fla
     for signature in newest_first:
         if signature.n <= orders or (signature.n <= upto and not policy.names_the_person):
             break
-        far, found = signed_by(policy, writer, signature)
-        is_persons = any(signer.is_persons for signer in found)
+        far, listed = signed_by(policy, writer, signature)
+        is_persons = any(signer.is_persons for signer in listed)
         if (far > upto or (is_persons and far > orders)) and flaw(signature) is None:
             upto = max(upto, far)
             orders = max(orders, far) if is_persons else orders
@@ -117,18 +117,18 @@ def verify(policy: Policy, writer: str, lines: int, newest_first: Iterable[Signe
     signed = list(newest_first)
     far = reach(policy, writer, signed, flaw)
     later = [one for one in signed if one.n > far.upto]
-    wrong = [(one.n, why) for one in later if (why := flaw(one))]
+    flaws = [(one.n, why) for one in later if (why := flaw(one))]
     good = [one for one in signed if one.n >= far.upto and signed_by(policy, writer, one)[0] == far.upto > 0]
     last = next((one.key for one in (*good, *signed) if one.key), None)
     return Verification(
         writer=writer,
         lines=lines,
         verified=min(far.upto, lines),
-        forged=max((n for n, _ in wrong), default=far.upto) - far.upto,
+        forged=max((n for n, _ in flaws), default=far.upto) - far.upto,
         persons=min(far.orders, lines),
         by=signers.names([signer for one in good[:1] for signer in signed_by(policy, writer, one)[1]]) or None,
         key=signers.fingerprint(last) if last else None,
-        why=None if far.upto >= lines else wrong[0][1] if wrong else _why(policy, far, later),
+        why=None if far.upto >= lines else flaws[0][1] if flaws else _why(policy, far, later),
     )
 
 

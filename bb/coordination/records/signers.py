@@ -164,11 +164,11 @@ class _Directives:
             self.is_unread = True
             self._parts += values[:1]
             raise Unread(f"`{DIRECTIVE} {REVOKED}` must be followed by a fingerprint: SHA256: and 43 characters")
-        known, still = self.revoked.get(name), _still(values[1:])
-        if known is None:
+        before, still = self.revoked.get(name), _still(values[1:])
+        if before is None:
             self.revoked[name] = still
         else:
-            known |= {writer: min(n, known.get(writer, n)) for writer, n in still.items()}
+            before |= {writer: min(n, before.get(writer, n)) for writer, n in still.items()}
 
     def revoke_possible_matches(self, signers: Sequence[Signer]) -> None:
         """Revoke each key whose fingerprint matches a fingerprint that is truncated or has additional text."""
@@ -253,13 +253,13 @@ def _options(text: str) -> list[tuple[str, str | None]]:
             parts.append("")
         else:
             parts[-1] += character
-    found: list[tuple[str, str | None]] = []
+    options: list[tuple[str, str | None]] = []
     for part in parts:
         name, equals, value = part.partition("=")
         if equals and not (len(value) > 1 and value[0] == value[-1] == '"'):
             raise Unusable(f"the value of {name[:40]!r} must be quoted")
-        found.append((name.lower(), value[1:-1] if equals else None))
-    return found
+        options.append((name.lower(), value[1:-1] if equals else None))
+    return options
 
 
 def _moment(text: str) -> int:

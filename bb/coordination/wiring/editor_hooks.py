@@ -66,8 +66,8 @@ def unwired(text: str) -> str:
     """TEXT without our hooks, and without the lists and objects that become empty."""
     while (place := _first_of_ours(text)) is not None:
         text = without(text, *place)
-    found = member(text, root(text), "hooks")
-    if found and text[found.value] == "{" and not members(text, found.value)[0]:
+    hooks = member(text, root(text), "hooks")
+    if hooks and text[hooks.value] == "{" and not members(text, hooks.value)[0]:
         text = without_member(text, root(text), "hooks")
     return text
 
@@ -121,31 +121,31 @@ def _groups(text: str) -> list[tuple[str, Any]]:
 
 def _first_of_ours(text: str) -> tuple[int, int] | None:
     """The first member to remove: the place of its container in TEXT, and its number in the container."""
-    found = member(text, root(text), "hooks")
-    if found is None or text[found.value] != "{":
+    hooks = member(text, root(text), "hooks")
+    if hooks is None or text[hooks.value] != "{":
         return None
-    for number, moment in enumerate(members(text, found.value)[0]):
+    for number, moment in enumerate(members(text, hooks.value)[0]):
         groups = members(text, moment.value)[0] if text[moment.value] == "[" else []
         for place, group in enumerate(groups):
             if (inner := _ours_in(text, group)) is not None:
                 handlers, first = inner
                 if len(members(text, handlers)[0]) > 1:
                     return handlers, first
-                return (moment.value, place) if len(groups) > 1 else (found.value, number)
+                return (moment.value, place) if len(groups) > 1 else (hooks.value, number)
     return None
 
 
 def _ours_in(text: str, group: Member) -> tuple[int, int] | None:
     """The place of the group's list of hooks, and the number of our first hook in it."""
-    found = member(text, group.value, "hooks") if text[group.value] == "{" else None
-    if found is None or text[found.value] != "[":
+    hooks = member(text, group.value, "hooks") if text[group.value] == "{" else None
+    if hooks is None or text[hooks.value] != "[":
         return None
-    for number, hook in enumerate(members(text, found.value)[0]):
+    for number, hook in enumerate(members(text, hooks.value)[0]):
         if is_ours(json_text.scan(text, hook.value)[0]):
-            return found.value, number
+            return hooks.value, number
     return None
 
 
 def _hooks(text: str) -> int:
-    found = member(text, root(text), "hooks")
-    return found.value if found else 0
+    hooks = member(text, root(text), "hooks")
+    return hooks.value if hooks else 0

@@ -83,10 +83,10 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
     if event_name and event_name not in names.values():
         raise NotUnderstood(f"its event {event_name[:40]!r} is not a {moment} event")
     sender = host or _host(payload, event_name)
-    tool, given = _text(payload, "tool_name"), payload.get("tool_input")
-    given = given if isinstance(given, dict) else {}
+    tool, tool_input = _text(payload, "tool_name"), payload.get("tool_input")
+    tool_input = tool_input if isinstance(tool_input, dict) else {}
     name = tool.rpartition("__")[2] if tool.startswith("mcp__") else tool
-    command = _command(name, given)
+    command = _command(name, tool_input)
     return HookPayload(
         host=sender,
         moment=moment,
@@ -94,7 +94,7 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
         tool=tool,
-        paths=_paths(name, given),
+        paths=_paths(name, tool_input),
         command=command,
         written=_written(command) if command and moment == PRE_TOOL else (),
         is_going_on=payload.get("stop_hook_active") is True,

@@ -95,11 +95,11 @@ def is_ours(found: object) -> bool:
 def wired(text: str, wanted: Wanted) -> str:
     """TEXT, the configuration of a host, with our entry in it once. Members that a user added to it are kept."""
     host = HOSTS[wanted.host]
-    found = _found(text, host)
-    if found is not None and not is_ours(found):
+    current = _found(text, host)
+    if current is not None and not is_ours(current):
         raise NameTaken(f"{host.file} already has a server {NAME!r} that was not added by bb", file=host.file)
-    whole = (found or {}) | entry(wanted)
-    if found == whole:
+    whole = (current or {}) | entry(wanted)
+    if current == whole:
         return text
     return _with_toml(unwired(text, wanted.host), whole) if host.is_toml else _with_json(text, host, whole)
 
@@ -124,12 +124,12 @@ def _read(text: str, host: Host) -> dict[str, Any]:
     if host.is_toml:
         return _read_toml(text)
     try:
-        found: dict[str, Any] = json_text.loads(text[root(text) :]) if text else {}
+        content: dict[str, Any] = json_text.loads(text[root(text) :]) if text else {}
     except NotJson as error:
         if _is_relaxed(text):
             raise NotJson("it seems to have comments, or commas at the ends of lists") from error
         raise
-    return found
+    return content
 
 
 # -- JSON
@@ -151,21 +151,21 @@ def _with_json(text: str, host: Host, wanted: dict[str, Any]) -> str:
     text = _without_entry(text or EMPTY, host)
     if member(text, root(text), host.servers) is None:
         text = put(text, root(text), 0, {}, host.servers)
-    found = member(text, root(text), host.servers)
-    return put(text, found.value if found else 0, 1, wanted, NAME)
+    servers = member(text, root(text), host.servers)
+    return put(text, servers.value if servers else 0, 1, wanted, NAME)
 
 
 def _without_json(text: str, host: Host) -> str:
     text = _without_entry(text, host)
-    found = member(text, root(text), host.servers)
-    if found and not members(text, found.value)[0]:
+    servers = member(text, root(text), host.servers)
+    if servers and not members(text, servers.value)[0]:
         return without_member(text, root(text), host.servers)
     return text
 
 
 def _without_entry(text: str, host: Host) -> str:
-    found = member(text, root(text), host.servers)
-    return text if found is None else without_member(text, found.value, NAME)
+    servers = member(text, root(text), host.servers)
+    return text if servers is None else without_member(text, servers.value, NAME)
 
 
 # -- TOML. There is no TOML writer: our lines are appended as text, and the result is parsed to verify it.

@@ -92,11 +92,11 @@ def patched_actor(patch: Any, profile: Profile) -> dict[str, Any]:
     """The changes of PATCH to an actor with this PROFILE, as plain JSON. `env` in them must not be recorded."""
     try:
         changes = {field: profiles.CHECKS[field](value) for field, value in entries(patch, profiles.CHECKS).items()}
-        wanted = profiles.runnable(changed(profile, changes))
+        patched = profiles.runnable(changed(profile, changes))
     except InvalidProfile as unfit:
         raise InvalidPatch(unfit.message, reason=unfit.reason, path=f"$.patch.{unfit.field}") from None
-    if "command" in changes or wanted.command != profile.command:
-        changes["command"] = list(wanted.command)
+    if "command" in changes or patched.command != profile.command:
+        changes["command"] = list(patched.command)
     return changes
 
 

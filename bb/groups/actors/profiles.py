@@ -67,10 +67,10 @@ class Profile(Record):
 
 def profile(given: Mapping[str, Any]) -> Profile:
     """The checked profile. A missing or empty field gets its default; a missing command, that of the runtime."""
-    asked = {
+    checked = {
         field: CHECKS[field](given[field]) for field in Profile.__match_args__ if given.get(field) not in (None, "")
     }
-    return runnable(filled(Profile(**asked)))
+    return runnable(filled(Profile(**checked)))
 
 
 def profile_of(stored: Mapping[str, Any]) -> Profile:

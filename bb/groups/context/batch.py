@@ -65,14 +65,14 @@ def apply(
     if_version: str | None = None,
 ) -> Outcome:
     """Check OPS requested by BY with this ROLE. VIEW is not changed. If one op is refused, the whole batch is."""
-    asked = _asked(ops)
+    requested = _asked(ops)
     if if_version is not None and if_version != view.version:
         raise VersionConflict(
             f"the context is now at version {view.version}" if view.version else "the context is still empty",
             version=view.version,
         )
     draft, done, changes = view.copy(), [], []
-    for index, fields in enumerate(asked):
+    for index, fields in enumerate(requested):
         name = fields["op"]
         request = Request(index, name, fields, draft, by, role if role in ROLES else PEER, actors, now_text)
         op, detail = _ruled(request)

@@ -47,8 +47,8 @@ def tasks(view: ContextView, **filters: object) -> list[Shown]:
 
 def listing(view: ContextView, **filters: object) -> Shown:
     """The whole answer of `task_list`: one task, the matching tasks, a page, or a page of each status."""
-    if wanted := _word(filters, "task_id"):
-        return {"task": _one(view, wanted)}
+    if task_id := _word(filters, "task_id"):
+        return {"task": _one(view, task_id)}
     page, statuses = _page(filters), _statuses(filters)
     if page is None and not statuses:
         chosen = tasks(view, **filters)
@@ -65,8 +65,8 @@ def listing(view: ContextView, **filters: object) -> Shown:
 
 
 def _one(view: ContextView, name: str) -> Shown:
-    if found := task(view, name):
-        return found
+    if answer := task(view, name):
+        return answer
     raise TaskNotFound(f"no task {name[:60]!r} exists", task_id=harmless(name[:60]))
 
 
@@ -89,8 +89,8 @@ def _named(view: ContextView, filters: Filters) -> list[Shown]:
     names = _words(filters, "task_ids")
     if len(names) > MOST_IDS:
         raise InvalidFilter(f"task_ids can name at most {MOST_IDS} tasks", path="$.task_ids")
-    found = [key for name in names if (key := view.find(TASK, name))] if names else view.keys(TASK)
-    return [shown(view, key) for key in found]
+    keys = [key for name in names if (key := view.find(TASK, name))] if names else view.keys(TASK)
+    return [shown(view, key) for key in keys]
 
 
 def _paged(view: ContextView, named: list[Shown], filters: Filters, page: tuple[int, int], among: int) -> Shown:

@@ -116,13 +116,13 @@ def restore(request: Request) -> Ruled:
 def delete(request: Request) -> Ruled:
     key, view = _mine(request), request.view
     below = [key, *under(view, key)]
-    for each in below:
-        if view.value(each, "begun"):
-            why = f"work on {view.name(each)} has begun, so it cannot be deleted; archive it with task.move"
+    for descendant in below:
+        if view.value(descendant, "begun"):
+            why = f"work on {view.name(descendant)} has begun, so it cannot be deleted; archive it with task.move"
             raise request.refused(why, "task_id")
-        _check_mine(request, each)
+        _check_mine(request, descendant)
     what = view.name(key) + (f" and {len(below) - 1} below it" if below[1:] else "")
-    return request.change(key, {}) | {"with": [view.ref(each) for each in below[1:]]}, f"deleted {what}"
+    return request.change(key, {}) | {"with": [view.ref(descendant) for descendant in below[1:]]}, f"deleted {what}"
 
 
 # -- permissions
@@ -201,7 +201,7 @@ def _walk(start: list[str], further: Callable[[str], list[str]]) -> list[str]:
     way = dict.fromkeys(start)
     waiting = list(way)
     for key in waiting:
-        new = [each for each in further(key) if each not in way]
+        new = [other for other in further(key) if other not in way]
         way.update(dict.fromkeys(new))
         waiting += new
     return list(way)

@@ -87,7 +87,7 @@ def actor(request: Request, field: str) -> str:
     if not is_actor(name):
         why = f"an actor's id must have 1 to {ACTOR_LENGTH} letters, digits and - _ . :, not {shown(value)}"
         raise request.refused(why, field)
-    return next((known for known in request.actors if known.casefold() == name.casefold()), name)
+    return next((actor_id for actor_id in request.actors if actor_id.casefold() == name.casefold()), name)
 
 
 def actor_or_none(request: Request, field: str) -> str | None:

@@ -129,10 +129,10 @@ class ContextView:
 
     def free_id(self, kind: str) -> str:
         """The next short id of a kind. A used id is never used again, even if its entry is deleted."""
-        given = self.given[kind]
-        following = max(given, default=0) + 1
+        used = self.given[kind]
+        following = max(used, default=0) + 1
         if following > HIGHEST:
-            following = next(number for number in range(1, HIGHEST + 1) if number not in given)
+            following = next(number for number in range(1, HIGHEST + 1) if number not in used)
         return short_id(kind, following)
 
 

@@ -28,14 +28,14 @@ class Plan(Record):
 
 def plan(template: Template, current: Template) -> Plan:
     """The changes that turn CURRENT into TEMPLATE."""
-    wanted = {actor.id: actor for actor in template.actors}
+    template_actors = {actor.id: actor for actor in template.actors}
     present = {actor.id: actor for actor in current.actors}
-    changes = {name: _changes(wanted[name], present[name]) for name in wanted if name in present}
+    changes = {name: _changes(template_actors[name], present[name]) for name in template_actors if name in present}
     return Plan(
-        remove=tuple(name for name in present if name not in wanted),
-        add=tuple(actor for name, actor in wanted.items() if name not in present),
+        remove=tuple(name for name in present if name not in template_actors),
+        add=tuple(actor for name, actor in template_actors.items() if name not in present),
         update={name: changed for name, changed in changes.items() if changed},
-        order=tuple(wanted),
+        order=tuple(template_actors),
         settings_patch={key: value for key, value in template.settings.items() if value != current.settings.get(key)},
         prompts={name: new for name in PROMPTS if (new := template.prompts.get(name)) != current.prompts.get(name)},
     )

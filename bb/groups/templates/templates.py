@@ -116,21 +116,21 @@ def parse(text: Any) -> Template:
     if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > SIZE:
         raise _wrong("", f"a template must be a text of at most {SIZE // 1024} KiB")
     try:
-        found = plain_yaml.read(text)
+        content = plain_yaml.read(text)
     except plain_yaml.NotPlain as error:
         raise _wrong("", f"the template cannot be read: {error}") from None
-    if not isinstance(found, dict) or found.get("kind") != KIND:
+    if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _wrong(".kind", f"the template must contain `kind: {KIND}`")
-    if found.get("v") != VERSION or found["v"] is True:
+    if content.get("v") != VERSION or content["v"] is True:
         raise _wrong(".v", f"only version {VERSION} of templates is supported")
     return Template(
-        title=_text(found.get("title"), ".title", TEXT_LENGTH),
-        topic=_text(found.get("topic"), ".topic", TEXT_LENGTH),
-        actors=_actors(found.get("actors")),
-        settings=settings.with_defaults(_settings(found.get("settings"))),
-        prompts=_prompts(found.get("prompts")),
-        exported_at=_informative(found.get("exported_at")),
-        cccc_version=_informative(found.get("cccc_version")),
+        title=_text(content.get("title"), ".title", TEXT_LENGTH),
+        topic=_text(content.get("topic"), ".topic", TEXT_LENGTH),
+        actors=_actors(content.get("actors")),
+        settings=settings.with_defaults(_settings(content.get("settings"))),
+        prompts=_prompts(content.get("prompts")),
+        exported_at=_informative(content.get("exported_at")),
+        cccc_version=_informative(content.get("cccc_version")),
     )
 
 
@@ -162,16 +162,16 @@ def _actor(value: Any, path: str) -> TemplateActor:
 
 
 def _settings(value: Any) -> dict[str, Value]:
-    known = {key: setting for key, setting in _mapping(value, ".settings").items() if key in settings.SETTINGS}
+    patch = {key: setting for key, setting in _mapping(value, ".settings").items() if key in settings.SETTINGS}
     try:
-        return settings.checked_patch(known) if known else {}
+        return settings.checked_patch(patch) if patch else {}
     except InvalidPatch.error as refusal:
         raise _wrong(f".settings{refusal.details['path'].removeprefix('$.patch')}", refusal.message) from None
 
 
 def _prompts(value: Any) -> dict[str, str]:
-    found = _mapping(value, ".prompts")
-    prompts = {name: _text(found.get(name), f".prompts.{name}") for name in PROMPTS}
+    content = _mapping(value, ".prompts")
+    prompts = {name: _text(content.get(name), f".prompts.{name}") for name in PROMPTS}
     return {name: text for name, text in prompts.items() if text.strip()}
 
 

@@ -53,10 +53,10 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
         fresh.rebuild(journals, progress)
         damages = {damage.writer: damage for damage in fresh.damages()}
         state = state_digest(fresh)
-        known = store.caught_up()
-        with known.consistent_read():
-            chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
-            is_right = _is_right(fresh, known, set(damages), state)
+        index = store.caught_up()
+        with index.consistent_read():
+            chains = tuple(_chain(store, journal, fresh, index, damages.get(journal.writer)) for journal in journals)
+            is_right = _is_right(fresh, index, set(damages), state)
     finally:
         fresh.close()
     return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
@@ -101,8 +101,8 @@ class Checked(Record):
 def check_published(store: Store, progress: Progress | None = None) -> list[Checked]:
     """Verify every published commit, as a new clone would, and compare its lines with ours. The first invalid commit is
     a refusal."""
-    known = pins.read(store.path).remotes
-    return [_checked(store, name, pin.tip, progress) for name, pin in known.items() if pin.tip]
+    remotes = pins.read(store.path).remotes
+    return [_checked(store, name, pin.tip, progress) for name, pin in remotes.items() if pin.tip]
 
 
 def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:

@@ -68,14 +68,14 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     ownership.refuse_foreign(place, env)
     done = []
     try:
-        found = clone.read(place.store)
-        if found:
-            found.may_write()  # a line that looks torn to this bb may be valid for a newer one
+        our_clone = clone.read(place.store)
+        if our_clone:
+            our_clone.may_write()  # a line that looks torn to this bb may be valid for a newer one
     except clone.LedgerTooNew.error:
         return []
     except clone.StoreUnreadable.error:
-        found = None
-    if found is None:
+        our_clone = None
+    if our_clone is None:
         repair.rewrite_clone(place.store)
         done.append("wrote clone.json again, from the journals")
     done += repair.clear_the_index(place.store)
@@ -115,26 +115,26 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
 
 
 def _python() -> Finding:
-    found = f"{platform.python_version()} at {sys.executable}, bb {bb.__version__}"
+    python = f"{platform.python_version()} at {sys.executable}, bb {bb.__version__}"
     if sys.version_info < OLDEST_PYTHON:
-        return Finding("python", BROKEN, found, "install Python 3.11 or later")
-    return Finding("python", GOOD, found)
+        return Finding("python", BROKEN, python, "install Python 3.11 or later")
+    return Finding("python", GOOD, python)
 
 
 def _program(env: Mapping[str, str]) -> Finding:
     """Check which `bb` a shell would run. A well-known Clojure interpreter has the same name."""
     here = os.path.dirname(sys.executable)
-    found = [
+    paths = [
         path
         for folder in env.get("PATH", "").split(os.pathsep)
         for path in [os.path.join(folder, "bb.cmd" if os.name == "nt" else "bb")]
         if folder and os.access(path, os.X_OK) and os.path.isfile(path)
     ]
-    if not found:
+    if not paths:
         return Finding("command", ODD, "no `bb` on the PATH", f"add {here} to the PATH, or run python -m bb")
-    if not _is_ours(found[0]):
-        return Finding("command", ODD, f"the shell runs {found[0]}, which is another program", "call it as beadboard")
-    return Finding("command", GOOD, f"the shell runs {found[0]}")
+    if not _is_ours(paths[0]):
+        return Finding("command", ODD, f"the shell runs {paths[0]}, which is another program", "call it as beadboard")
+    return Finding("command", GOOD, f"the shell runs {paths[0]}")
 
 
 def _is_ours(path: str) -> bool:
@@ -144,13 +144,13 @@ def _is_ours(path: str) -> bool:
 
 def _git() -> Finding:
     try:
-        found = git.version()
+        version = git.version()
     except BbError as error:
         return Finding("git", BROKEN, error.message, error.hint)
-    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
-        return Finding("git", ODD, f"{found} is older than the oldest tested version", "upgrade git to 2.30 or later")
-    return Finding("git", GOOD, found)
+        return Finding("git", ODD, f"{version} is older than the oldest tested version", "upgrade git to 2.30 or later")
+    return Finding("git", GOOD, version)
 
 
 def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
@@ -243,9 +243,9 @@ def _permissions(store: Store) -> Iterator[Finding]:
 
 
 def _journals(store: Store) -> Iterator[Finding]:
-    found = audit.audit(store, store.progress)
+    report = audit.audit(store, store.progress)
     journals = os.path.join(store.path, "j")
-    for chain in found.chains:
+    for chain in report.chains:
         name = f"journal {chain.writer}"
         owner = writers.read_owner(journals, chain.writer)
         if owner and owner.retired:
@@ -261,7 +261,7 @@ def _journals(store: Store) -> Iterator[Finding]:
         named = "; ".join(f"{line.id}: {line.reason}" for line in unread[:MOST_NAMED])
         more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
         yield Finding("unreadable", ODD, f"{_lines(len(unread))}, ignored: {named}{more}", UNREADABLE)
-    if not found.is_index_right:
+    if not report.is_index_right:
         yield Finding("index content", BROKEN, "the index does not match the journals", "bb ledger rebuild")
 
 
@@ -281,28 +281,28 @@ def _index(store: Store) -> Finding:
 
 def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
     """Check the list of signers, and our key against it. No findings if there is no list."""
-    known = policy.refresh(store, now or 0)
-    for doubt in policy.uncertain(store.place, known):
+    current = policy.refresh(store, now or 0)
+    for doubt in policy.uncertain(store.place, current):
         yield Finding("signers", ODD, doubt)
-    if known.text is None:
+    if current.text is None:
         return
-    state = BROKEN if known.policy.is_unread else ODD  # an unread line may be one that revokes a key
-    for problem in known.policy.problems:
+    state = BROKEN if current.policy.is_unread else ODD  # an unread line may be one that revokes a key
+    for problem in current.policy.problems:
         yield Finding("signers", state, problem, "correct the line, and have it reviewed")
-    if known.policy.repo not in (None, store.clone.repo):
-        named = known.policy.repo or "none"
+    if current.policy.repo not in (None, store.clone.repo):
+        named = current.policy.repo or "none"
         text = f"this clone's ledger belongs to {store.clone.repo}, but .bb/allowed_signers names {named}"
         yield Finding("ledger", BROKEN, text, NotOurLedger.hint)
-    if known.trouble:
-        yield Finding("signing", ODD, known.trouble, "bb ledger key --own")
-    elif known.mode != "off" and not known.is_allowed:
-        state = BROKEN if known.mode == "require" else ODD
-        what = "has been revoked" if known.is_revoked else "is not listed in .bb/allowed_signers"
-        mend = "bb ledger key --rotate" if known.is_revoked else "bb ledger key"
+    if current.trouble:
+        yield Finding("signing", ODD, current.trouble, "bb ledger key --own")
+    elif current.mode != "off" and not current.is_allowed:
+        state = BROKEN if current.mode == "require" else ODD
+        what = "has been revoked" if current.is_revoked else "is not listed in .bb/allowed_signers"
+        mend = "bb ledger key --rotate" if current.is_revoked else "bb ledger key"
         yield Finding("signing", state, f"the key of this clone {what}", mend)
-    found = signature_status.as_answer(store, known)
-    forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
-    text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
+    answer = signature_status.as_answer(store, current)
+    forged, doubted = answer["lines"]["forged"], answer["lines"]["unverified"]
+    text = f"{current.mode}: {answer['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
     yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)
 
 

@@ -158,8 +158,8 @@ def _new(store: Store, whole: list[Draft]) -> list[Draft]:
     out_of_use = writers.retired(_journals(store))
     in_use = [journal for journal in store.journals() if journal.writer not in out_of_use]
     candidates = (raw for journal in in_use for raw in journal.backwards() if SALVAGED in raw)
-    known = {event.data.get("salvaged_from") for event in readable(candidates)}
-    return [draft for draft in whole if draft.data["salvaged_from"] not in known]
+    already_salvaged = {event.data.get("salvaged_from") for event in readable(candidates)}
+    return [draft for draft in whole if draft.data["salvaged_from"] not in already_salvaged]
 
 
 def _whole_behind(journal: Journal, name: str, start: int) -> Iterator[Draft]:
@@ -204,11 +204,11 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
 
 def rewrite_clone(store: str) -> Clone:
     """Write clone.json again, from the origin lines of the journals."""
-    found = clone.from_journals(store)
-    if found is None:
+    rebuilt = clone.from_journals(store)
+    if rebuilt is None:
         raise NothingToRepair()
-    clone.write(store, found)
-    return found
+    clone.write(store, rebuilt)
+    return rebuilt
 
 
 def in_place_of_the_index(store: str) -> list[tuple[str, str]]:
@@ -309,8 +309,8 @@ def _is_ours(folder: str, name: str) -> bool:
         case ".", "":
             return is_temporary or name in OWN_FILES
         case "j", writer:
-            known = {"lock", "lock.queue", "owner.json"}
-            return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
+            files = {"lock", "lock.queue", "owner.json"}
+            return ids.is_writer_id(writer) and (is_temporary or name in files or _is_segment(name))
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
             return is_temporary or (stem != name and bool(presence.agent_of_file(stem)))

@@ -58,7 +58,7 @@ class Replacement:
 
 def not_written(error: OSError, path: str) -> BbError:
     """DiskFull for a full disk; any other error is reported for the file that was named."""
-    found = disk.refusal(error)
-    if isinstance(found, DiskFull.error):
-        return found
+    refusal = disk.refusal(error)
+    if isinstance(refusal, DiskFull.error):
+        return refusal
     return OutputNotWritten(f"{path} cannot be written: {error.strerror}", path=path)

@@ -35,12 +35,12 @@ def make_store(place: Place) -> None:
     """Make the folder of a ledger, if it does not exist."""
     if os.path.isdir(place.store):
         return
-    wanted = wanted_folder_mode(place)
+    folder_mode = wanted_folder_mode(place)
     disk.make_folder(place.common)
     try:
         os.mkdir(place.store, disk.PLAIN_FOLDER)
-        if wanted is not None:
-            os.chmod(place.store, wanted)
+        if folder_mode is not None:
+            os.chmod(place.store, folder_mode)
     except OSError as error:
         if not os.path.isdir(place.store):
             raise disk.refusal(error) from error
@@ -75,24 +75,24 @@ def folder_mode(setting: str) -> int | None:
 
 def paths_too_permissive(place: Place) -> list[str]:
     """The paths of a ledger that others can write although `core.sharedRepository` does not require it."""
-    wanted = wanted_folder_mode(place)
-    return [path for path, mode in _everything(place.store) if mode & 0o022 & ~(wanted or 0)]
+    folder_mode = wanted_folder_mode(place)
+    return [path for path, mode in _everything(place.store) if mode & 0o022 & ~(folder_mode or 0)]
 
 
 def lacks_group_permissions(place: Place) -> bool:
     """Whether `core.sharedRepository` requires more permissions than the ledger's folder has."""
-    wanted = wanted_folder_mode(place)
-    return bool(wanted and wanted & ~os.stat(place.store).st_mode & 0o7777)
+    folder_mode = wanted_folder_mode(place)
+    return bool(folder_mode and folder_mode & ~os.stat(place.store).st_mode & 0o7777)
 
 
 def correct_permissions(place: Place) -> int:
     """Correct the permissions of a ledger's files that this user owns; return how many were changed."""
-    wanted, changed = wanted_folder_mode(place), 0
+    folder_mode, changed = wanted_folder_mode(place), 0
     for path, mode in [*_everything(place.store)]:
         is_folder = os.path.isdir(path)
         right = mode & ~0o022
-        if wanted is not None and os.path.basename(path) not in PRIVATE:
-            right = wanted if is_folder else wanted & disk.SHARED
+        if folder_mode is not None and os.path.basename(path) not in PRIVATE:
+            right = folder_mode if is_folder else folder_mode & disk.SHARED
         if right != mode:
             with suppress(OSError, BbError):
                 os.chmod(path, right)

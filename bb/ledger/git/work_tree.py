@@ -35,8 +35,8 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_
 
 def probable_path(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
     """The path that a text probably means, if it differs from WRITTEN and no path with that exact name exists."""
-    above, given = _given(place, cwd, written)
-    plain = scopes.intended_path(given, PLATFORM, is_path=is_path)
+    above, rest = _given(place, cwd, written)
+    plain = scopes.intended_path(rest, PLATFORM, is_path=is_path)
     exists = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
     return None if plain is None or exists else above + plain
 

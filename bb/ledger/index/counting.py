@@ -56,7 +56,7 @@ class Counting:
         if PERSON not in raw and ESCAPED not in raw:
             return True
         try:
-            return not self._is_order((found := lines.members(raw))["kind"], found["by"])
+            return not self._is_order((members := lines.members(raw))["kind"], members["by"])
         except lines.Unreadable:
             return True  # an unreadable line is not an order
 

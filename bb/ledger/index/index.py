@@ -82,12 +82,12 @@ class Index:
 
     def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]:
         """The folded states of the entries KEYS, without those that do not exist."""
-        found: dict[str, Any] = {}
+        states: dict[str, Any] = {}
         for start in range(0, len(keys), MOST_AT_ONCE):
             some = keys[start : start + MOST_AT_ONCE]
             query = f"select value, key from state where fold = ? and key in ({', '.join('?' * len(some))})"  # noqa: S608
-            found |= {key: value for value, key in self._ask(_parsed_first, query, fold, *some)}
-        return found
+            states |= {key: value for value, key in self._ask(_parsed_first, query, fold, *some)}
+        return states
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
         """Every entry of a fold, sorted by key."""
@@ -331,8 +331,8 @@ class Index:
         """Read the new lines. Return False if an event was folded that a later line redacts."""
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
-        known = self.hidden()
-        reader = self._reader(total, progress, known)
+        redacted = self.hidden()
+        reader = self._reader(total, progress, redacted)
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
@@ -340,7 +340,7 @@ class Index:
         self.folded(reader)
         for fact in reader.redacted:
             self._hide(fact)
-        return not any(_is_readable(journals, fact.event) for fact in reader.redacted if fact.event not in known)
+        return not any(_is_readable(journals, fact.event) for fact in reader.redacted if fact.event not in redacted)
 
     def _reader(self, total: int, progress: Progress | None, hidden: redactions.Hidden) -> Reader:
         from bb.ledger.index.reader import Reader  # noqa: PLC0415  (it imports every fact)
@@ -352,10 +352,10 @@ class Index:
 
     def hidden(self) -> dict[str, frozenset[str]]:
         """The redacted events, each with the agents that redacted it."""
-        known = redactions.hidden(self.states(redactions.NAME))
+        hidden = redactions.hidden(self.states(redactions.NAME))
         for event, wishes in self._found_hidden.items():
-            known[event] = known.get(event, frozenset()) | wishes
-        return known
+            hidden[event] = hidden.get(event, frozenset()) | wishes
+        return hidden
 
     def _refuse_another_version(self) -> None:
         if not self._database.has_version():
@@ -367,12 +367,12 @@ class Index:
         This is checked again only after the file has changed.
         """
         database, version = self._database, self.cursors.version()
-        found = database.opening, version, database.basis
-        if found != self._found_ours_in:
+        current = database.opening, version, database.basis
+        if current != self._found_ours_in:
             self._refuse_another_version()
             if not database.has_basis():
                 raise Unusable("the index was made under another law")
-            self._found_ours_in = found
+            self._found_ours_in = current
         return version
 
 

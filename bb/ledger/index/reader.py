@@ -193,20 +193,20 @@ class Reader:
         self, writer: str, first: int, raws: list[bytes], line_kinds: list[bytes], *, has_keys: bool
     ) -> None:
         """Parse and fold the lines that are of a known kind or have an idempotency key."""
-        known = _known(raws, line_kinds)
+        places = _known(raws, line_kinds)
         if has_keys:
-            known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
-        for place in known:
+            places = sorted({*places, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
+        for place in places:
             try:
-                found = lines.members(raws[place], self._decode)
+                members = lines.members(raws[place], self._decode)
             except Unreadable:
                 continue
             if line_kinds[place] == SIGNED_KIND:
-                self._signed(writer, first + place, found, raws[place])
+                self._signed(writer, first + place, members, raws[place])
                 continue
             kind = line_kinds[place].decode("utf-8", "replace")
-            if self._reach is None or self._counts(first + place, kind, found["by"]):
-                self._fold(writer, first + place, kind, found)
+            if self._reach is None or self._counts(first + place, kind, members["by"]):
+                self._fold(writer, first + place, kind, members)
         if self._steps:
             self._do_steps()
 
@@ -237,11 +237,11 @@ class Reader:
     def _do_steps(self) -> None:
         """Fetch the entries of all waiting steps from the index, then do the steps."""
         steps, self._steps = self._steps, []
-        wanted: dict[str, dict[str, None]] = {}
+        missing: dict[str, dict[str, None]] = {}
         for fold, entry, *_ in steps:
             if entry not in self._states:
-                wanted.setdefault(fold.NAME, {})[entry[1]] = None
-        for name, keys in wanted.items():
+                missing.setdefault(fold.NAME, {})[entry[1]] = None
+        for name, keys in missing.items():
             self._fetch(folds.fold_module(name), list(keys))
         for fold, entry, part, at, ts in steps:
             self._states[entry] = fold.step(self._states.get(entry), part, at, ts)

@@ -318,12 +318,12 @@ def _dialect(fact: Installed | Removed) -> dict[str, Any]:
 
 def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
     kind: Any = {INSTALLED: Installed, REMOVED: Removed}[data["action"]]
-    given = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
-    given = {"author": "", **given} if kind is Installed else given
-    for name, value in given.items():
+    members = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
+    members = {"author": "", **members} if kind is Installed else members
+    for name, value in members.items():
         is_free = name in ("text", "source")  # the dialect's text; its path or URL
         _must(type(value) is str and (is_free or validation.is_line_or_nothing(value)), name)
-    fact: Installed | Removed = kind(**given)
+    fact: Installed | Removed = kind(**members)
     return fact
 
 

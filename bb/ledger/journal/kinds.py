@@ -320,19 +320,19 @@ def scope_of(fact: Fact) -> str:
 def fact_on(raw: bytes) -> Fact | None:
     """The fact that a line records; None if it is unknown or the line is unreadable."""
     try:
-        found = lines.members(raw)
+        members = lines.members(raw)
     except lines.Unreadable:
         return None
-    return fact_of(found["kind"], found["data"], found["by"])
+    return fact_of(members["kind"], members["data"], members["by"])
 
 
 def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind, data and author records; None if it is unknown."""
-    known = _rows.get(kind) or row(kind)
-    if known is None:
+    entry = _rows.get(kind) or row(kind)
+    if entry is None:
         is_valid_author = ids.is_author if kind in FORMATS_OF_ANY_AUTHOR else ids.is_principal
         return _forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
-    make, members, fits, defaults, required = known
+    make, members, fits, defaults, required = entry
     values: list[Any] = [data.get(member) for member in members]
     if members[0] == "by":
         values[0] = by
@@ -355,20 +355,20 @@ def unreadable(event: Event) -> str | None:
     if event.kind not in KINDS:
         return None
     if event.kind.encode() in MARKS and not _forms().is_ours(event.kind, event.data):
-        wrong = _forms().out_of_bounds(event.kind, event.data)
+        problem = _forms().out_of_bounds(event.kind, event.data)
     else:
-        wrong = _misfit(event.kind, event.data, event.by)
-    return wrong and f"its {wrong} is not valid"
+        problem = _misfit(event.kind, event.data, event.by)
+    return problem and f"its {problem} is not valid"
 
 
 def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
     """The invalid member of an event of one of bb's own kinds; None if the event is a fact."""
     if fact_of(kind, data, by) is not None:
         return None
-    known = row(kind)
-    if known is None:
+    entry = row(kind)
+    if entry is None:
         return str(_forms().invalid_member(kind, data, by))
-    _, members, fits, _, required = known
+    _, members, fits, _, required = entry
     for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
         value = by if place == 0 and member == "by" else data.get(member)
         if not (value is None and place >= required) and not fit(value):

@@ -176,22 +176,24 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
     if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
         raise Unreadable("it is nested too deeply")
     try:
-        found: dict[str, Any] = (decoder or json_text.read)(line)
-        if found["data"] is None:
-            found["data"] = {}
-        are_texts = str is type(found["id"]) is type(found["ts"]) is type(found["kind"]) is type(found["by"])
-        are_texts = are_texts and str is type(found["group_id"]) is type(found["scope_key"]) is type(found.get("k", ""))
-        is_event = are_texts and type(found["data"]) is dict and type(found["l"]) is int
+        content: dict[str, Any] = (decoder or json_text.read)(line)
+        if content["data"] is None:
+            content["data"] = {}
+        are_texts = str is type(content["id"]) is type(content["ts"]) is type(content["kind"]) is type(content["by"])
+        are_texts = are_texts and str is type(content["group_id"]) is type(content["scope_key"]) is type(
+            content.get("k", "")
+        )
+        is_event = are_texts and type(content["data"]) is dict and type(content["l"]) is int
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable(f"it is not an event: {error}") from None
     if not is_event:
         raise Unreadable("a member has the wrong type")
-    if invalid := _invalid_in_head(found):
+    if invalid := _invalid_in_head(content):
         raise Unreadable(f"its `{invalid}` is not valid")
     # JSON allows a member twice; the id and the Lamport time must be the ones that the chain covers.
-    if not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (found["id"].encode(), found["l"])):
+    if not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (content["id"].encode(), content["l"])):
         raise Unreadable("its `id` or `l` occurs twice")
-    return found
+    return content
 
 
 def _invalid_in_head(found: dict[str, Any]) -> str | None:
@@ -225,17 +227,17 @@ def depth(line: bytes) -> int:
 
 def event(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> Event:
     """The event that a line records."""
-    found = members(line, decoder)
+    content = members(line, decoder)
     return Event(
-        found["id"],
-        found["l"],
-        found["ts"],
-        found["kind"],
-        found["by"],
-        found["data"],
-        found["group_id"],
-        found["scope_key"],
-        found.get("k"),
+        content["id"],
+        content["l"],
+        content["ts"],
+        content["kind"],
+        content["by"],
+        content["data"],
+        content["group_id"],
+        content["scope_key"],
+        content.get("k"),
         None,
     )
 

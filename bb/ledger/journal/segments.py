@@ -134,9 +134,9 @@ def last_line_feed(segment: Segment) -> int:
         end, size = status.st_size, TAIL_BLOCK
         while end:
             start = max(0, end - size)
-            found = read_at(fd, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            offset = read_at(fd, end - start, start).rfind(b"\n")
+            if offset >= 0:
+                return start + offset + 1
             if status.st_size - start > 2 * lines.MAX_LINE:
                 raise _too_long(segment)
             end, size = start, min(size * 4, BLOCK)

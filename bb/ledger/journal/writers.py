@@ -158,9 +158,9 @@ def _here(folder: str) -> Owner:
 
 def _machine() -> str:
     """A digest that identifies this machine without revealing its name."""
-    known = disk.read_small("/etc/machine-id") or b""
+    machine_id = disk.read_small("/etc/machine-id") or b""
     name = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
-    return digest(known.strip() + b"/" + os.fsencode(name))
+    return digest(machine_id.strip() + b"/" + os.fsencode(name))
 
 
 def _boot() -> str:

@@ -125,39 +125,39 @@ def _read(path: str, folder: str) -> KnownBeads:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
                 return KnownBeads("none", path, note=f"{path} is too large to be read")
-            known, skipped = _beads(file)
+            beads, skipped = _beads(file)
     except OSError as error:
         return KnownBeads("none", path, note=f"{path} cannot be read: {error.strerror}")
-    if len(known) + skipped > MOST:
+    if len(beads) + skipped > MOST:
         return KnownBeads("none", path, note=f"{path} has more than {MOST:,} lines")
     as_of = _exported_at(folder) or status.st_mtime_ns // 1_000_000
-    return KnownBeads("jsonl", path, as_of, skipped, tuple(known))
+    return KnownBeads("jsonl", path, as_of, skipped, tuple(beads))
 
 
 def _beads(file: IO[bytes]) -> tuple[list[Bead], int]:
     """The beads in a FILE, and the number of lines that are not valid beads. Stops at one line above the limit."""
-    known: list[Bead] = []
+    beads: list[Bead] = []
     skipped = 0
     for line in file:
-        if len(known) + skipped > MOST:
+        if len(beads) + skipped > MOST:
             break
         record = _record(line) if line.strip() else None
         if not line.strip() or is_something_else(record):
             continue
-        found = bead(record)
-        if found:
-            known.append(found)
+        parsed = bead(record)
+        if parsed:
+            beads.append(parsed)
         else:
             skipped += 1
-    return known, skipped
+    return beads, skipped
 
 
 def _record(line: bytes) -> object:
     try:
-        found: object = json_text.read(line)
+        record: object = json_text.read(line)
     except json_text.NotJson:
         return None
-    return found
+    return record
 
 
 def _exported_at(folder: str) -> int | None:
@@ -172,9 +172,9 @@ def _exported_at(folder: str) -> int | None:
 
 def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> KnownBeads:
     """The beads that the tracker's command lists."""
-    if (asked := _list_beads(work_tree, env, patience)) is None:
+    if (answer := _list_beads(work_tree, env, patience)) is None:
         return KnownBeads("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
-    name, octets, problem = asked
+    name, octets, problem = answer
     if octets is None:
         return KnownBeads("none", note=problem)
     try:
@@ -183,7 +183,7 @@ def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> KnownBead
         return KnownBeads("none", note=f"the answer of `{name}` is not valid JSON")
     if records is None:
         return KnownBeads("none", note=f"the answer of `{name}` is not a list of beads")
-    beads = tuple(known for record in records if (known := bead(record)))
+    beads = tuple(parsed for record in records if (parsed := bead(record)))
     return KnownBeads(name, None, None, len(records) - len(beads), beads)
 
 

@@ -126,7 +126,14 @@ def _described(found: Any) -> Address | None:
     if found.get("transport") == "unix" and type(path) is str and path:
         return Address("unix", path=path, pid=pid, version=version)
     if found.get("transport") == "tcp" and type(port) is int and 0 < port < 1 << 16:
-        known = host if type(host) is str and host not in ("", "0.0.0.0") else "127.0.0.1"  # noqa: S104
-        shown = token if type(token) is str and len(token) <= MOST_TOKEN else ""
-        return Address("tcp", host="::1" if known == "::" else known, port=port, pid=pid, version=version, token=shown)
+        reachable_host = host if type(host) is str and host not in ("", "0.0.0.0") else "127.0.0.1"  # noqa: S104
+        valid_token = token if type(token) is str and len(token) <= MOST_TOKEN else ""
+        return Address(
+            "tcp",
+            host="::1" if reachable_host == "::" else reachable_host,
+            port=port,
+            pid=pid,
+            version=version,
+            token=valid_token,
+        )
     return None

@@ -53,7 +53,7 @@ class ReportedProblems:
 
     def write(self, names: Iterable[str]) -> None:
         """Replace the reported problems of this command."""
-        others = {command: told for command, told in self._all().items() if command != self._command}
+        others = {command: alerts for command, alerts in self._all().items() if command != self._command}
         latest = dict(list(others.items())[-(MOST_COMMANDS - 1) :]) | {self._command: sorted(names)}
         disk.replace(self._path, json_text.dumps(latest).encode(), durable=True)
 

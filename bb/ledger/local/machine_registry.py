@@ -92,10 +92,10 @@ def all_groups(home: str) -> list[RegisteredGroup]:
     groups = []
     for name in disk.names(os.path.join(home, GROUPS)):
         try:
-            known = read(home, name) if is_group_id(name) else None
+            group = read(home, name) if is_group_id(name) else None
         except GroupUnreadable.error:
             continue
-        groups += [known] if known else []
+        groups += [group] if group else []
     return groups
 
 
@@ -109,14 +109,14 @@ def read(home: str, group_id: str) -> RegisteredGroup | None:
         return None
     try:
         members: Any = json_text.read(octets)
-        known = RegisteredGroup(group_id, members["common"], members["scopes"], members["env"])
-        is_right = type(known.common) is str and os.path.isabs(known.common) and _are_texts(known.scopes)
-        is_right = is_right and type(known.env) is dict and all(map(_are_texts, known.env.values()))
+        group = RegisteredGroup(group_id, members["common"], members["scopes"], members["env"])
+        is_right = type(group.common) is str and os.path.isabs(group.common) and _are_texts(group.scopes)
+        is_right = is_right and type(group.env) is dict and all(map(_are_texts, group.env.values()))
     except (ValueError, TypeError, KeyError) as error:
         raise GroupUnreadable(f"{path} cannot be read", path=path) from error
     if not is_right:
         raise GroupUnreadable(f"{path} cannot be read", path=path)
-    return known
+    return group
 
 
 def group_file(home: str, group_id: str) -> str:
@@ -177,16 +177,16 @@ def size(known: RegisteredGroup) -> int:
 
 def group_of_ledger(home: str, common: str) -> RegisteredGroup | None:
     """The group whose ledger is in a git directory."""
-    return next((known for known in all_groups(home) if known.common == common), None)
+    return next((group for group in all_groups(home) if group.common == common), None)
 
 
 def group_of_directory(home: str, path: str) -> RegisteredGroup | None:
     """The group without a repository that has a directory containing PATH. The innermost directory counts."""
     groups = [
-        (len(root), known)
-        for known in all_groups(home)
-        if known.common == own_ledger(home, known.group_id)
-        for root in known.scopes.values()
+        (len(root), group)
+        for group in all_groups(home)
+        if group.common == own_ledger(home, group.group_id)
+        for root in group.scopes.values()
         if os.path.join(path, "").startswith(os.path.join(root, ""))
     ]
     return max(groups, key=lambda entry: entry[0])[1] if groups else None

@@ -100,12 +100,12 @@ def _waiter(number: int, path: str) -> Waiter | None:
         return None
     try:
         members = json_text.read(disk.read_small(path, LARGEST) or b"")
-        wanted = [
+        requested = [
             scope.replace(is_file=is_file) for text, is_file in members["scopes"] if (scope := scopes.stored(text))
         ]
         flags = {flag: members.get(flag) is True for flag in FLAGS}
-        is_right = ids.is_actor_id(members["agent"]) and wanted and time.time() < members["until"] + GRACE
-        return Waiter(number, members["agent"], tuple(wanted), **flags) if is_right else None
+        is_right = ids.is_actor_id(members["agent"]) and requested and time.time() < members["until"] + GRACE
+        return Waiter(number, members["agent"], tuple(requested), **flags) if is_right else None
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -64,16 +64,16 @@ def changes_more_than(ask: Ask, commits: Sequence[str], most: int) -> bool:
     roots = _read(ask([*HOW, "-m"], b"".join(commit.encode() + b"\n" for commit in commits)), None)
     inside: dict[Pair, tuple[int, list[Pair]]] = {}  # number of differing entries in a folder, and differing subfolders
     tops = [_counted(entries) for entries in roots.values()]
-    wanted = {pair for _, pairs in tops for pair in pairs}
+    unread = {pair for _, pairs in tops for pair in pairs}
     for _ in range(DEEPEST):
-        if not wanted:
+        if not unread:
             break
-        asked = {b" ".join(pair): pair for pair in wanted}
-        found = _read(ask(list(HOW), b"".join(name + b"\n" for name in asked)), None)
-        inside |= {pair: _counted(found.get(name, ())) for name, pair in asked.items()}
-        wanted = {pair for folder in wanted for pair in inside[folder][1]} - inside.keys()
-    known: dict[Pair, int] = {}
-    return bool(wanted) or sum(files + _within(pairs, inside, known, most) for files, pairs in tops) > most
+        by_name = {b" ".join(pair): pair for pair in unread}
+        compared = _read(ask(list(HOW), b"".join(name + b"\n" for name in by_name)), None)
+        inside |= {pair: _counted(compared.get(name, ())) for name, pair in by_name.items()}
+        unread = {pair for folder in unread for pair in inside[folder][1]} - inside.keys()
+    measured: dict[Pair, int] = {}
+    return bool(unread) or sum(files + _within(pairs, inside, measured, most) for files, pairs in tops) > most
 
 
 def _counted(entries: Sequence[Entry]) -> tuple[int, list[Pair]]:
@@ -101,12 +101,12 @@ class _Changes:
         self._git_dir = git_dir
         self._roots = self._asked([name.encode() for name in commits])
         self._folders: dict[Pair, list[Entry]] = {}
-        wanted = {pair for entries in self._roots.values() for pair in _folders_of(entries)}
+        unread = {pair for entries in self._roots.values() for pair in _folders_of(entries)}
         for _ in range(max(LEVELS.values())):  # deeper folders are refused when the paths are assembled
-            if wanted:
-                self._folders |= self._compared(wanted)
-                inside = {pair for folder in wanted for pair in _folders_of(self._folders[folder])}
-                wanted = inside - self._folders.keys()
+            if unread:
+                self._folders |= self._compared(unread)
+                inside = {pair for folder in unread for pair in _folders_of(self._folders[folder])}
+                unread = inside - self._folders.keys()
 
     def of(self, name: str) -> list[Change]:
         """The files that a commit changes."""
@@ -137,8 +137,8 @@ class _Changes:
         return changes
 
     def _compared(self, pairs: set[Pair]) -> dict[Pair, list[Entry]]:
-        asked = {b" ".join(pair): pair for pair in pairs}
-        return {asked[name]: entries for name, entries in self._asked(list(asked)).items()}
+        by_name = {b" ".join(pair): pair for pair in pairs}
+        return {by_name[name]: entries for name, entries in self._asked(list(by_name)).items()}
 
 
 def _folders_of(entries: Sequence[Entry]) -> Iterator[Pair]:
@@ -161,17 +161,17 @@ def _pair(about: bytes, *, is_strict: bool = True) -> Pair | None:
 def _read(listed: bytes, longest: int | None) -> dict[bytes, list[Entry]]:
     """Parse git's list: each commit or pair of folders with its changes. The name of a commit ends with a NUL, the
     names of two folders end with a line feed."""
-    found: dict[bytes, list[Entry]] = {}
+    changes: dict[bytes, list[Entry]] = {}
     current: list[Entry] = []
     entries = iter(listed.split(b"\0"))
     for entry in entries:
         names, mark, about = entry.rpartition(b":")
         for name in (names if mark else entry).split(b"\n"):
             if name:
-                current = found.setdefault(name, [])
+                current = changes.setdefault(name, [])
         if mark:
             path = next(entries, b"")
             if longest and len(path) > longest:
                 raise NotALedger("a file name on that branch is longer than a ledger can have")
             current.append((b":" + about, path))
-    return found
+    return changes

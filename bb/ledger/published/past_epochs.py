@@ -35,16 +35,16 @@ def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation
     ADDED."""
     if settled.latest > generation:
         raise NotALedger(f"{SETTLED} names commits that do not exist")
-    wanted = settled.grants.keys() | settled.generations.keys()
-    for event, raw in _lines_of(wanted, added):
+    missing = settled.grants.keys() | settled.generations.keys()
+    for event, raw in _lines_of(missing, added):
         fact = kinds.fact_on(raw)
         if not isinstance(fact, Reserved):
             raise NotALedger(f"{SETTLED} names {event}, which is not a reservation")
         if event in settled.grants and not (fact.base and _is_of(settled.grants[event], fact)):
             raise NotALedger(f"{SETTLED} contradicts the line of {event}")
-        wanted -= {event}
-    if wanted:
-        raise NotALedger(f"{SETTLED} names {min(wanted)}, which is not among the lines")
+        missing -= {event}
+    if missing:
+        raise NotALedger(f"{SETTLED} names {min(missing)}, which is not among the lines")
 
 
 def _lines_of(events: set[str], added: Sequence[tuple[str, int, bytes]]) -> Iterator[tuple[str, bytes]]:

@@ -50,8 +50,8 @@ def since_last_report(store: Store) -> list[NewlyCounted]:
         _write(path, now)
     return [
         NewlyCounted(writer, counted + 1, last)
-        for writer, (counted, known) in before.items()
-        if (last := min(reach.get(writer, 0), known)) > counted
+        for writer, (counted, total) in before.items()
+        if (last := min(reach.get(writer, 0), total)) > counted
     ]
 
 
@@ -66,9 +66,9 @@ def _read(path: str) -> dict[str, list[int]]:
     try:
         content: Any = json_text.read(disk.read_small(path, LARGEST) or b"{}")
         return {
-            str(writer): [counted, known]
-            for writer, (counted, known) in content.items()
-            if ids.is_writer_id(writer) and type(counted) is type(known) is int
+            str(writer): [counted, total]
+            for writer, (counted, total) in content.items()
+            if ids.is_writer_id(writer) and type(counted) is type(total) is int
         }
     except (ValueError, TypeError, AttributeError):
         return {}

@@ -43,10 +43,10 @@ def join(store: Store, repo: str) -> None:
     """Make STORE the ledger of REPO: create it empty if it does not exist, else keep its lines."""
     _make_folders(store)
     with writers.store_lock(store.path):
-        found = _establish(store, Clone(repo, writers.new_id()))
-        if found.repo != repo:
-            former = tuple(name for name in (*found.former, found.repo) if name != repo)
-            clone.write(store.path, found.replace(repo=repo, former=former[-clone.MOST_FORMER :]))
+        established = _establish(store, Clone(repo, writers.new_id()))
+        if established.repo != repo:
+            former = tuple(name for name in (*established.former, established.repo) if name != repo)
+            clone.write(store.path, established.replace(repo=repo, former=former[-clone.MOST_FORMER :]))
             store.reopen()
 
 
@@ -67,15 +67,15 @@ def _make_folders(store: Store) -> None:
 
 def _establish(store: Store, fresh: Clone) -> Clone:
     """Make sure that there are a clone.json (else FRESH) and a writer of our own. The store's lock must be held."""
-    found, journals = clone.read(store.path), os.path.join(store.path, JOURNALS)
-    if found is None:
-        found = clone.from_journals(store.path) or fresh
-        clone.write(store.path, found)
-    if writers.own_writer(journals, found.writer) is None:
-        is_taken = found.writer in writers.all_in(journals)
-        writers.mint(journals, writers.new_id() if is_taken else found.writer)
+    established, journals = clone.read(store.path), os.path.join(store.path, JOURNALS)
+    if established is None:
+        established = clone.from_journals(store.path) or fresh
+        clone.write(store.path, established)
+    if writers.own_writer(journals, established.writer) is None:
+        is_taken = established.writer in writers.all_in(journals)
+        writers.mint(journals, writers.new_id() if is_taken else established.writer)
     store.reopen()
-    return found
+    return established
 
 
 def _repo_id(place: Place) -> str:

@@ -50,13 +50,13 @@ class Filter(Record):
 
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
     """The last LIMIT events that match, oldest first."""
-    found: list[Event] = []
+    admitted: list[Event] = []
     for event in events.newest_first(store, None, wanted.may_admit, with_unreadable=True):
         if wanted.admits(event):
-            found.append(event)
-            if len(found) == limit:
+            admitted.append(event)
+            if len(admitted) == limit:
                 break
-    return events.numbered(store, found[::-1])
+    return events.numbered(store, admitted[::-1])
 
 
 def everything(store: Store, wanted: Filter) -> Iterator[Event]:

@@ -30,11 +30,11 @@ class Journals:
 
     def all(self) -> list[Journal]:
         """The journals of all writers, including ours."""
-        names, known = self._names.now(), self._known
+        names, before = self._names.now(), self._known
         if names is not self._listed:
             self._listed = names
             self._known = {
-                writer: known.get(writer) or Journal(self._path, writer) for writer in writers.writer_ids_in(names)
+                writer: before.get(writer) or Journal(self._path, writer) for writer in writers.writer_ids_in(names)
             }
         return list(self._known.values())
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> list[str]:
     """The events that are validly redacted here, of those that are WANTED. Reads the line of each."""
     index = store.caught_up()
-    heads, known = index.heads(), index.hidden()
-    found = []
-    for event in filter(wanted, known):
+    heads, hidden = index.heads(), index.hidden()
+    redacted_ids = []
+    for event in filter(wanted, hidden):
         writer, n = ids.split_event_id(event)
         raw = Journal(store.path, writer).line(n) if n <= heads.get(writer, 0) else None
-        if is_validly_redacted(raw, known):
-            found.append(event)
-    return found
+        if is_validly_redacted(raw, hidden):
+            redacted_ids.append(event)
+    return redacted_ids
 
 
 def blank(store: Store) -> int:
@@ -68,10 +68,10 @@ def unexplained_blanks(index: Index, raws: Iterable[bytes]) -> list[str]:
 
     The state without their payload is not reliable. A line that would not count anyway is left out.
     """
-    known, law = index.hidden(), index.law
-    found = []
+    hidden, law = index.hidden(), index.law
+    unexplained = []
     for raw in raws:
-        if is_validly_redacted(raw, known):
+        if is_validly_redacted(raw, hidden):
             continue
         try:
             head = lines.members(raw)
@@ -80,5 +80,5 @@ def unexplained_blanks(index: Index, raws: Iterable[bytes]) -> list[str]:
             continue
         counts = law is None or n <= law.reach(writer, counting.signatures(index, law.repo)).upto
         if head["kind"] == SIGNED or (counts and signed_lines.changes_how_things_stand(head["kind"])):
-            found.append(head["id"])
-    return found
+            unexplained.append(head["id"])
+    return unexplained

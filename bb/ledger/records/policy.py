@@ -152,10 +152,10 @@ def refresh(
             key = keys.signing_key(store.path, store.writer, store.place.common, makes=makes)
         except BbError as refusal:
             trouble = f"{refusal.code}: {refusal.message}"
-    known = SignerPolicy(text, where, policy, key, now, trouble)
+    signer_policy = SignerPolicy(text, where, policy, key, now, trouble)
     if store.exists:
-        _remember(store, known)
-    return known
+        _remember(store, signer_policy)
+    return signer_policy
 
 
 def reviewed(

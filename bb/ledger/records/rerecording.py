@@ -116,12 +116,12 @@ def salvage(store: Store, drafts_from: Callable[[int], Sequence[Draft]], now: in
 
 def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
     """The events of FILE to be recorded, as lines from number FIRST on of our own writer."""
-    known = recorded(store.path)
+    already_recorded = recorded(store.path)
     names: dict[str, str] = {}
-    found: list[Draft] = []
+    drafted: list[Draft] = []
     for event, head in file.events:
-        if head in known:
-            names[event.id] = known[head]
+        if head in already_recorded:
+            names[event.id] = already_recorded[head]
             continue
         try:
             renamed = {name: _renamed(value, file, names) for name, value in event.data.items() if name != SALT}
@@ -136,9 +136,9 @@ def drafts(store: Store, file: SetAsideFile, first: int) -> list[Draft]:
         raw = file.raws[ids.split_event_id(event.id)[1] - file.first]
         # An event that would no longer fit into a line stays in the file and is reported.
         if len(raw.partition(lines.DATA)[0]) + ROOM + len(json_text.dumps(data).encode()) < lines.MAX_LINE - ROOM:
-            names[event.id] = ids.event_id(store.writer or "", first + len(found))
-            found.append(Draft(event.by, event.kind, data, event.key, event.scope_key))
-    return found
+            names[event.id] = ids.event_id(store.writer or "", first + len(drafted))
+            drafted.append(Draft(event.by, event.kind, data, event.key, event.scope_key))
+    return drafted
 
 
 def _renamed(value: Any, file: SetAsideFile, names: Mapping[str, str]) -> Any:
@@ -180,11 +180,11 @@ def recorded(store: str) -> dict[str, str]:
     raws = [raw for writer in writers.all_in(journals) for raw in Journal(store, writer).backwards() if MARK in raw]
     for name in disk.names(os.path.join(store, FOLDER)):  # they may have been set aside again
         raws += [raw for raw in read(os.path.join(store, FOLDER, name)).split(b"\n") if MARK in raw]
-    found: dict[str, str] = {}
+    by_head: dict[str, str] = {}
     for event in readable(raws):
         if type(head := event.data.get(HEAD)) is str:
-            found.setdefault(head, event.id)
-    return found
+            by_head.setdefault(head, event.id)
+    return by_head
 
 
 def _first(journal: Journal, n: int, many: int) -> Iterator[bytes]:

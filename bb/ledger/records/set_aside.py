@@ -136,14 +136,14 @@ def _fork(store: str, path: str, *, is_owed: bool) -> Fork:
     count = len(file.raws)
     if not is_owed:
         return Fork(file.writer, file.first, count, path, {}, None, count)
-    known = rerecording.recorded(store)
+    recorded = rerecording.recorded(store)
     kinds: dict[str, int] = {}
     under = None
     for event, head in file.events:
-        if head in known:
-            under = ids.split_event_id(known[head])[0]
+        if head in recorded:
+            under = ids.split_event_id(recorded[head])[0]
             kinds[event.kind] = kinds.get(event.kind, 0) + 1
-    return Fork(file.writer, file.first, count, path, kinds, under, file.count_of_kept(known))
+    return Fork(file.writer, file.first, count, path, kinds, under, file.count_of_kept(recorded))
 
 
 def _blank(path: str, event: str, head: str | None = None) -> bytes | None:

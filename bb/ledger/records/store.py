@@ -252,13 +252,13 @@ class Store:
             self.refuse_damage()
             if call and (earlier := self._earlier(index, call, now)):
                 return earlier
-            wanted = list(drafts(index))
+            new_drafts = list(drafts(index))
             heads = index.unmerged()
-            if not wanted and not (heads and is_account):
+            if not new_drafts and not (heads and is_account):
                 return []
             if heads:
-                wanted.insert(0, Draft(SYSTEM, MERGED, {"heads": heads}))
-            recorded = self._write(journal, wanted, index, now)
+                new_drafts.insert(0, Draft(SYSTEM, MERGED, {"heads": heads}))
+            recorded = self._write(journal, new_drafts, index, now)
             if self._batch:
                 self._batch.has_recorded = True
                 # Only the next decision of the batch needs these lines folded, so the answer does not wait for that.
@@ -274,9 +274,9 @@ class Store:
         def events(last: Link) -> list[Event]:
             if last != index.position(journal.writer).link:
                 raise LedgerDamaged("the last line has changed since it was read", writer=journal.writer)
-            known = max(last.lamport, index.lamport(), *(draft.data.get(ORIGIN, 0) for draft in drafts))
+            latest = max(last.lamport, index.lamport(), *(draft.data.get(ORIGIN, 0) for draft in drafts))
             # A forged clock far ahead is followed only as far as a line may leap; else our line would be invalid.
-            lamport, ts = min(known, last.lamport + lines.LEAP - 1), clock.text(now)
+            lamport, ts = min(latest, last.lamport + lines.LEAP - 1), clock.text(now)
             return [
                 Event(
                     id=ids.event_id(journal.writer, last.n + place),
@@ -333,12 +333,12 @@ class Store:
         if not names:
             return []
         places = [ids.split_event_id(name) for name in names]
-        found = [lines.event(Journal(self.path, writer).line(n) or b"") for writer, n in places]
+        recorded = [lines.event(Journal(self.path, writer).line(n) or b"") for writer, n in places]
         if call.window is not None:
-            found = [event for event in found if clock.parse_or(event.ts, now) >= now - call.window]
-        if found and found[0].data.get(REQUEST, "") != call.request:
-            raise KeyReused(event_id=found[0].id)
-        return found
+            recorded = [event for event in recorded if clock.parse_or(event.ts, now) >= now - call.window]
+        if recorded and recorded[0].data.get(REQUEST, "") != call.request:
+            raise KeyReused(event_id=recorded[0].id)
+        return recorded
 
     def batch(self) -> Batch:
         """`with store.batch():` syncs everything that is recorded within it to the disk together, at its end.

@@ -101,8 +101,8 @@ class Keyring:
         # The exact name is compared, because some file systems would open `ada` for `Ada`.
         octets = _read_own(path, OTHERS_MAY_LOOK, UnsafeKey) if name in self.names() else None
         if octets is None:
-            known = ", ".join(self.names()[:MOST_NAMED])
-            hint = f"your keys are {known}" if known else f"run `bb cbcl keygen {name}` to make it"
+            names = ", ".join(self.names()[:MOST_NAMED])
+            hint = f"your keys are {names}" if names else f"run `bb cbcl keygen {name}` to make it"
             raise KeyNotFound(f"there is no key {name} in {self._keys}", hint=hint)
         try:
             return signatures.seed_of(octets.decode("ascii", "replace").strip())

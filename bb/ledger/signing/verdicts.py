@@ -72,12 +72,12 @@ class SigningLaw(Record):
 
         The answer depends only on the policy and the published lines, so all clones agree on it.
         """
-        known: dict[tuple[str, int], Reach] = {}
+        reaches: dict[tuple[str, int], Reach] = {}
 
         def counts(writer: str, n: int, last: int, by: str) -> bool:
-            if (writer, last) not in known:
-                known[writer, last] = found.reach(self.policy, writer, last)
-            reach = known[writer, last]
+            if (writer, last) not in reaches:
+                reaches[writer, last] = found.reach(self.policy, writer, last)
+            reach = reaches[writer, last]
             needs_order = by == ids.PERSON and self.needs_persons_key
             return (n <= reach.upto or self.mode != signers.REQUIRE) and (n <= reach.orders or not needs_order)
 
@@ -102,8 +102,8 @@ class Signatures:
         """The signatures of WRITER, newest first."""
         if writer not in self._rows:
             query = "select n, ts, head, said, flaw from signature where writer = ? order by n desc"
-            self._rows[writer] = {n: (ts, head, said, flaw) for n, ts, head, said, flaw in self._ask(query, writer)}
-        return [Signed(n, ts, _claimed(said)) for n, (ts, _, said, _) in self._rows[writer].items()]
+            self._rows[writer] = {n: (ts, head, claim, flaw) for n, ts, head, claim, flaw in self._ask(query, writer)}
+        return [Signed(n, ts, _claimed(claim)) for n, (ts, _, claim, _) in self._rows[writer].items()]
 
     def reach(self, policy: Policy, writer: str, last: int = ENDLESS) -> Reach:
         """How far the lines of WRITER up to the LAST are signed."""
@@ -115,11 +115,11 @@ class Signatures:
 
     def _flaw(self, writer: str) -> Callable[[Signed], str | None]:
         def found(signature: Signed) -> str | None:
-            _, head, said, flaw = self._rows[writer][signature.n]
+            _, head, claim, flaw = self._rows[writer][signature.n]
             if flaw is None:
-                flaw = check(statement(self._repo, writer, signature.n - 1, head), said) or FITS
+                flaw = check(statement(self._repo, writer, signature.n - 1, head), claim) or FITS
                 self._tell("update signature set flaw = ? where writer = ? and n = ?", flaw, writer, signature.n)
-                self._rows[writer][signature.n] = (signature.ts, head, said, flaw)
+                self._rows[writer][signature.n] = (signature.ts, head, claim, flaw)
             return flaw or None
 
         return found

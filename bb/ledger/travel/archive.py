@@ -145,11 +145,11 @@ class Compaction:
     def _snapshots_after(self, heads: Mapping[str, int]) -> tuple[str, ...]:
         """The snapshots after the commit. A new one must be of this commit's heads, and archiving needs a new one."""
         here = snapshot.name_of(heads)
-        added, removed, known = self._added_snapshots, self._removed_snapshots, self._before.snapshots
-        if added - {here} or removed - {*known} or (self._listed and not added):
+        added, removed, earlier = self._added_snapshots, self._removed_snapshots, self._before.snapshots
+        if added - {here} or removed - {*earlier} or (self._listed and not added):
             raise NotALedger("a snapshot was added or removed without reason")
-        kept = tuple(name for name in known if name not in removed | added) + tuple(added)
-        if not kept or kept[-1] not in added | {*known[-1:]}:
+        kept = tuple(name for name in earlier if name not in removed | added) + tuple(added)
+        if not kept or kept[-1] not in added | {*earlier[-1:]}:
             raise NotALedger("the newest snapshot is missing, and no other replaces it")
         if len(kept) > snapshot.KEPT:
             raise NotALedger("there are more snapshots than a ledger can have")

@@ -171,10 +171,10 @@ class History:
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
 
     def _read_charter(self, charter: Charter) -> None:
-        known = self._charter
-        if known is None:
+        earlier = self._charter
+        if earlier is None:
             self._generation = charter.previous.generation if charter.previous else 0
-        elif (charter.repo, charter.epoch, charter.previous) != (known.repo, known.epoch, known.previous):
+        elif (charter.repo, charter.epoch, charter.previous) != (earlier.repo, earlier.epoch, earlier.previous):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
         self._charter = charter
 

@@ -63,13 +63,13 @@ def commit(
             importer.remove(entry.path)
         if entries:
             importer.file(archive.path_of(before.manifests + 1), archive.manifest_bytes(entries))
-        made = importer.finish()
+        new_commit = importer.finish()
     archived = dict(before.archived) | {entry.writer: entry.last for entry in entries}
-    after = Compacted(archived, before.manifests + bool(entries), (*kept, name), tip.events, made)
+    after = Compacted(archived, before.manifests + bool(entries), (*kept, name), tip.events, new_commit)
     lines = sum(entry.last - entry.first + 1 for entry in entries)
     return (
-        tip.replace(commit=made, generation=generation, compacted=after),
-        SnapshotVerdict(made, taken_back, is_right=True),
+        tip.replace(commit=new_commit, generation=generation, compacted=after),
+        SnapshotVerdict(new_commit, taken_back, is_right=True),
         lines,
     )
 

@@ -94,9 +94,9 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
     raws = octets.split(b"\n")[:-1]
     if first > head + 1:
         raise NotALedger(f"lines of writer {writer} before {first} are missing")
-    known = islice(journal.lines_from(first), head - first + 1) if first <= head else ()
+    own_lines = islice(journal.lines_from(first), head - first + 1) if first <= head else ()
     same, is_fork = 0, False
-    for ours, theirs in zip(known, raws, strict=False):
+    for ours, theirs in zip(own_lines, raws, strict=False):
         if not lines.is_same_event(ours, theirs):
             is_fork = True
             break

@@ -39,8 +39,8 @@ def _bring_blobs(source: Store, target: Store) -> None:
 
 def _copied(journal: Journal, into: Journal) -> int:
     disk.make_folder(into.folder)
-    known = into.tail().n
-    octets = b"".join(raw + b"\n" for raw in journal.lines_from(known + 1))
+    last = into.tail().n
+    octets = b"".join(raw + b"\n" for raw in journal.lines_from(last + 1))
     if octets:
         into.extend(octets)
     return octets.count(b"\n")

@@ -135,9 +135,9 @@ def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, 
     lines: dict[str, list[int]] = {}
     for writer, n in map(ids.split_event_id, events):
         lines.setdefault(writer, []).append(n)
-    for writer, wanted in lines.items():
+    for writer, numbers in lines.items():
         files = archive.files(store.place.common, tip.commit, writer)
-        for first in sorted({max(first for first in files if first <= n) for n in wanted}):
+        for first in sorted({max(first for first in files if first <= n) for n in numbers}):
             yield path_of(writer, first), Journal(store.path, writer), first
 
 
@@ -153,10 +153,10 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
     if last and not unpublished(store, last):
         return last, 0
     base = published or last
-    wanted = unpublished(store, base)
+    pending = unpublished(store, base)
     new = unpublished(store, last or published).count
-    if wanted or base is None:
-        return commit(store, base, wanted, now, key), new
+    if pending or base is None:
+        return commit(store, base, pending, now, key), new
     git.run(["update-ref", LOCAL, base.commit], git_dir=store.place.common)
     return base, 0
 
@@ -210,22 +210,22 @@ class Importer(git.Conversation):
         signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
         if len(tree) > SHA1:
             signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
-        made = git.output(
+        commit_id = git.output(
             ["hash-object", "-t", "commit", "-w", "--stdin"],
             git_dir=self._git_dir,
             given=head + signed + b"\n" + self._message,
         )
-        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), made.strip()))
-        return made.strip().decode("ascii", "replace")
+        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.strip()))
+        return commit_id.strip().decode("ascii", "replace")
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
     """The contents of a file on TIP."""
     importer.write(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
-    found = importer.read_line().split()
-    if len(found) < 3 or found[1] != b"blob":
+    words = importer.read_line().split()
+    if len(words) < 3 or words[1] != b"blob":
         raise program.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
-    importer.write(b"cat-blob %s\n" % found[2])
+    importer.write(b"cat-blob %s\n" % words[2])
     size = int(importer.read_line().split()[2])
     return importer.read(size + 1)[:-1]
 

@@ -138,11 +138,11 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
     done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
     if done.status == 0:
         return
-    said = done.out.decode("utf-8", "replace") + done.err
-    is_moved_there = "[remote rejected]" in said and "(unpacker error)" not in said and _says(said, MOVED_THERE)
-    if is_moved_there or (_says(said, MOVED) and "hook declined" not in said):
+    output = done.out.decode("utf-8", "replace") + done.err
+    is_moved_there = "[remote rejected]" in output and "(unpacker error)" not in output and _says(output, MOVED_THERE)
+    if is_moved_there or (_says(output, MOVED) and "hook declined" not in output):
         _refuse_two_places(place, name, patience)
-        raise Moved(_last_words(said))
+        raise Moved(_last_words(output))
     raise _refusal(name, done)
 
 
@@ -168,8 +168,8 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
 def _branch_at(place: Place, address: str, patience: float) -> str | None:
     """The commit of the ledger's branch at an ADDRESS; empty if there is no branch; None if the address cannot be
     reached."""
-    asked = ["ls-remote", "--", address, BRANCH]
-    done = git.ask(asked, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
+    words = ["ls-remote", "--", address, BRANCH]
+    done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 
@@ -179,21 +179,21 @@ def _from(place: Place) -> str:
 
 
 def _refusal(name: str, done: program.Done) -> Exception:
-    said = done.err + done.out.decode("utf-8", "replace")
-    about = {"remote": name, "said": _last_words(said)}
-    if git.TOO_LARGE in said:
+    output = done.err + done.out.decode("utf-8", "replace")
+    about = {"remote": name, "said": _last_words(output)}
+    if git.TOO_LARGE in output:
         from bb.ledger.published.bounds import LedgerTooLarge  # noqa: PLC0415
 
         return LedgerTooLarge(f"an object of that branch on {name} is larger than a ledger can have", **about)
     if done.status is None:
         return Offline(f"{name} did not answer in time", **about)
-    if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):
+    if f"'{name}' does not appear to be a git repository" in output or _says(output, NO_REMOTE):
         return RemoteNotFound(f"git finds no repository at {name}: {about['said']}", **about)
-    if "transport '" in said and "' not allowed" in said:
+    if "transport '" in output and "' not allowed" in output:
         return TransportNotAllowed(f"{name}: {about['said']}", **about)
-    if _says(said, DENIED) or "[remote rejected]" in said:
+    if _says(output, DENIED) or "[remote rejected]" in output:
         return PushDenied(f"{name} refused: {about['said']}", **about)
-    if _says(said, UNSOUND):
+    if _says(output, UNSOUND):
         return NotALedger(f"{name} sent invalid objects: {about['said']}", **about)
     return Offline(f"{name} cannot be reached: {about['said']}", **about)
 

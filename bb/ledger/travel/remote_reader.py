@@ -180,8 +180,8 @@ def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, s
     """An environment with the settings for reaching REMOTE. On a command line, other users could read them."""
     keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
     passed = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
-    known = os.environ.get("GIT_CONFIG_COUNT", "")
-    start = int(known) if known.isascii() and known.isdigit() else 0
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    start = int(count) if count.isascii() and count.isdigit() else 0
     env = dict(os.environ)
     for number, (name, value) in enumerate(passed, start):
         env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
@@ -292,13 +292,13 @@ def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) 
         heads = newest.heads if newest else {}
         has_global = False
         for (writer, first), blob in segments.items():
-            known = heads[writer].n if writer in heads else 0
+            last = heads[writer].n if writer in heads else 0
             octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
             allowance.take(octets)
             has_global = has_global or GLOBAL in octets
-            raws = octets.split(b"\n")[max(known - first + 1, 0) :]
+            raws = octets.split(b"\n")[max(last - first + 1, 0) :]
             if len(raws) > 1:
-                _write_lines(store, writer, max(first, known + 1), b"\n".join(raws))
+                _write_lines(store, writer, max(first, last + 1), b"\n".join(raws))
     return None if has_global or _lacks_lines(segments, heads) else _begun(newest)
 
 

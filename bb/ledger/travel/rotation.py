@@ -30,8 +30,8 @@ def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: 
     """Make the first commit of the next epoch after TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.replace(epoch=tip.charter.epoch + 1, previous=previous)
-    wanted = Unpublished(tip.last_lines, tip.events)
-    return publish.commit(store, None, wanted, now, key, Epoch(charter, past_epochs.to_bytes(carried)))
+    all_lines = Unpublished(tip.last_lines, tip.events)
+    return publish.commit(store, None, all_lines, now, key, Epoch(charter, past_epochs.to_bytes(carried)))
 
 
 def check_before_publishing(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
@@ -88,6 +88,8 @@ def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
         if other.ended != grant.ended and not (grant.ended is None and (other.ended or 0) > generation):
             return False
     is_new = all(grant.token > generation for name, grant in theirs.grants.items() if name not in ours.grants)
-    known = ours.generations
-    is_same = all(at == known[name] if name in known else at > generation for name, at in theirs.generations.items())
+    generations = ours.generations
+    is_same = all(
+        at == generations[name] if name in generations else at > generation for name, at in theirs.generations.items()
+    )
     return is_new and is_same

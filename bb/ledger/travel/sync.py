@@ -143,9 +143,9 @@ class Sync:
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
             return None
-        known, failure, came = self.signatures.known, self.signatures.failure, self._arrivals
-        answer: dict[str, object] = known.shown()
-        if known.text is not None:
+        signer_policy, failure, came = self.signatures.known, self.signatures.failure, self._arrivals
+        answer: dict[str, object] = signer_policy.shown()
+        if signer_policy.text is not None:
             answer |= came.judged() if came else {"came": {}, "doubted": []}
         if failure:
             answer["unsigned"] = f"{failure.code}: {failure.message}"
@@ -160,27 +160,27 @@ class Sync:
         from bb.ledger.travel.branch import History  # noqa: PLC0415
 
         tip = self.pin.tip
-        known = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
-        found = remote.fetch(self.store.place, self.name, self.left(), whole=known is None)
-        if found is None:
+        last_verified = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
+        remote_tip = remote.fetch(self.store.place, self.name, self.left(), whole=last_verified is None)
+        if remote_tip is None:
             if tip is not None and not may_be_gone:
                 hint = "your copy is complete; `bb sync --publish` restores the branch"
                 raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}", hint=hint)
             self._is_gone = tip is not None
             return
-        if known and found == known.commit:
+        if last_verified and remote_tip == last_verified.commit:
             return
-        history = History(self.store.place.common, known)
+        history = History(self.store.place.common, last_verified)
         try:
             try:
-                commits = self._verified(history, found, tip)
+                commits = self._verified(history, remote_tip, tip)
             except LedgerRewritten.error:
-                if tip is None or not self._is_later_epoch(found, tip):
+                if tip is None or not self._is_later_epoch(remote_tip, tip):
                     raise
                 history = History(self.store.place.common, None)
-                commits = self._begun_anew(history, found, tip)
+                commits = self._begun_anew(history, remote_tip, tip)
         except LedgerRewritten.error as refusal:
-            refusal.details |= {"remote": self.name, "found": found, "verified": tip.commit if tip else None}
+            refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
         if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
             self.pins = self.pins.replace(admitted=history.settled)
@@ -294,20 +294,20 @@ class Sync:
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
-        pause, known = FIRST_PAUSE, self.pin.tip
-        while wanted := self.wanted():
+        pause, tip_before = FIRST_PAUSE, self.pin.tip
+        while pending := self.wanted():
             self._attempts += 1
             try:
-                self.push(wanted)
+                self.push(pending)
             except remote.Moved as moved:
                 if self.left() <= pause:
                     message = f"other clones were faster in {self._attempts} attempts"
                     raise remote.Contended(message, remote=self.name) from None
                 pause = random_pause(pause)
                 self.look()
-                if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
+                if self.pin.tip == tip_before and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
-                known = self.pin.tip
+                tip_before = self.pin.tip
             except remote.Offline.error:
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
@@ -370,8 +370,8 @@ class Sync:
         """Whether the newest snapshot was checked already, or there is none."""
         if not tip.compacted.snapshots:
             return True
-        known, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
-        return known is not None and (known.commit, known.taken_back) == (tip.compacted.commit, taken_back)
+        judged, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
+        return judged is not None and (judged.commit, judged.taken_back) == (tip.compacted.commit, taken_back)
 
     @property
     def _is_right(self) -> bool:

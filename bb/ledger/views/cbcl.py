@@ -59,19 +59,19 @@ class InstalledDialects(Library):
         if not (live := self.live(name)) or name in self:
             return None
         sound = [kept for kept in live if kept.hash in self.sound(name)]
-        shown = harmless(names.shortened(name))
+        label = harmless(names.shortened(name))
         if len(sound) > 1:
-            why = f"{len(sound)} dialects named {shown} are installed, so the name is ambiguous"
+            why = f"{len(sound)} dialects named {label} are installed, so the name is ambiguous"
             hint = "`bb cbcl dialect list` shows them; `bb cbcl dialect install FILE --replace` keeps one"
-            return DialectConflict(why, hint=hint, dialect=shown)
+            return DialectConflict(why, hint=hint, dialect=label)
         if not sound:
-            why = f"the definition installed as {shown} is not sound"
-            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {shown}` removes it", dialect=shown)
+            why = f"the definition installed as {label} is not sound"
+            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {label}` removes it", dialect=label)
         if self.signature(sound[0]) == INVALID:
-            return signatures.InvalidSignature(f"the signature of {shown} is not its author's", dialect=shown)
-        why = f"{shown} is installed, but your policy requires the signature of an author whom you trust"
+            return signatures.InvalidSignature(f"the signature of {label} is not its author's", dialect=label)
+        why = f"{label} is installed, but your policy requires the signature of an author whom you trust"
         hint = "`bb cbcl trust add AUTHOR KEY`; or `bb cbcl policy --unsigned local`"
-        return trust.UnsignedDialect(why, hint=hint, dialect=shown)
+        return trust.UnsignedDialect(why, hint=hint, dialect=label)
 
     def names(self) -> list[str]:
         """The names under which dialects are installed."""
@@ -118,15 +118,15 @@ class InstalledDialects(Library):
     def _read_and_judged(self, text: bytes) -> Verdict:
         """The verdict on a definition. It is the same in every clone, because it does not depend on a user's policy."""
         try:
-            _, found = grammar.definition_in(text, MAXIMUM_BOUNDS)
-            is_sound = verification.verify(found).is_sound_but_for_its_parent
+            _, definition = grammar.definition_in(text, MAXIMUM_BOUNDS)
+            is_sound = verification.verify(definition).is_sound_but_for_its_parent
         except BbError:
             return Verdict(is_sound=False)
-        hashed = canonical.digest(found.node)
+        hashed = canonical.digest(definition.node)
         if is_sound:
-            self._read[hashed] = found
-        adds = tuple(performative.name for performative in found.performatives)
-        return Verdict(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
+            self._read[hashed] = definition
+        adds = tuple(performative.name for performative in definition.performatives)
+        return Verdict(is_sound, hashed, definition.name, definition.extends or "", definition.author or "", adds)
 
     def signature(self, kept: InstalledDialect) -> str:
         """The state of a dialect's signature, by this user's keys, whatever its line claims."""
@@ -146,9 +146,9 @@ class InstalledDialects(Library):
 
     def _fits(self, kept: InstalledDialect, signature: str, key: bytes) -> bool:
         """Whether KEY made a dialect's signature. The result is cached."""
-        judged, known = self.sound(kept.name)[kept.hash], verified_dialects.signature_key(kept.hash, signature, key)
-        if known in judged.signatures:
-            return judged.signatures[known]
+        judged, cache_key = self.sound(kept.name)[kept.hash], verified_dialects.signature_key(kept.hash, signature, key)
+        if cache_key in judged.signatures:
+            return judged.signatures[cache_key]
         definition, text = self.definition(kept), self._text(kept)
         if definition is None or text is None:
             return False
@@ -158,8 +158,8 @@ class InstalledDialects(Library):
         except BbError:
             is_good = False
         others = dict(list(judged.signatures.items())[-verified_dialects.MOST_SIGNATURES + 1 :])
-        self._judged[kept.name][kept.hash] = found = judged.replace(signatures={**others, known: is_good})
-        self._judgements.put(text, found)
+        self._judged[kept.name][kept.hash] = updated = judged.replace(signatures={**others, cache_key: is_good})
+        self._judgements.put(text, updated)
         return is_good
 
     def _spoken(self, name: str) -> InstalledDialect | None:
@@ -179,8 +179,8 @@ class InstalledDialects(Library):
 
     def building_on(self, name: str) -> list[str]:
         """The usable dialects that extend NAME."""
-        usable = ((known, self._spoken(known)) for known in self.names())
-        return sorted(known for known, kept in usable if kept and self.sound(known)[kept.hash].extends == name)
+        usable = ((dialect, self._spoken(dialect)) for dialect in self.names())
+        return sorted(dialect for dialect, kept in usable if kept and self.sound(dialect)[kept.hash].extends == name)
 
     def _lets_in(self, signature: str) -> bool:
         """Whether the user's policy accepts a dialect with this state of its signature. An invalid signature is never
@@ -241,5 +241,8 @@ class _Taken(Container[tuple[str, str]]):
         self._index, self._agent = index, agent
 
     def __contains__(self, signed: object) -> bool:
-        who, known = signed if isinstance(signed, tuple) else ("", "")
-        return self._index.state(conversation_state.NAME, f"{registers.TAKEN} {self._agent} {who} {known}") is not None
+        who, message_hash = signed if isinstance(signed, tuple) else ("", "")
+        return (
+            self._index.state(conversation_state.NAME, f"{registers.TAKEN} {self._agent} {who} {message_hash}")
+            is not None
+        )

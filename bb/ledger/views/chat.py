@@ -76,8 +76,8 @@ class ChatIndex(ChatTables):
         """The messages that ACTOR has not read, last first."""
         floor = self._floor(actor, tokens)
         posts = self.sent_to(tokens, floor, is_backwards=True)
-        wanted = (post for post in posts if post.flags & only == only and not post.flags & but and post.by != actor)
-        return (post for post in wanted if not self._is_seen(actor, post.seq))
+        matching = (post for post in posts if post.flags & only == only and not post.flags & but and post.by != actor)
+        return (post for post in matching if not self._is_seen(actor, post.seq))
 
     def before(self, seq: int | None, tokens: Sequence[str] | None, flags: int = 0) -> Iterator[Post]:
         """Messages before SEQ to one of TOKENS, last first."""

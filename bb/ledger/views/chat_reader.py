@@ -98,8 +98,8 @@ class ChatReader:
         read. They get a place before any event about them is recorded."""
         index = self._index
         heads = json_text.dumps(index.unmerged())
-        known = index.ask("select heads from talk_floating")
-        if (known[0][0] if known else "{}") == heads:
+        rows = index.ask("select heads from talk_floating")
+        if (rows[0][0] if rows else "{}") == heads:
             return
         with index.writing():
             self._tables.clear(FLOATING)
@@ -233,15 +233,15 @@ def _covered(markers: Sequence[Marker], writer: str, last: Post) -> Callable[[Po
     A message that may have reached that clone together with LAST counts as unread: reading twice is better than never.
     """
     if last.writer == writer:
-        known, own = [marker for marker in markers if marker.n <= last.n][-1].heads, last.n
+        heads, own = [marker for marker in markers if marker.n <= last.n][-1].heads, last.n
     else:
         before = [marker for marker in markers if marker.heads.get(last.writer, 0) < last.n]
-        known, own = before[-1].heads, before[-1].n
+        heads, own = before[-1].heads, before[-1].n
         later = [marker.n for marker in markers if marker.n > before[-1].n]
         own = later[0] - 1 if later else own
 
     def covers(post: Post) -> bool:
-        return post == last or post.n <= (own if post.writer == writer else known.get(post.writer, 0))
+        return post == last or post.n <= (own if post.writer == writer else heads.get(post.writer, 0))
 
     return covers
 

@@ -121,14 +121,14 @@ def _resolved(where: str, named: dict[str, str], *, is_cut: bool) -> list[str]:
     for option, name in named.items():
         if not name.strip() or not name.isprintable() or len(name) > 1000:
             raise InvalidRevision(f"{option} {harmless(name[:60])!r} is not a valid name of a commit")
-    asked = "".join(f"{name}^{{commit}}\n" for name in named.values())
-    answers = _said(where, ["cat-file", "--batch-check"], asked.encode("utf-8", "surrogateescape"))
-    found = answers.decode("utf-8", "replace").splitlines()
-    for (option, name), answer in zip(named.items(), found, strict=True):
+    queries = "".join(f"{name}^{{commit}}\n" for name in named.values())
+    answers = _said(where, ["cat-file", "--batch-check"], queries.encode("utf-8", "surrogateescape"))
+    objects = answers.decode("utf-8", "replace").splitlines()
+    for (option, name), answer in zip(named.items(), objects, strict=True):
         if answer.split(" ")[1:2] != ["commit"]:
             hint = DEEPER if is_cut else None
             raise RevisionNotFound(f"{option} {harmless(name[:60])!r} is not a commit in this clone", hint=hint)
-    return [answer.split(" ")[0] for answer in found]
+    return [answer.split(" ")[0] for answer in objects]
 
 
 def _refuse_cut(where: str, base: str, head: str, cuts: frozenset[str]) -> None:
@@ -145,8 +145,8 @@ def _cut(why: str) -> BbError:
 
 def _commits(where: str, base: str, head: str) -> tuple[Commit, ...]:
     form = f"--format=%at %ct%n{TRAILERS}"
-    wanted = ["--topo-order", "--reverse", f"--max-count={MOST_COMMITS + 1}", "--encoding=UTF-8", form]
-    listed = _said(where, ["rev-list", *wanted, f"{base}..{head}"])
+    options = ["--topo-order", "--reverse", f"--max-count={MOST_COMMITS + 1}", "--encoding=UTF-8", form]
+    listed = _said(where, ["rev-list", *options, f"{base}..{head}"])
     rows = listed.decode("utf-8", "surrogateescape").split("\n")[:-1]
     entries = [rows[start : start + 3] for start in range(0, len(rows), 3)]
     if len(entries) > MOST_COMMITS:
@@ -176,12 +176,12 @@ def _paths(where: str, commits: list[str]) -> dict[str, list[str]]:
         raise ChangeTooLarge(f"the change touches more than {MOST_CHANGES:,} paths")
     words = ["diff-tree", "--stdin", "-r", "-c", "--raw", "-z", "--root", "--no-renames", "--ignore-submodules=none"]
     listed = _said(where, words, "".join(f"{name}\n" for name in commits).encode())
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     entries = iter(listed.decode("utf-8", "surrogateescape").split("\0"))
     current: list[str] = []
     for entry in entries:
         if entry.startswith(":"):
             current.append(next(entries, ""))
         elif entry:
-            current = found.setdefault(entry, [])
-    return found
+            current = paths.setdefault(entry, [])
+    return paths

@@ -141,8 +141,8 @@ class Holdings:
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""
-        found = self._held(self._index.entries_by_term(holdings.NAME, "live"))
-        return [held for held in found if not (held.is_over and held.reservation.is_freeze)]
+        all_held = self._held(self._index.entries_by_term(holdings.NAME, "live"))
+        return [held for held in all_held if not (held.is_over and held.reservation.is_freeze)]
 
     def ever_about(self, bead: str) -> list[Reservation]:
         """Every reservation ever made for a bead, oldest first. A transferred one is listed once for each holder."""
@@ -157,8 +157,8 @@ class Holdings:
 
     def ever_of(self, agent: str) -> list[Reservation]:
         """Every reservation AGENT ever had, newest first."""
-        found = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
-        return [reservation for reservation in _tenures(found) if reservation.agent == agent]
+        entries = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
+        return [reservation for reservation in _tenures(entries) if reservation.agent == agent]
 
     def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
         """The scopes that AGENT holds, with their beads. If it holds none: those of its last reservations, which all
@@ -203,8 +203,8 @@ class Holdings:
 
     def live(self, reservation: str) -> Held | None:
         """One reservation with its current liveness and expiry; None if it has ended, or is not understood."""
-        found = self.by_id(reservation)
-        return self.held(found) if found and found.state == holdings.ACTIVE else None
+        current = self.by_id(reservation)
+        return self.held(current) if current and current.state == holdings.ACTIVE else None
 
     def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
         seen_at, state = self._seen_of(reservation.agent)
@@ -224,7 +224,11 @@ class Holdings:
         ]
 
     def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
-        return [held for found in _reservations(entries) if not self._is_taken(found) and (held := self.held(found))]
+        return [
+            held
+            for reservation in _reservations(entries)
+            if not self._is_taken(reservation) and (held := self.held(reservation))
+        ]
 
     def _is_taken(self, reservation: Reservation) -> bool:
         """Whether an admitted global reservation replaced this one."""
@@ -237,13 +241,13 @@ class Holdings:
         if agent == ids.PERSON:
             return self._now, liveness.ACTIVE
         if agent not in self._seen:
-            known = roster.agent(agent, self._index.state(roster.NAME, agent))
+            registered = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
-            seen_at = presence.last_seen(known.heard_at if known else None, last, self._now)
+            seen_at = presence.last_seen(registered.heard_at if registered else None, last, self._now)
             if self._is_paused(agent):
                 seen_at = self._now
             state = liveness.liveness(seen_at, self._now, self._threshold)
-            self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
+            self._seen[agent] = (seen_at, liveness.EVICTED if registered is None or registered.is_retired else state)
         return self._seen[agent]
 
     def _is_paused(self, agent: str) -> bool:
@@ -253,14 +257,14 @@ class Holdings:
 
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
-    return [found for name, state in entries if (found := holdings.reservation(name, state))]
+    return [reservation for name, state in entries if (reservation := holdings.reservation(name, state))]
 
 
 def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
-    return [found for name, state in entries for found in holdings.tenures(name, state)]
+    return [reservation for name, state in entries for reservation in holdings.tenures(name, state)]
 
 
 def scope_of(reservation: Reservation) -> Scope | None:
     """The scope of a reservation; None if this version does not understand it."""
-    found = scopes.stored(reservation.scope)
-    return found and found.replace(is_file=reservation.is_file)
+    scope = scopes.stored(reservation.scope)
+    return scope and scope.replace(is_file=reservation.is_file)

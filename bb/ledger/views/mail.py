@@ -35,8 +35,8 @@ def unacknowledged(index: Index, agent: str | None = None) -> Iterator[dict[str,
 def unsettled(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
     """The owed messages, without those of a retired agent that were sent to another agent since."""
     for message in unacknowledged(index, agent):
-        known = roster.agent(message["to_agent"], index.state(roster.NAME, message["to_agent"]))
-        if not (known and known.is_retired and _is_passed_on(index, message)):
+        recipient = roster.agent(message["to_agent"], index.state(roster.NAME, message["to_agent"]))
+        if not (recipient and recipient.is_retired and _is_passed_on(index, message)):
             yield message
 
 
@@ -60,8 +60,8 @@ def handed_to(index: Index, agent: str) -> Iterator[dict[str, Any]]:
 def copy_of(index: Index, event: str, agent: str) -> dict[str, Any] | None:
     """AGENT's copy of a message; None if it has none."""
     letter = index.state(messages.NAME, event)
-    found = copies_of(index, [(event, letter)], [agent]) if letter is not None else []
-    return found[0][1] if found else None
+    copies = copies_of(index, [(event, letter)], [agent]) if letter is not None else []
+    return copies[0][1] if copies else None
 
 
 def copies(index: Index, event: str) -> list[dict[str, Any]]:

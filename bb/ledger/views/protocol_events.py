@@ -69,8 +69,8 @@ class Events:
             for reservation in self._held.ever_about(bead)
             for term in self._index.terms(notices.NAME, f"incident {reservation.id} ")
         ]
-        found = {event["id"]: (place, event) for term in [f"bead {bead}", *met] for place, event in self._notices(term)}
-        return list(found.values())
+        by_id = {event["id"]: (place, event) for term in [f"bead {bead}", *met] for place, event in self._notices(term)}
+        return list(by_id.values())
 
     def by_id(self, name: str) -> list[dict[str, Any]]:
         """The event NAME. If it went to several agents and NAME does not name a copy, all copies."""
@@ -82,7 +82,7 @@ class Events:
         return (
             []
             if letter is None
-            else [found for found in self._letter(event, letter) if not agent or found["to_agent"] == agent]
+            else [copy for copy in self._letter(event, letter) if not agent or copy["to_agent"] == agent]
         )
 
     def _letters(self, term: str) -> Iterator[tuple[str, dict[str, Any]]]:

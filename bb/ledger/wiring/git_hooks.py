@@ -79,9 +79,11 @@ class Folder(Record):
 
     def wanted(self, name: str, hooks: list[Hook]) -> bytes:
         """The script for the hook NAME in this folder."""
-        made = not os.path.isdir(self.path) or any(MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
+        made_folder = not os.path.isdir(self.path) or any(
+            MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks
+        )
         launcher = [] if self.why_shared else _launcher()
-        return hook_script.script(name, launcher, is_read=self.is_husky, made_folder=made)
+        return hook_script.script(name, launcher, is_read=self.is_husky, made_folder=made_folder)
 
 
 def folder(place: Place) -> Folder:
@@ -107,15 +109,15 @@ def _lies_in(path: str, folder: str) -> bool:
 def install(at: Folder, *, dry_run: bool) -> dict[str, str]:
     """Install our hooks. Returns the action for each, done or planned."""
     hooks = at.hooks()
-    wanted = {hook.name: at.wanted(hook.name, hooks) for hook in hooks}
+    scripts = {hook.name: at.wanted(hook.name, hooks) for hook in hooks}
     for hook in hooks:
         _refuse_to_lose(hook)
-    done = {hook.name: _what_to_do(hook, wanted[hook.name]) for hook in hooks}
+    done = {hook.name: _what_to_do(hook, scripts[hook.name]) for hook in hooks}
     if not dry_run:
         disk.make_folder(at.path)
         for hook in hooks:
             if done[hook.name] != "unchanged":
-                _write(hook, wanted[hook.name])
+                _write(hook, scripts[hook.name])
     return done
 
 
@@ -136,12 +138,12 @@ def _what_to_do(hook: Hook, wanted: bytes) -> str:
 def uninstall(at: Folder, *, dry_run: bool) -> dict[str, str]:
     """Remove our hooks and restore the earlier ones. Returns the action for each, done or planned."""
     hooks = at.hooks()
-    made = any(hook.state == OURS and MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
+    made_folder = any(hook.state == OURS and MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
     done = {hook.name: _undone(hook) for hook in hooks}
     if not dry_run:
         for hook in hooks:
             _take_away(hook, done[hook.name])
-        if made and not disk.names(at.path):
+        if made_folder and not disk.names(at.path):
             os.rmdir(at.path)
     return done
 

@@ -46,10 +46,10 @@ def install_plan(work_tree: str) -> list[Piece]:
     shipped = dict(_shipped(_source() / NAME, NAME))
     pieces = []
     for home in _homes(work_tree):
-        wanted = {f"{home}/{name}": marked_section.sealed(text) for name, text in shipped.items()}
-        pieces += [_written(work_tree, path, text) for path, text in wanted.items()]
+        texts = {f"{home}/{name}": marked_section.sealed(text) for name, text in shipped.items()}
+        pieces += [_written(work_tree, path, text) for path, text in texts.items()]
         pieces += [
-            Piece(path, REMOVED) for path, text in _present(work_tree, home) if text is not None and path not in wanted
+            Piece(path, REMOVED) for path, text in _present(work_tree, home) if text is not None and path not in texts
         ]
     return [*pieces, _told(work_tree)]  # last, because it refers to the others
 

@@ -51,11 +51,11 @@ def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
         yield f"{MESSAGE} {fact.by} {fact.event_id}", ("heard", FIRST, about)
         yield from _happened(fact.by, fact.event_id, fact.about.get("effects"))
     elif fact.cbcl is not None:
-        known = fact.cbcl
-        head = [fact.sender, known["id"], known["performative"], known.get("thread", ""), fact.requires_ack]
+        cbcl = fact.cbcl
+        head = [fact.sender, cbcl["id"], cbcl["performative"], cbcl.get("thread", ""), fact.requires_ack]
         for agent in fact.to:
             yield f"{MESSAGE} {agent} {event(at)}", ("sent", FIRST, head)
-        yield from _happened(fact.sender, event(at), known.get("effects"))
+        yield from _happened(fact.sender, event(at), cbcl.get("effects"))
 
 
 def _proved(fact: Heard) -> list[str]:
@@ -139,9 +139,9 @@ def terms(key: str, state: State) -> list[tuple[str, str]]:
 def _terms_of_message(agent: str, state: State) -> list[tuple[str, str]]:
     if "sent" not in state:
         return []
-    *at, (_, (sender, known, _, thread, _)) = state["sent"]
+    *at, (_, (sender, message_id, _, thread, _)) = state["sent"]
     place = sortable(at)
-    always = [(f"{NAMED} {agent} {sender} {known}", place), (f"{SENT_IN} {agent} {sender} {thread}", place)]
+    always = [(f"{NAMED} {agent} {sender} {message_id}", place), (f"{SENT_IN} {agent} {sender} {thread}", place)]
     return always if "heard" in state else [(f"{UNHEARD} {agent}", place), *always]
 
 

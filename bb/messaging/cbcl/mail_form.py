@@ -39,14 +39,14 @@ def letter(
     """MESSAGE as mail from SENDER to TO. ANSWERED is the id of the message that it answers; THREAD is that message's
     thread, used if MESSAGE names none. LEDGER is recorded with a signature, to explain why it may not verify elsewhere.
     """
-    text, core, known = text_of(message.node), core_of(message), names.id_of(message)
+    text, core, message_id = text_of(message.node), core_of(message), names.id_of(message)
     if len(text) > mail.BODY_LENGTH:
         why = f"the message has {len(text):,} characters; mail may have at most {mail.BODY_LENGTH:,}"
         raise ResourceLimit(why, hint="split it into several messages, or refer to a file", limit="size")
     performative = core.performative if isinstance(core, Simple) else type(core).__name__.lower()
     named = names.thread_of(message)
     about = {
-        "id": known,
+        "id": message_id,
         "performative": performative,
         **({"thread": named} if named else {}),
         **({"reply_to": answered} if answered else {}),
@@ -55,7 +55,7 @@ def letter(
     }
     is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(one, Expected) for one in happened))
     category = mail.DECISION if is_ask else mail.INFO
-    where = _thread(named or thread or f"cbcl:{known}")
+    where = _thread(named or thread or f"cbcl:{message_id}")
     return Sent(sender, tuple(to), category, headline(message), text, _bead(message), where, is_ask, cbcl=about)
 
 
@@ -104,7 +104,7 @@ def _said(core: Simple) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def _short(line: str) -> str:

@@ -73,8 +73,8 @@ def _one(token: Any, exact: Mapping[str, str], members: Sequence[Member], path: 
     # A blank token is refused: if it were dropped, a message to one recipient could become a broadcast.
     if not isinstance(token, str) or not (name := token.strip().removeprefix("@")):
         raise InvalidRecipient(f"{path} names no recipient", path=path)
-    if found := exact.get(token.strip()):
-        return found
+    if recipient := exact.get(token.strip()):
+        return recipient
     called = {member.id for member in members if name.casefold() in _names(member)}
     if len(called) == 1:
         return next(iter(called))

@@ -64,11 +64,11 @@ def _reference(listed: Fields, at: int) -> dict[str, Any]:
 
 def _checked(item: Fields, checks: dict[str, Check]) -> dict[str, Any]:
     """ITEM with its known members first, in the order of CHECKS and without nulls, then all others unchanged."""
-    known = {name: check(item, name) for name, check in checks.items()}
+    checked = {name: check(item, name) for name, check in checks.items()}
     others = {name: value for name, value in item.value.items() if name not in checks}
     if not fields.is_json(others):
         raise item.form.refuse("must be a JSON object", item.path)
-    return fields.present(known) | others
+    return fields.present(checked) | others
 
 
 def _stored(item: Fields, checks: dict[str, Check]) -> dict[str, Any]:
@@ -98,20 +98,20 @@ def _one_of(*among: str) -> Check:
 
 
 def _sha256(item: Fields, name: str) -> str | None:
-    found = item.text(name)
-    if found and (len(found) != blobs.HASH_LENGTH or found.strip(IN_SHA256)):
+    text = item.text(name)
+    if text and (len(text) != blobs.HASH_LENGTH or text.strip(IN_SHA256)):
         raise item.wrong(name, "must be a SHA-256: 64 hexadecimal digits")
-    return found.lower() or None
+    return text.lower() or None
 
 
 def _mime_type(item: Fields, name: str) -> str | None:
     """A text `type/subtype`, optionally with parameters after a semicolon."""
-    found = item.name(name)
-    kind, slash, rest = (found or "").partition("/")
+    mime_type = item.name(name)
+    kind, slash, rest = (mime_type or "").partition("/")
     subtype = rest.partition(";")[0].rstrip()
-    if found is not None and not (kind and slash and subtype and not (kind + subtype).strip(IN_MIME_TYPE)):
+    if mime_type is not None and not (kind and slash and subtype and not (kind + subtype).strip(IN_MIME_TYPE)):
         raise item.wrong(name, "must be a MIME type such as text/plain")
-    return found
+    return mime_type
 
 
 def _version(item: Fields, name: str) -> int | None:

@@ -36,8 +36,8 @@ AttachmentsNotSupported = Refused.declare(
 
 def crossing(group_id: str, dst_group_id: Any, attachments: Any = None) -> str:
     """The destination group of a message from GROUP_ID, if it may be relayed."""
-    given = Fields({"dst_group_id": dst_group_id}).refusing(InvalidDstGroupId)
-    where = given.name("dst_group_id")
+    arguments = Fields({"dst_group_id": dst_group_id}).refusing(InvalidDstGroupId)
+    where = arguments.name("dst_group_id")
     if where is None:
         raise MissingDstGroupId(path="$.dst_group_id")
     if where == group_id:
