@@ -1,6 +1,7 @@
-"""Files are opened for reading at one door, `bb/ledger/files/disk.py`: whatever a user, a line or a repository names
-may
-be a pipe, a device or a link to one, and nobody waits for it."""
+"""Files are opened for reading at one place, `bb/ledger/files/disk.py`.
+
+A file that a user, a line or a repository names may be a pipe, a device or a link to one, and bb must not wait for it.
+"""
 
 from __future__ import annotations
 
