@@ -547,7 +547,7 @@ def test_a_rule_that_is_broken_by_hand_is_found_out(mutant: str):
 
 def test_a_check_that_minds_case_is_found_out():
     text = source(verification)
-    for minding in ("definition.name.lower()", "if each.name.lower()"):
+    for minding in ("definition.name.lower()", "if performative.name.lower()"):
         assert minding in text
         assert not survives(verifier(text.replace(minding, minding.removesuffix(".lower()"))))
 
@@ -572,8 +572,8 @@ OTHERS = {
 }
 UNTOUCHED = {"violation_json", "_why_no_message", "evaluate", "branch", "holds"}  # what decides about no dialect
 EQUAL = {  # what makes no other verdict
-    "_names: each.name.lower() in PERFORMATIVES": "two wordings",
-    "_cycles: other == each.name": "two wordings",
+    "_names: performative.name.lower() in PERFORMATIVES": "two wordings",
+    "_cycles: other == performative.name": "two wordings",
     "_components: 0": "nothing leads back to what stands before all",
     "_components: 0 (2)": "nothing leads back to what stands before all",
     "_no_messages: node.tag != LIST or not node.value": "what is no list has no head either: two wordings",
