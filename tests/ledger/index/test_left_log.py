@@ -58,6 +58,17 @@ def test_a_log_that_is_lost_or_cut_is_made_up_for_by_the_journals(repo: Scratch)
     assert problems(audited(repo.path)) == []
 
 
+def test_a_log_whose_index_was_deleted_is_not_believed(repo: Scratch):
+    for turn in range(3):
+        repo.bb("agent", "reserve", "--agent", ADA, "--scope", f"lib/{turn}", "--bead", "bb-1")
+    assert log_of(repo.path).exists()
+
+    (kept(repo.path) / "index.sqlite").unlink()
+
+    assert scopes(repo) == {"lib/0", "lib/1", "lib/2"}
+    assert problems(audited(repo.path)) == []
+
+
 def test_a_process_that_goes_on_moves_the_log_into_the_file(tmp_path: Path):
     path = repository(tmp_path / "here")
     make(path, ADA)
