@@ -58,12 +58,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what this run is not about.
 
     Without `--long`, or `-m` with an opinion on it: what is marked long, and sets of parameters that there is no time
-    for. With `--quick`: slow tests, and all but two of the parameters of each test. With a profile: what it does not
-    name.
+    for. Without `-m hosts`: what needs real agent programs. With `--quick`: slow tests, and all but two of the
+    parameters of each test. With a profile: what it does not name.
     """
     wanted = items
     if not config.getoption("--long") and "long" not in config.option.markexpr:
         wanted = [item for item in wanted if not item.get_closest_marker("long")]
+    if "hosts" not in config.option.markexpr:
+        wanted = [item for item in wanted if not item.get_closest_marker("hosts")]
     if config.getoption("--quick"):
         wanted = grids.some_of_each(times.fast(wanted), lambda _: 2)
     elif not (config.getoption("--long") or config.getoption("--note-times") or _names_a_test(config)):

@@ -20,7 +20,14 @@ NOON = "2026-01-05T12:00:00.000Z"
 
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment without anything that leads bb or git elsewhere."""
-    ours = (*callers.HOSTS, "BB_", "GIT_", "CCCC_", "_BB")  # whoever runs the tests may be in an agent's session
+    ours = (
+        *callers.HOSTS,
+        *callers.MARKS,
+        "BB_",
+        "GIT_",
+        "CCCC_",
+        "_BB",
+    )  # whoever runs the tests may be in an agent's session
     clean = {name: value for name, value in os.environ.copy().items() if not name.startswith(ours)}
     # A repository that tests copy was last synced when it was made: minutes ago, late in a run. None starts by chance.
     settled = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "BB_SYNC": "off"}

@@ -7,34 +7,32 @@ the lean one refuse the same values with the same codes. The commands of a group
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import io
 import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from typer._click import Context
+from typer._click import Context, HelpFormatter
 from typer._click.exceptions import (
     BadOptionUsage,
     ClickException,
     NoArgsIsHelpError,
-    NoSuchOption,
-    UsageError,
 )
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import own_commands
+from bb.cli import fast_parser, mistakes, own_commands
 from bb.cli.calls import completion, output, run
-from bb.kernel.errors import BbError, Usage
 from bb.kernel.json_text import InvalidText
-from bb.ops import catalogue, command_groups
-from bb.ops.catalogue import Op, Parameter
+from bb.ops import callers, catalogue, command_groups, docstrings
+from bb.ops.catalogue import Op
+from bb.ops.command_groups import SECTIONS
 from bb.ops.params import Flag
+from bb.ops.signatures import Parameter
 
 Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
 
@@ -48,29 +46,14 @@ Every command takes --json, before or after the verb, and then prints exactly on
 {"ok", "command", "data", "error"}. Commands that run until interrupted print one for each item. Exit status: 0 ok,
 1 bug, 2 usage, 3 not found, 4 refused by a rule, 5 not yours, 6 busy, 7 conflict.
 
-The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets after how many minutes without a heartbeat an agent
-becomes stale; BB_NOW replaces the clock; BB_HOME (~/.bb) is the directory for data outside any repository. The daemon's
-home is CCCC_HOME, else BB_HOME, else ~/.cccc, where clients of CCCC look for it."""
+The caller is --agent, which every command takes, or BB_AGENT. A bead is a work item of an issue tracker, such as bb-12.
+Other variables are BB_SESSION, BB_AGENT_STALE_MINUTES, BB_SYNC, BB_NOW, BB_HOME and CCCC_HOME: see docs/answers.md."""
 START = (
-    "bb init",
-    "bb agent register --name amber-otter --role builder",
-    "bb agent heartbeat --agent amber-otter --json",
+    "bb init --register amber-otter --role builder",
+    "bb reserve src/parser docs/parser.md --bead bb-12",
+    "bb send cobalt-harbor 'parse is renamed to read.'",
     "bb doctor",
 )
-
-UnknownOption = Usage.declare("UNKNOWN_OPTION", "There is no such option")
-UnknownCommand = Usage.declare("UNKNOWN_COMMAND", "There is no such command")
-MissingCommand = Usage.declare("MISSING_COMMAND", "There is no command to run")
-MissingValue = Usage.declare("MISSING_VALUE", "An option has no value")
-RepeatedOption = Usage.declare("REPEATED_OPTION", "An option that takes one value is given more than once")
-
-UnknownShell = Usage.declare(
-    "UNKNOWN_SHELL",
-    "Completion is available only for bash, zsh, fish and PowerShell",
-    hint="run the command in one of these shells",
-)
-
-UnexpectedArgument = Usage.declare("UNEXPECTED_ARGUMENT", "The command line has an extra argument")
 
 
 def answer(words: list[str]) -> int:
@@ -93,12 +76,17 @@ def answer(words: list[str]) -> int:
         if callable(chosen):
             return int(chosen(as_json))
         if as_json:
-            output.success(command, {"help": printed}, as_json=True)
+            output.success(_long(command), {"help": printed}, as_json=True)
         else:
             output.lines(printed.splitlines())
         return int(chosen or 0)
 
-    return run.guarded(command, call, as_json=as_json, answers_editor=_answers_editor(command))
+    return run.guarded(_long(command), call, as_json=as_json, answers_editor=_answers_editor(command))
+
+
+def _long(command: str) -> str:
+    """The words of COMMAND for the envelope: those of the op, also for its short verb."""
+    return catalogue.find(catalogue.SHORT[command]).words if command in catalogue.SHORT else command
 
 
 def _answers_editor(command: str) -> bool:
@@ -116,14 +104,14 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
             chosen = root().main(words, prog_name=_program(), standalone_mode=False)
     except NoArgsIsHelpError as error:
         if as_json:
-            raise MissingCommand(hint=_where_to_look(command)) from error
+            raise mistakes.MissingCommand(hint=mistakes.where_to_look(command)) from error
         return 0, error.message
     except ClickException as error:
-        raise _translated(error, command) from error
+        raise mistakes.translated(error, words, command) from error
     except SystemExit as end:  # raised after a completion script is printed
         chosen = end.code
     if chosen and not callable(chosen):
-        raise UnknownShell(complained.getvalue().strip() or None)
+        raise mistakes.UnknownShell(complained.getvalue().strip() or None)
     return chosen, printed.getvalue()
 
 
@@ -172,6 +160,7 @@ class _Root(TyperGroup):
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         names = [
+            *catalogue.SHORT,
             *(op.name for op in catalogue.ops_in_group("")),
             *own_commands.in_group(""),
             *own_commands.GROUPS,
@@ -179,9 +168,21 @@ class _Root(TyperGroup):
         ]
         return list(dict.fromkeys(names))  # a name may be both a group and a command
 
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """The commands by subject. All names are in one column."""
+        names = self.list_commands(ctx)
+        sections = {title: [name for name in words.split() if name in names] for title, words in SECTIONS.items()}
+        placed = [name for section in sections.values() for name in section]
+        list(sections.values())[-1].extend(name for name in names if name not in placed)
+        for title, section in sections.items():
+            _list_commands(self, ctx, formatter, title, section, max(map(len, names)))
+
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
             return _Group(cmd_name)
+        if cmd_name in catalogue.SHORT:
+            op = catalogue.typed(cmd_name)
+            return _command(op, op.parameters, functools.partial(run.perform, op))
         return _find_command(cmd_name, catalogue.ops_in_group(""))
 
 
@@ -204,13 +205,17 @@ class _Group(TyperGroup):
             invoke_without_command=alone is not None,
             subcommand_metavar="[COMMAND [ARGS]...]" if alone else "COMMAND [ARGS]...",
             callback=_chosen(alone.parameters, alone.run) if alone else None,
-            params=[*map(_param, alone.parameters if alone else ()), _json_option()],
+            params=[*(_params(alone.parameters) if alone else ()), _json_option()],
         )
 
     def invoke(self, ctx: Context) -> Any:
         if ctx._protected_args and any(ctx.params.values()):  # options of `bb mcp` have no effect on `bb mcp install`
             ctx.fail(f"Name {ctx._protected_args[0]!r} first, and only its own options.")
         return super().invoke(ctx)
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        _list_commands(self, ctx, formatter, "Commands", names, max(map(len, names)))
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         below = f"{self._words} "
@@ -227,6 +232,20 @@ class _Group(TyperGroup):
         """The ops of the group, and of the one that it is in."""
         group = self._words.partition(" ")[0]
         return catalogue.ops_in_group(group) if group in command_groups.GROUPS else []
+
+
+def _list_commands(
+    group: TyperGroup, ctx: Context, formatter: HelpFormatter, title: str, names: list[str], column: int
+) -> None:
+    """A section of a group's help: each command with as much of its summary as fits on a line."""
+    room = formatter.width - column - 4
+    commands = {name: group.get_command(ctx, name) for name in names}
+    rows = [
+        (f"{name:<{column}}", docstrings.brief(one.short_help or "", room)) for name, one in commands.items() if one
+    ]
+    if rows:
+        with formatter.section(title):
+            formatter.write_dl(rows)
 
 
 class _Command(TyperCommand):
@@ -257,13 +276,13 @@ def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
 
 def _command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
     return _Command(
-        name=op.words.split()[-1],
+        name=(op.typed or op.words).split()[-1],
         callback=_chosen(parameters, perform),
         help=_help(op),
         short_help=op.summary,
-        epilog=_examples(op.examples),
+        epilog=_examples(op.own_examples),
         rich_markup_mode=None,
-        params=[*map(_param, parameters), _json_option(in_json or (GOES_ON if "follow" in op.by_name else IN_JSON))],
+        params=[*_params(parameters), _json_option(in_json or (GOES_ON if "follow" in op.by_name else IN_JSON))],
     )
 
 
@@ -274,13 +293,48 @@ def _chosen(parameters: Sequence[Parameter], perform: Callable[..., int]) -> Cal
     def choose(**given: Any) -> Chosen:
         values = {name: value for name, value in given.items() if value not in (None, [], ())}
         values = {name: value for name, value in values.items() if value is not False or name not in flags}
+        values = _with_arguments(parameters, values)
         return lambda as_json: perform(values, as_json=as_json)
 
     return choose
 
 
+AS_OPTION = "_as_option"  # ends the name of an argument's value that was given as an option
+
+
+def _with_arguments(parameters: Sequence[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """The values of a short verb by name: plain words are the arguments that no option gave, in order."""
+    both = [parameter for parameter in parameters if parameter.is_option_too]
+    words: list[str] = []
+    for parameter in both:
+        word = given.pop(parameter.name, [])
+        words += [word] if isinstance(word, str) else word
+    values = {name.removesuffix(AS_OPTION): value for name, value in given.items()}
+    if not fast_parser.place(parameters, words, values):
+        raise mistakes.UnexpectedArgument(f"Got unexpected extra argument ({words[-1]})")
+    return values
+
+
 def _help(op: Op) -> str:
-    return f"{op.summary}\n\n{op.description}"
+    also = f"\n\nShort for `bb {op.words}`." if op.typed else ""
+    return f"{op.summary}\n\n{op.description}{also}"
+
+
+def _params(parameters: Sequence[Parameter]) -> Iterator[Any]:
+    """What Typer parses: arguments of a short verb also as options."""
+    for parameter in parameters:
+        yield _param(parameter)
+        if parameter.is_option_too:
+            yield TyperOption(
+                param_decls=[parameter.option, parameter.name + AS_OPTION],
+                type=str,
+                metavar=parameter.metavar,
+                multiple=parameter.is_repeated,
+                help=f"The same as {parameter.label}.",
+                autocompletion=completion.completion(parameter.kind, parameter.metavar),
+            )
+    if callers.is_added(parameters):
+        yield _param(callers.OPTION)
 
 
 def _param(parameter: Parameter) -> Any:
@@ -305,6 +359,7 @@ def _param(parameter: Parameter) -> Any:
         type=str,
         metavar=parameter.metavar,
         multiple=parameter.is_repeated,
+        hidden=parameter is callers.OPTION,
         help=" ".join([about, *notes]),
         autocompletion=completion.completion(kind, parameter.metavar),
     )
@@ -337,35 +392,3 @@ def _command_words(words: list[str]) -> list[str]:
 def _program() -> str:
     name = os.path.basename(sys.argv[0])
     return name if name in ("bb", "beadboard") else "bb"
-
-
-def _suggestion(error: ClickException, command: str) -> str:
-    """Similar commands, for a misspelt one."""
-    context = error.ctx if isinstance(error, UsageError) else None
-    names = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
-    word = command.rpartition(" ")[2]
-    elsewhere = [f"bb {op.words}" for op in catalogue.all_ops() if word in (op.words, op.words.split()[-1])]
-    elsewhere += [f"bb {group}" for group in command_groups.SUBGROUPS if word == group.split()[-1]]
-    close = elsewhere or difflib.get_close_matches(word, names)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-
-
-def _where_to_look(command: str) -> str:
-    return f"see `{' '.join(['bb', *command.split()])} --help`"
-
-
-def _translated(error: ClickException, command: str) -> BbError:
-    """A usage error of Typer as a refusal of bb."""
-    message = error.format_message().rstrip(".")
-    hint = _where_to_look(command)
-    if isinstance(error, NoSuchOption):
-        return UnknownOption(message, hint=hint)
-    if isinstance(error, BadOptionUsage):
-        if "more than once" in message:
-            return RepeatedOption(message, hint=hint)
-        return (MissingValue if "requires" in message else UnexpectedArgument)(message, hint=hint)
-    if message.startswith("No such command"):
-        return UnknownCommand(message + _suggestion(error, command), hint=_where_to_look(command.rpartition(" ")[0]))
-    if "unexpected extra argument" in message:
-        return UnexpectedArgument(message, hint=hint)
-    return Usage(message, hint=hint)

@@ -18,7 +18,7 @@ from bb.ops import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import CodeType
 
     from bb.start import Module
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 SETTLED = 2_000_000_000  # nanoseconds; a second change to a file within this time might not be detected
 TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
-# What opens the ledger. A heartbeat usually does without; every other hot verb that opened it once always does.
+# What opens the ledger. Every hot verb that opened it once always does, except for those that usually do without.
 LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
-SELDOM_OPENS_IT = "agent.heartbeat"
+# Modules that some calls of a verb import inside a function, with many others.
+DOORS = ("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", *LEDGER)
+SELDOM_OPENS_IT = ("agent.heartbeat", "hook.pre-tool", "hook.post-tool")
 PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time
 
 
@@ -42,7 +44,9 @@ def keep(words: list[str]) -> None:
     if verb and ("site" in sys.modules or TYPER in sys.modules):
         return  # this run was not typical: it needed packages, or Typer to explain a mistake
     try:
-        of_others = frozenset(() if verb else catalogue.HOT)  # verbs with bundles of their own
+        of_others = frozenset(
+            () if verb else (*catalogue.HOT, *filter(catalogue.hot_name, catalogue.SHORT))
+        )  # verbs with bundles of their own
         _write(start.path(verb or start.OTHERS), _bundle(names, _imported_by_all(verb, names), of_others))
     except (OSError, SyntaxError, ValueError):
         return
@@ -50,7 +54,10 @@ def keep(words: list[str]) -> None:
 
 def _imported_by_all(verb: str | None, names: list[str]) -> int:
     """How many of NAMES, the modules of this run, every run of the verb imports."""
-    certain = [catalogue.HOT[verb] if verb else TYPER, *(LEDGER if verb and verb != SELDOM_OPENS_IT else ())]
+    certain = [
+        catalogue.HOT[catalogue.hot_name(verb)] if verb else TYPER,
+        *(LEDGER if verb and verb not in SELDOM_OPENS_IT else ()),
+    ]
     return 1 + max(names.index(name) for name in certain if name in names)
 
 
@@ -87,9 +94,23 @@ def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
         codes = marshal.dumps(code) if code else b""
         later[module[0]] = (module, len(octets), len(codes))
         octets += codes
-    table = marshal.dumps((start.MADE_FOR, not_for, parts, later))
+    table = marshal.dumps((start.MADE_FOR, not_for, parts, later, _before_doors(names, always, later)))
     octets[: 2 * start.NUMBER] = b"".join(size.to_bytes(start.NUMBER, "big") for size in (len(octets), len(table)))
     return bytes(octets + table)
+
+
+def _before_doors(names: list[str], always: int, later: Collection[str]) -> dict[str, list[str]]:
+    """What to import before each door: all that this run imported since the last one, or what an earlier run found."""
+    doors, since = {door: found for door, found in start.doors.items() if door in later}, always
+    for place, name in enumerate(names):
+        if name in DOORS and place >= always:
+            doors[name] = [each for each in names[since:place] if _is_python(each)]
+            since = place + 1
+    return doors
+
+
+def _is_python(name: str) -> bool:
+    return not isinstance(_loader(name), ExtensionFileLoader)
 
 
 def _parts(modules: list[tuple[Module, CodeType]]) -> Iterator[tuple[list[Module], bytes]]:

@@ -46,6 +46,10 @@ def main() -> NoReturn:
 
 
 def _answer(words: list[str]) -> int:
+    if words[:1] == ["mcp"]:
+        from bb.cli.programs import mcp_start  # noqa: PLC0415
+
+        mcp_start.exec_if_plain(words[1:])
     status = fast_parser.answer(words, at_exit=True)
     if status is None:
         from bb.cli import app  # noqa: PLC0415  (importing Typer takes five times as long as a heartbeat may)

@@ -11,11 +11,13 @@ from bb.cli.programs import commands as programs
 from bb.cli.watch import commands as watching
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
-from bb.ops import catalogue
+from bb.ops import callers, catalogue
 from bb.ops.params import UncheckedText
 
 InvalidJson = Usage.declare(
-    "INVALID_JSON", "The arguments are not a JSON object", hint="""for example --args '{"agent": "amber-otter"}'"""
+    "INVALID_JSON",
+    "The arguments are not a JSON object",
+    hint="""for example `bb call agent.heartbeat --args '{"agent": "amber-otter"}'`""",
 )
 
 
@@ -62,7 +64,8 @@ def call(asked: Asked, op: OpName | None = None, *, args: Arguments | None = Non
         raise InvalidJson()
     if called.is_flat:
         _must_be_text(arguments)  # other ops name the invalid value themselves
-    return run.perform(called, arguments, as_json=asked.as_json, is_typed=True)
+    caller = {name: value for name, value in asked.given.items() if name == callers.NAME}
+    return run.perform(called, arguments | caller, as_json=asked.as_json, is_typed=True)
 
 
 def _list(as_json: bool) -> int:
@@ -106,6 +109,13 @@ def _send_files(asked: Asked, *, attach: list[File] | None = None) -> int:
     return run.perform(asked.op, asked.given, as_json=asked.as_json, files=attach or ())
 
 
+def _set_up(asked: Asked) -> int:
+    """At a terminal, the plan is shown and the person is asked once."""
+    from bb.cli.programs import asking  # noqa: PLC0415
+
+    return asking.perform_if_agreed(asked.op, asked.given, as_json=asked.as_json)
+
+
 # group -> its help
 GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, see its state."}
 # by the words that call them, in the order of the help
@@ -114,6 +124,7 @@ COMMANDS = {
     for declared in (
         *(call, demo, *programs.COMMANDS, *watching.COMMANDS),
         *(command(words, op=op)(_send_files) for words, op in (("chat send", "send"), ("chat reply", "reply"))),
+        command("setup", op="setup", always=True)(_set_up),
     )
 }
 

@@ -13,6 +13,8 @@ REFUSED, OVERLAPPING, TAKEN_OVER, TOUCHED = "refused", "overlapping", "taken_ove
 CONTESTED = "contested"  # made in two clones at once; OWNER's reservation won
 # the checks that find changes in another agent's reservation
 HOOK, COMMIT, CI = "hook", "commit", "ci"
+# how a place in line ends
+PLACE_ENDS = ("granted", "cancelled", "time_over", "retired", "replaced")
 # the resolutions of an open INCURSION
 ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
@@ -142,6 +144,29 @@ class TakenOver(Record):
     archived: str
 
 
+class Queued(Record):
+    """AGENT took a place in the line for SCOPES. The place ends at the time UNTIL. Lower NUMBERs are served first."""
+
+    agent: str
+    scopes: list[str]
+    bead: str
+    ttl: int
+    until: str
+    number: int
+    files: list[str] | None = None  # the SCOPES that are files
+    shared: bool = False
+    takeover: bool = False
+    allow_overlap: bool = False
+
+
+class LeftLine(Record):
+    """A place in the line ended. It counts only if AGENT is the agent of the place or the person."""
+
+    agent: str
+    place: str
+    how: str
+
+
 class Incurred(Record):
     """An INCURSION: INCOMING requested, reserved or changed paths in a reservation of OWNER. OUTCOME is the result.
 
@@ -223,4 +248,5 @@ PauseFact = Paused | Unpaused
 ThresholdFact = Pinned
 HoldingFact = Reserved | Renewed | Released | Transferred | Expired | TakenOver
 NoticeFact = Incurred | Resumed | Resolved
+QueueFact = Queued | LeftLine
 GuardFact = Overridden

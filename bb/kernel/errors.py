@@ -18,6 +18,7 @@ class BbError(Exception):
     code = "REFUSED"
     exit_status = 4
     hint: str | None = None
+    is_verdict = False  # it is the answer of a command that judges, so a person is not told of an error
 
     def __init__(
         self, message: str | None = None, *, hint: str | None = None, leaving: Sequence[Any] = (), **details: Any

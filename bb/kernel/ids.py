@@ -36,7 +36,7 @@ RESERVED = frozenset(
 InvalidAgentId = Usage.declare(
     "INVALID_AGENT_ID",
     "An agent id has 3 to 48 characters: lower-case words of letters and digits, joined by single hyphens",
-    hint="for example amber-otter",
+    hint="for example amber-otter; `bb agent name` proposes a free name",
 )
 
 InvalidEventId = Usage.declare(

@@ -65,6 +65,11 @@ def is_unfolded(value: object, longest: int = LONGEST_PATH) -> bool:
     )
 
 
+def are_unfolded(value: object) -> bool:
+    """Whether VALUE is a list of such texts, and not empty."""
+    return type(value) is list and bool(value) and all(map(is_unfolded, value))
+
+
 def is_unicode(value: str) -> bool:
     """Whether VALUE can be encoded as UTF-8. A lone surrogate, which JSON permits, cannot."""
     if value.isascii():
@@ -84,6 +89,15 @@ def _line_of(longest: int) -> Callable[[object], bool]:
 is_role, is_title = _line_of(ROLE_LENGTH), _line_of(TITLE_LENGTH)
 is_thread, is_reason = _line_of(THREAD_LENGTH), _line_of(REASON_LENGTH)
 is_bead = _line_of(BEAD_LENGTH)  # the trackers define the form of their ids
+
+
+NO_BEAD = "-"  # recorded where there is no bead, because earlier versions read no reservation without one
+AUTO = "auto"  # recorded where an editor's hook made the reservation without a bead
+
+
+def shown_bead(bead: str) -> str | None:
+    """The bead as it is shown; None if a placeholder is recorded in its place."""
+    return None if bead in ("", NO_BEAD, AUTO) else bead
 
 
 def is_subject(value: object) -> bool:

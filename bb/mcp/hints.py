@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from bb.attention.acts import tools
 from bb.mcp import schema, tool_list
@@ -28,6 +29,8 @@ def for_tools(hint: str) -> str:
 def _tool_for(quoted: str) -> str:
     """The tool and arguments that replace a QUOTED command; the command itself if no tool does."""
     _, *words = quoted.strip("`").split()
+    if words[:1] and words[0] in catalogue.SHORT:
+        words = _in_full(words)
     for verb, menu_tool, choice in _replaced_commands():
         if words[: len(verb)] == verb:
             rest = words[len(verb) :]
@@ -35,6 +38,15 @@ def _tool_for(quoted: str) -> str:
             name = LIST if "--help" in rest else menu_tool.name
             return f"`{name}`" + (f" with {', '.join(arguments)}" if arguments and name != LIST else "")
     return quoted
+
+
+def _in_full(words: Sequence[str]) -> list[str]:
+    """The WORDS of a short verb in its long form: its arguments, which come first, as options."""
+    op = catalogue.find(catalogue.SHORT[words[0]])
+    plain = list(takewhile(lambda word: not word.startswith("--"), words[1:]))
+    options = [name for name in op.positional for _ in (plain if op.by_name[name].is_repeated else [name])]
+    arguments = [part for name, word in zip(options, plain, strict=False) for part in (op.by_name[name].option, word)]
+    return [*op.words.split(), *arguments, *words[1 + len(plain) :]]
 
 
 def _replaced_commands() -> Iterator[tuple[list[str], MenuTool, list[str]]]:

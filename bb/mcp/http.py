@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import logging
 import os
 import secrets
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ MOST_SESSIONS = 256
 
 def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool) -> int:
     """Serve at PORT until interrupted; the exit status."""
+    logging.getLogger("mcp").setLevel(logging.ERROR)  # its warnings quote the requests
     path = token_file(toolbox, env)
     token = ensure_token(path)
     with listening(port) as listener:

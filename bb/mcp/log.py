@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-import traceback
-from typing import TYPE_CHECKING
 
 from bb.kernel import json_text, secret_patterns
 from bb.kernel.escaping import harmless
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
 def report(what: str, error: Exception) -> None:
     """Report a bug on stderr: the call and the traceback, with secrets masked."""
+    import traceback  # noqa: PLC0415  (rarely needed)
+
     trace = secret_patterns.masked("".join(traceback.format_exception(error)))
     write_lines(f"bb ran into a bug in {what[:200]}:", *trace.split("\n"))
 

@@ -13,7 +13,8 @@ MOST = 3
 
 
 def next_steps(known: Mapping[str, Any], asked: Sized) -> list[Step]:
-    """The next steps. KNOWN is the answer of `bb resume`; ASKED are the chat events that the agent must answer."""
+    """The next steps. KNOWN is the answer of `bb resume`, and has that of `bb turn` as its member `news`. ASKED are the
+    chat events that the agent must answer."""
     steps = list(_steps(Foreign(known), len(asked)))
     return steps[:MOST] or [_step("status", "Nothing is waiting. See who holds what; reserve before you edit.")]
 
@@ -32,9 +33,16 @@ def _steps(known: Foreign, asked: int) -> Iterator[Step]:
         )
     if known["unread"]:
         yield _step("inbox", f"{known['unread']} unread.", state="unread")
+    if known.get("paused"):
+        what_to_do = "Release or hand over what others could go on with." if known["holds"] else "Wait."
+        yield _step("release" if known["holds"] else "status", f"You are paused: change nothing. {what_to_do}")
+        return
     if over := [reservation["scope"].raw() for reservation in known["holds"] if reservation.get("is_expired")]:
         yield _step("reserve", "Your reservation has expired. Renew it before you go on.", scope=over)
-    elif known["holds"]:
+    for waiting in known.get("news", {}).get("waiting_for_me", ()):
+        why = f"{waiting['agent_id']} waits for {waiting['scope']}. Release it when you can."
+        yield _step("release", why, scope=[waiting["scope"].raw()])
+    if known["holds"] and not over:
         yield _step("release", "Go on with your work. Release the scopes when it is done.")
 
 

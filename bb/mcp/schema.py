@@ -11,9 +11,10 @@ from bb.attention.acts.tools import Tool
 from bb.mcp import tool_list
 from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
-from bb.ops.catalogue import Op, Parameter
+from bb.ops.catalogue import Op
 from bb.ops.json_params import Json
 from bb.ops.params import Flag, Kind, Number, Text
+from bb.ops.signatures import Parameter
 
 Schema = dict[str, Any]
 

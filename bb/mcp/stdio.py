@@ -1,115 +1,153 @@
-"""Stream wrappers that answer requests read before EOF.
+"""Serves one host on stdin and stdout: a JSON-RPC message a line.
 
-A script that pipes its requests closes stdin while the last one is still running. The SDK would cancel it at EOF. Here
-EOF is passed on when all requests are answered, or after a short time: a host that stops the server does not wait long.
+Requests that may wait for a lock or a message run in threads. Requests read before EOF are answered, or given up after
+a short time: a script that pipes its requests closes stdin while the last one is still running, and a host that stops
+the server does not wait long.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import threading
 
-import anyio
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from bb.kernel import json_text
+from bb.mcp.answers import RequestError
+from bb.mcp.log import report
+from bb.mcp.protocol import Connection
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import contextvars
-    from types import TracebackType
-    from typing import Self
+    from collections.abc import Callable
+    from typing import IO, Any
 
-    from mcp.shared._stream_protocols import ReadStream, WriteStream
+    from bb.mcp.protocol import Work
+    from bb.mcp.tool_calls import Toolbox
 
-    Read = SessionMessage | Exception
-
+AT_ONCE = 32  # concurrent calls; most of them wait for a lock or a message
+LONGEST = 1 << 25  # bytes of a request
 LAST_WORDS = 1.5  # seconds; hosts kill the server after two
+MAY_WAIT = ("tools/call", "resources/read")
+INTERNAL_ERROR = -32603
+CANCELLED = "notifications/cancelled"
 
 
-def wrap_streams(reading: ReadStream[Read], writing: WriteStream[SessionMessage]) -> tuple[Reading, Writing]:
-    """The two streams, wrapped so that they share the set of unanswered requests."""
-    unanswered = Unanswered()
-    return Reading(reading, unanswered), Writing(writing, unanswered)
+def serve(toolbox: Toolbox) -> None:
+    """Serve the host until it closes stdin. Raises BrokenPipeError if it stops reading."""
+    reading, writing = _claimed(0, "rb", os.open(os.devnull, os.O_RDONLY)), _claimed(1, "wb", os.dup(2))
+    host = Host(Connection(toolbox), writing)
+    hear_all(reading, host.hear)
+    host.settle()
 
 
-class Unanswered:
-    """The requests without an answer."""
-
-    def __init__(self) -> None:
-        self._ids: set[Any] = set()
-        self._fewer = anyio.Event()
-
-    def asked(self, item: Read) -> None:
-        message = item.message if isinstance(item, SessionMessage) else None
-        if isinstance(message, JSONRPCRequest):
-            self._ids.add(message.id)
-        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._drop((message.params or {}).get("requestId"))
-
-    def answered(self, item: SessionMessage) -> None:
-        if isinstance(item.message, JSONRPCResponse | JSONRPCError):
-            self._drop(item.message.id)
-
-    def _drop(self, name: Any) -> None:
-        self._ids.discard(name)
-        self._fewer.set()
-
-    async def settled(self) -> None:
-        """Wait until all requests are answered, at most LAST_WORDS."""
-        with anyio.move_on_after(LAST_WORDS):
-            while self._ids:
-                self._fewer = anyio.Event()
-                await self._fewer.wait()
+def hear_all(reading: IO[bytes], hear: Callable[[bytes], None]) -> None:
+    """HEAR each line. A line that is longer than LONGEST is skipped, without keeping it in memory."""
+    is_rest = False
+    while part := reading.readline(LONGEST):
+        is_end = part.endswith(b"\n") or len(part) < LONGEST
+        if is_end and not is_rest:
+            hear(part)
+        is_rest = not is_end
 
 
-class _Wrapped:
-    """The methods common to both streams."""
-
-    def __init__(self, inner: Any, unanswered: Unanswered) -> None:
-        self._inner = inner
-        self._unanswered = unanswered
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> bool | None:
-        await self.aclose()
-        return None
+def _claimed(number: int, mode: str, instead: int) -> IO[bytes]:
+    """A private copy of a standard stream. INSTEAD takes its number, so that nothing else reads or writes the
+    protocol."""
+    private = os.dup(number)
+    os.set_inheritable(private, False)
+    os.dup2(instead, number)
+    os.close(instead)
+    return open(private, mode, closefd=False)
 
 
-class Reading(_Wrapped):
-    """Messages from the host."""
+class Host:
+    """The host at the other end, and its unanswered requests."""
 
-    @property
-    def last_context(self) -> contextvars.Context | None:
-        context: contextvars.Context | None = self._inner.last_context
-        return context
+    def __init__(self, connection: Connection, writing: IO[bytes]) -> None:
+        self._connection, self._writing = connection, writing
+        self._running: dict[Any, threading.Event] = {}  # the requests in threads; each event tells that nobody waits
+        self._free = threading.Semaphore(AT_ONCE)
+        self._changed = threading.Condition()
+        self.is_gone = False
 
-    async def receive(self) -> Read:
+    def hear(self, line: bytes) -> None:
+        """Handle one line from the host. A line that is no message is ignored."""
+        if self.is_gone:
+            raise BrokenPipeError
         try:
-            item: Read = await self._inner.receive()
-        except anyio.EndOfStream:
-            await self._unanswered.settled()
-            raise
-        self._unanswered.asked(item)
-        return item
+            message = json_text.loads(line.decode("utf-8", "replace"))
+        except json_text.NotJson:
+            return
+        if (
+            not isinstance(message, dict)
+            or message.get("jsonrpc") != "2.0"
+            or not isinstance(message.get("method"), str)
+        ):
+            return
+        params = message.get("params", {})
+        if not isinstance(params, dict):
+            return
+        if type(message.get("id")) in (int, str):
+            self._request(message["id"], message["method"], params)
+        elif message["method"] == CANCELLED and type(params.get("requestId")) in (int, str):
+            self._cancel(params["requestId"])
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Read:
+    def _request(self, name: int | str, method: str, params: dict[str, Any]) -> None:
         try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+            work = self._connection.work(method, params)
+        except RequestError as error:
+            self._send({"jsonrpc": "2.0", "id": name, "error": _error(error)})
+            return
+        if method not in MAY_WAIT:
+            self._answer(name, method, work, threading.Event())
+            return
+        with self._changed:
+            is_unwanted = self._running[name] = threading.Event()
+        threading.Thread(target=self._in_thread, args=(name, method, work, is_unwanted), daemon=True).start()
+
+    def _in_thread(self, name: int | str, method: str, work: Work, is_unwanted: threading.Event) -> None:
+        with self._free:
+            self._answer(name, method, work, is_unwanted)
+        with self._changed:
+            if self._running.get(name) is is_unwanted:
+                del self._running[name]
+            self._changed.notify_all()
+
+    def _answer(self, name: int | str, method: str, work: Work, is_unwanted: threading.Event) -> None:
+        if is_unwanted.is_set():
+            return
+        try:
+            answer = {"result": work(is_unwanted.is_set)}
+        except RequestError as error:
+            answer = {"error": _error(error)}
+        except Exception as error:  # a bug: report it and keep serving
+            report(method, error)
+            answer = {"error": {"code": INTERNAL_ERROR, "message": f"{type(error).__name__} in {method}"}}
+        if not is_unwanted.is_set():
+            self._send({"jsonrpc": "2.0", "id": name, **answer})
+
+    def _cancel(self, name: int | str) -> None:
+        with self._changed:
+            if is_unwanted := self._running.pop(name, None):
+                is_unwanted.set()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        octets = json_text.dumps(message).encode("utf-8", "replace") + b"\n"
+        with self._changed:
+            try:
+                self._writing.write(octets)
+                self._writing.flush()
+            except OSError:
+                self.is_gone = True
+
+    def settle(self) -> None:
+        """Wait until the requests are answered, at most LAST_WORDS; then nobody waits for the others."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, LAST_WORDS)
+            for is_unwanted in self._running.values():
+                is_unwanted.set()
+        if self.is_gone:
+            raise BrokenPipeError
 
 
-class Writing(_Wrapped):
-    """Messages to the host."""
-
-    async def send(self, item: SessionMessage, /) -> None:
-        await self._inner.send(item)
-        self._unanswered.answered(item)
+def _error(error: RequestError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, **({} if error.data is None else {"data": error.data})}

@@ -19,16 +19,18 @@ from bb.coordination.agents.callers import NotYourName
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
-from bb.mcp import hints, tool_list
+from bb.mcp import hints, host_sessions, tool_list
 from bb.mcp.answer_size import MOST, shortened, without_lone_surrogates
+from bb.mcp.host_sessions import Caller
 from bb.mcp.log import write_lines
 from bb.mcp.next_steps import next_steps
 from bb.mcp.tool_list import MenuTool
 from bb.ops import catalogue
+from bb.ops.agents import service
 from bb.ops.attention import greeting
 from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import session_agent, signs_of_life
 from bb.ops.desk.desk import Desk, NoAgent
 from bb.ops.params import InvalidValue, invalid
 from bb.wire import c2a, envelope
@@ -38,7 +40,8 @@ Given = dict[str, Any]
 AGENT = "BB_AGENT"
 CHAT_PREFIX = "chat."
 LISTED = "tools/list has its input schema"
-NO_AGENT = 'pass your agent id as "{}", or start the server with `bb mcp --agent ID` or BB_AGENT'
+USE_YOUR_NAME = 'use the name that session-start gave you: pass it as "{}"'
+TAKE_A_NAME = "if it gave you none, call session with agent and role, {}"
 
 NoSuchDirectory = NotFound.declare(
     "NO_SUCH_DIRECTORY",
@@ -63,20 +66,39 @@ class Answer(Record):
 
 
 class Toolbox:
-    """The tools of one server. AGENT is the agent that the server acts for; if None, each call names its agent."""
+    """The tools of one server. AGENT is the agent that the server acts for. If it is None, the agent is that of the
+    host's session, or each call names its agent. Only a server that its host has started is in the host's session."""
 
-    def __init__(self, directory: str, env: Mapping[str, str], report: Callable[[str, Exception], None]) -> None:
+    def __init__(
+        self,
+        directory: str,
+        env: Mapping[str, str],
+        report: Callable[[str, Exception], None],
+        *,
+        is_hosts_child: bool = False,
+    ) -> None:
         self.agent = _agent_of(env)
-        # The environment names the session that started the host, which is not necessarily the caller's session.
-        env = callers.without_session_variables(env, keeps_own=True)
+        if not is_hosts_child:
+            env = callers.without_session_variables(env, keeps_own=True)
         self._env = {name: value for name, value in env.items() if name != AGENT or self.agent}
         self._directory, self._report = directory, report
+
+    def names_caller(self, client: str) -> bool:
+        """Whether each call of this CLIENT must name its agent, as far as can be known before."""
+        is_known = host_sessions.CODEX in client.lower() or callers.host_sessions(self._env_for(client))
+        return self.agent is None and not is_known
 
     def has(self, name: str) -> bool:
         """Whether a tool of that name exists, listed or not."""
         return name in tool_list.BY_NAME or name in BY_ANY_NAME or name in tool_list.CAPABILITIES
 
-    def call(self, name: str, given: Given, is_client_gone: Callable[[], bool] = lambda: False) -> Answer:
+    def call(
+        self,
+        name: str,
+        given: Given,
+        is_client_gone: Callable[[], bool] = lambda: False,
+        caller: Caller = host_sessions.UNKNOWN,
+    ) -> Answer:
         """Call the tool of that name; its answer or its refusal."""
         if name in tool_list.CAPABILITIES:
             return self.answer(name, greeting.without_session, is_chat=True)
@@ -84,22 +106,25 @@ class Toolbox:
         tool = tool_list.CHAT if chat else tool_list.BY_NAME[name]
 
         def run(desk: Desk) -> Given:
+            if not caller.sessions:
+                _believe_name(desk, given)
             return _marked(tool, self._chat(desk, chat, given) if chat else self._run(desk, tool, given))
 
-        return self.answer(name, run, is_client_gone, is_chat=tool is tool_list.CHAT)
+        return self.answer(name, run, is_client_gone, caller, is_chat=tool is tool_list.CHAT)
 
     def answer(
         self,
         what: str,
         run: Callable[[Desk], Given],
         is_client_gone: Callable[[], bool] = lambda: False,
+        caller: Caller = host_sessions.UNKNOWN,
         *,
         is_chat: bool = False,
         most: int = MOST,
     ) -> Answer:
         """Run RUN at a fresh desk; its answer or its refusal."""
         try:
-            with closing(self.desk(is_client_gone)) as desk:
+            with closing(self.desk(is_client_gone, caller)) as desk:
                 answer = Answer(shortened(run(desk), most))
                 desk.sync_later()
         except BbError as refusal:
@@ -109,11 +134,16 @@ class Toolbox:
             answer = Answer(_error(Bug(f"{type(error).__name__} in {what}"), is_chat=is_chat), is_error=True)
         return Answer(without_lone_surrogates(answer.data), answer.is_error)
 
-    def desk(self, is_client_gone: Callable[[], bool] = lambda: False) -> Desk:
-        """A fresh desk."""
+    def desk(self, is_client_gone: Callable[[], bool] = lambda: False, caller: Caller = host_sessions.UNKNOWN) -> Desk:
+        """A fresh desk for a call of this CALLER."""
         if not os.path.isdir(self._directory):
             raise NoSuchDirectory(f"directory {self._directory[:200]} does not exist")
-        return Desk(self._directory, self._env, is_client_gone=is_client_gone)
+        desk = Desk(self._directory, self._env_for(caller.client), is_client_gone=is_client_gone)
+        desk.note_session(*caller.sessions)
+        return desk
+
+    def _env_for(self, client: str) -> Mapping[str, str]:
+        return host_sessions.own_variables(self._env, client, (*callers.HOSTS, callers.GEMINI))
 
     # -- the tools
 
@@ -145,7 +175,7 @@ class Toolbox:
         try:
             answer = op.run(desk, arguments)
         except NoAgent.error as refusal:
-            raise NoAgent(hint=NO_AGENT.format(caller)) from refusal
+            raise _no_agent(desk, caller, refusal) from refusal
         if isinstance(answer, dict):
             return answer
         more = {"more": answer.more} if isinstance(answer, catalogue.TruncatedRows) else {}
@@ -162,25 +192,33 @@ class Toolbox:
         return {name: value for name, value in given.items() if name != caller}
 
     def _session(self, desk: Desk, given: Given) -> Given:
-        """The caller's identity, its open work and its next steps. With a role, a new agent is registered first."""
+        """The caller's identity, its open work, its news (the answer of `bb turn`), and its next steps. With a role, a
+        new agent is registered first."""
         given = dict(given)
         role = given.pop(tool_list.ROLE[1], None)
-        who = self._agent_name(desk, given)
+        who = self._agent_name(desk, given, may_register=role is not None)
         if role is not None and not _is_known(desk, who):
             self._op(desk, tool_list.ROLE[0], {"name": who, "role": role})
-        self._op(desk, "agent.heartbeat", {"agent": who})
-        resume = self._op(desk, "resume", given)
+        news = self._op(desk, "turn", {"agent": who})
+        resume = self._op(desk, "resume", given | {"agent": who})
         mail = {message["id"] for message in resume["to_accept"]}
         pending = queries.owed_answers(C2aDesk(desk, who).book(), who, desk.now())["events"]
         unanswered = [event for event in pending if event["eventId"] not in mail]  # mail is listed already
-        return resume | {"chat_owed": len(unanswered), "next": next_steps(resume, unanswered)}
+        if "hint" in news:
+            news["hint"] = hints.for_tools(f"`{news['hint']}`")
+        known = resume | ({"news": news} if news else {})
+        return known | {"chat_owed": len(unanswered), "next": next_steps(known, unanswered)}
 
-    def _agent_name(self, desk: Desk, given: Given) -> str:
+    def _agent_name(self, desk: Desk, given: Given, *, may_register: bool) -> str:
+        """The caller's name. A session that has an agent goes on as that agent instead of registering another one."""
         name = self.agent or given.get("agent")
-        if isinstance(name, str) and name:
-            return name
-        free = self._op(desk, "agent.name", {})["names"][0]
-        raise NoAgent(hint=f"call session with agent and role, for example agent {free} (a free name) and role builder")
+        if not isinstance(name, str) or not name:
+            if name := desk.actor(None):
+                return name
+            raise _no_agent(desk, "agent")
+        if may_register and not _is_known(desk, name):
+            return desk.actor(None) or name
+        return name
 
     def _chat(self, desk: Desk, tool: Tool, given: Given) -> Given:
         """The answer of a C2A tool."""
@@ -191,7 +229,7 @@ class Toolbox:
         try:
             who = signs_of_life.caller(desk, named)
         except NoAgent.error as refusal:
-            raise NoAgent(hint=NO_AGENT.format("agent")) from refusal
+            raise _no_agent(desk, "agent", refusal) from refusal
         answer = attention_tools.run(C2aDesk(desk, who), who, tool, given, MOST)
         if not tool.reads_only:
             signs_of_life.record_sign_of_life(desk, who)
@@ -211,6 +249,26 @@ def _agent_of(env: Mapping[str, str]) -> str | None:
             f"{AGENT} is not an agent id ({refusal.message[:200]}) and is ignored: each call must name its agent"
         )
         return None
+
+
+def _believe_name(desk: Desk, given: Given) -> None:
+    """Ignore the session in the environment if the call names another registered agent: the server keeps the id that it
+    was started with, when its host goes on under another one."""
+    named = next((given[name] for name in tool_list.CALLERS if given.get(name)), None)
+    if not desk.host_sessions or not isinstance(named, str) or not ids.is_actor_id(named):
+        return
+    if desk.session_agent() != named and _is_known(desk, named):
+        desk.ignore_environment_sessions()
+
+
+def _no_agent(desk: Desk, caller: str, refusal: BbError | None = None) -> BbError:
+    """The refusal of a call that names no agent. It proposes a free name only if no hook has given one to a session at
+    work in this work tree: the caller may be that session."""
+    how = "and choose a new name"
+    if not session_agent.has_hooks(desk):
+        how = f"for example agent {service.name(desk)['names'][0]} (a free name) and role builder"
+    message = refusal.message if refusal else None
+    return NoAgent(message, hint=f"{USE_YOUR_NAME.format(caller)}; {TAKE_A_NAME.format(how)}")
 
 
 def _marked(shown: MenuTool, answer: Given) -> Given:

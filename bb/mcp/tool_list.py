@@ -45,9 +45,9 @@ ONLY_OP = ""  # the op of a tool that has only one
 SESSION = MenuTool(
     "session",
     {ONLY_OP: "resume"},
-    about="Your identity, reservations, unread mail, open obligations, uncommitted files and next steps. "
-    "Call it first and after a compaction. Counts as a heartbeat.",
-    covers=("agent.register", "agent.heartbeat"),
+    about="Your identity, reservations, unread mail, open obligations, uncommitted files, next steps, and in `news` "
+    "what is new since your last call. Call it first, once a turn and after a compaction. Counts as a heartbeat.",
+    covers=("agent.register", "agent.heartbeat", "turn"),
     is_heartbeat=True,
     is_others_text=True,
 )

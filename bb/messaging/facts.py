@@ -18,7 +18,7 @@ CBCL = "application/cbcl"  # the content type of CBCL messages
 
 class Sent(Record):
     """A message was sent to each of TO. PAYLOAD is that of a HANDOFF or BLOCKED event. CBCL has additional data if the
-    body is an S-expression."""
+    body is an S-expression. NEWS is the member of `bb turn` that tells the same, so that it is not told twice."""
 
     sender: str
     to: tuple[str, ...]
@@ -31,6 +31,7 @@ class Sent(Record):
     scope: str | None = None
     payload: dict[str, Any] | None = None
     cbcl: dict[str, Any] | None = None
+    news: str = ""
 
 
 class Read(Record):

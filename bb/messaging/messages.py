@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.coordination.protocol.events import BLOCKED
 from bb.kernel.total_order import earliest, event, sortable
 from bb.messaging.facts import Sent
 
@@ -31,7 +32,15 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """The search terms of a message."""
     place, message = sortable(state["said"][:3]), sent(state)
     always = [(f"bead {message.bead}", place)]
-    return always if message.payload is None else [*always, ("protocol", place), (message.category, place)]
+    if message.payload is None:
+        return always
+    blocked = [(blocked_term(message.sender), place)] if message.category == BLOCKED else []
+    return [*always, *blocked, ("protocol", place), (message.category, place)]
+
+
+def blocked_term(sender: str) -> str:
+    """The search term for the BLOCKED messages of SENDER."""
+    return f"blocked {sender}"
 
 
 def sent(state: State) -> Sent:

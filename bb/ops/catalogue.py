@@ -9,21 +9,22 @@
         \"\"\"
 
 Name, signature and docstring are the whole declaration. A parameter left of `*` is a CLI argument, a parameter right
-of it is an option. A parameter without a default is required. The kind of a parameter is a class that reads its value
-(`ops/params.py`). Its help text is in the docstring of the op (`ops/docstrings.py`), else in the docstring of its kind.
+of it is an option. A parameter without a default is required (`ops/signatures.py`). The kind of a parameter is a class
+that reads its value (`ops/params.py`). Its help text is in the docstring of the op (`ops/docstrings.py`), else in that
+of its kind. An op may have a short verb, in which some of its options are arguments.
 
-Op modules are imported lazily: only asking for a group imports its modules. Signatures are read without `inspect`,
-because hot verbs load this module. What only help and other groups need is in modules that are imported when needed.
+Op modules are imported lazily: only asking for a group imports its modules. Hot verbs load this module, so what only
+help and other groups need is in modules that are imported when needed.
 """
 
 from __future__ import annotations
 
-import sys
-
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
-from bb.ops.params import Flag, Kind, Scope, invalid
+from bb.ops import signatures
+from bb.ops.params import Scope, invalid
+from bb.ops.signatures import Parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ HOT = {
         ("bb.ops.holdings.reservations", ("agent.reserve", "agent.renew", "agent.release", "agent.status")),
         ("bb.ops.mail.inbox", ("agent.inbox",)),
         ("bb.ops.mail.mail", ("agent.send", "agent.read", "agent.ack")),
+        ("bb.ops.chat.replying", ("agent.reply",)),
         ("bb.ops.attention.pending", ("chat.list", "chat.inject")),
         (
             "bb.ops.attention.attention",
@@ -52,6 +54,7 @@ HOT = {
         ("bb.ops.mail.protocol", ("protocol.handoff", "protocol.blocked", "protocol.list", "protocol.show")),
         ("bb.ops.holdings.incursions", ("protocol.incursions", "protocol.resolve")),
         ("bb.ops.overview.overview", ("status", "problems", "timeline", "resume")),
+        ("bb.ops.overview.turn", ("turn",)),
         ("bb.ops.overview.sessions", ("sessions.list", "sessions.show")),
         ("bb.ops.ledger.ledger", ("ledger.status", "ledger.log", "ledger.show", "ledger.verify")),
         ("bb.ops.setup.repository", ("doctor",)),
@@ -59,11 +62,29 @@ HOT = {
         ("bb.ops.ledger.sync", ("sync",)),
         ("bb.ops.guards.ci", ("ci.check",)),
         ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),
-        ("bb.ops.guards.editor_hook", ("hook.pre-tool", "hook.post-tool")),
+        ("bb.ops.guards.editor_hook", ("hook.pre-tool",)),
+        ("bb.ops.guards.after_tool", ("hook.post-tool",)),
         ("bb.ops.guards.turn_hooks", ("hook.prompt", "hook.stop")),
         ("bb.ops.guards.session_hook", ("hook.session-start",)),
+        ("bb.ops.guards.session_end", ("hook.session-end",)),
     )
     for name in names
+}
+
+# Short verbs: top-level words for ops that agents call often (`bb reserve src` for `bb agent reserve --scope src`). The
+# op declares the word and the options that are positional there; this table finds the op without importing the others.
+SHORT = {
+    "reserve": "agent.reserve",
+    "release": "agent.release",
+    "renew": "agent.renew",
+    "send": "agent.send",
+    "reply": "agent.reply",
+    "inbox": "agent.inbox",
+    "read": "agent.read",
+    "ack": "agent.ack",
+    "wait": "agent.wait",
+    "handoff": "protocol.handoff",
+    "blocked": "protocol.blocked",
 }
 
 # How the command line prints what an op answers. Text, unless the op says otherwise.
@@ -98,6 +119,11 @@ NEWER = "newer ones are left out; --since-event-id {} continues there"
 OLDER = "older ones are left out; --limit {} shows more"
 
 
+def older_events(limit: int, omitted: int | None = None) -> str:
+    """The hint of a list of events that OMITTED older ones; --limit LIMIT shows more."""
+    return f"older {'event' if omitted == 1 else 'events'} omitted; --limit {limit} shows more"
+
+
 def first_rows(found: Iterable[Any], limit: int, most: int) -> list[Any]:
     """The first LIMIT rows of FOUND. One more row is read, to learn whether the answer is complete."""
     from itertools import islice  # noqa: PLC0415  (most ops answer no rows)
@@ -115,40 +141,6 @@ class UnknownOp(NotFound):
 
 MissingOption = Usage.declare("MISSING_OPTION", "A required option is missing")
 UnknownField = Usage.declare("UNKNOWN_FIELD", "The request has a field that the op does not take")
-
-
-class Parameter(Record):
-    """One parameter of an op. NAME is its name in requests; KEYWORD is its name in Python, such as `from_`.
-
-    DOCSTRING is that of the op. It is parsed when a text is asked for.
-    """
-
-    name: str
-    keyword: str
-    kind: type[Kind]
-    is_argument: bool
-    is_required: bool
-    is_repeated: bool
-    default: Any
-    docstring: str = ""
-
-    @property
-    def option(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def about(self) -> str:
-        """The help text: the op's own for this parameter, else that of the kind."""
-        from bb.ops import docstrings  # noqa: PLC0415  (only help and schemas need it)
-
-        return docstrings.about(self.docstring, self.keyword) or self.kind.__doc__ or ""
-
-    @property
-    def metavar(self) -> str:
-        """The word for the value in help, such as FILE."""
-        from bb.ops import docstrings  # noqa: PLC0415  (only help, completion and some refusals need it)
-
-        return docstrings.metavar(self.docstring, self.keyword) or self.kind.metavar
 
 
 class Op(Record):
@@ -171,8 +163,27 @@ class Op(Record):
     reads: bool = False
     output: str = ""
     screen: str = ""  # the module of `cli/screens` that prints the answer
+    verdicts: tuple[str, ...] = ()  # codes of refusals that are an answer, such as "there are problems", and no error
     by_name: Mapping[str, Parameter] = {}
     forms: tuple[Callable[..., Any], ...] = ()
+    short: str = ""  # the short verb
+    positional: tuple[str, ...] = ()  # the parameters that are arguments of the short verb, in order
+    typed: str = ""  # the words of the form that was typed, if they are not `words`
+
+    @property
+    def short_form(self) -> Op:
+        """The op as its short verb takes it. It answers like the op, also by the same words in the envelope."""
+        first = [self.by_name[name].replace(is_argument=True, is_option_too=True) for name in self.positional]
+        rest = [parameter for parameter in self.parameters if parameter.name not in self.positional]
+        return self.replace(parameters=(*first, *rest), typed=self.short)
+
+    @property
+    def own_examples(self) -> tuple[str, ...]:
+        """The examples of this form: an op with a short verb has examples of both."""
+        begin = f"bb {self.short} "
+        return tuple(
+            example for example in self.examples if not self.short or (begin in f"{example} ") is bool(self.typed)
+        )
 
     @property
     def group(self) -> str:
@@ -229,21 +240,25 @@ def op(
     reads: bool = False,
     output: str = "",
     screen: str = "",
+    verdicts: tuple[str, ...] = (),
     more: tuple[Parameter, ...] = (),
     forms: tuple[Callable[..., Any], ...] = (),
+    short: str = "",
+    positional: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME.
 
     WORDS are the command words, if they do not follow from the name. A LIVE op needs a running daemon. MORE are
     parameters that the function takes as `**fields`; they stand after its last required parameter. FORMS are the
-    functions that the op chooses from, if one name stands for several: it has the parameters of all of them. The other
+    functions that the op chooses from, if one name stands for several: it has the parameters of all of them. SHORT is
+    the short verb, which is also in the table SHORT; POSITIONAL are the parameters that are arguments there. The other
     members are those of `Op`.
     """
 
     def declare(function: F) -> F:
         by_name: dict[str, Parameter] = {}
         for form in forms or (function,):
-            for parameter in _with_more(_parameters(form), more):
+            for parameter in signatures.with_more(signatures.parameters(form), more):
                 by_name.setdefault(parameter.name, parameter)
         _declared[name] = Op(
             name,
@@ -259,8 +274,11 @@ def op(
             reads,
             output,
             screen,
+            verdicts,
             by_name,
             forms,
+            short,
+            positional,
         )
         return function
 
@@ -276,6 +294,17 @@ def find(name: str) -> Op:
     if name not in _declared:
         raise UnknownOp(f"there is no op {name[:60]!r}")
     return _declared[name]
+
+
+def typed(words: str) -> Op:
+    """The op for a hot verb as it is typed: `agent.reserve`, or the short verb `reserve`."""
+    return find(SHORT[words]).short_form if words in SHORT else find(words)
+
+
+def hot_name(words: str) -> str:
+    """The hot op for a verb as it is typed; empty if the verb is not hot."""
+    name = SHORT.get(words, words)
+    return name if name in HOT else ""
 
 
 def _import_groups_of(name: str) -> None:
@@ -318,13 +347,21 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
         refuse_unknown(op, given)
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
     if missing:
-        label = missing[0].name.upper() if missing[0].is_argument else missing[0].option
-        raise MissingOption(f"{op.words} needs {label}", hint=f"`bb {op.words} --help` shows how", option=label)
+        raise _missing(op, [parameter.label for parameter in missing])
     return {
         parameters[name].keyword: _read(parameters[name], value, is_typed)
         for name, value in given.items()
         if name in parameters and value is not None
     }
+
+
+def _missing(op: Op, labels: list[str]) -> BbError:
+    """The refusal of a request without some required parameters: all of them, with an example."""
+    words = op.typed or op.words
+    examples = op.own_examples or op.examples
+    hint = f"for example `{examples[0]}`" if examples else f"`bb {words} --help` shows how"
+    needed = labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
+    return MissingOption(f"{words} needs {needed}", hint=hint, option=labels[0], options=labels)
 
 
 def refuse_unknown(op: Op, given: Mapping[str, Any]) -> None:
@@ -340,57 +377,3 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
     if not isinstance(value, list | tuple):
         raise invalid(f"{parameter.name} must be a list", parameter.name)
     return [read(item, f"{parameter.name}[{place}]") for place, item in enumerate(value)]
-
-
-class UnknownAnnotation(TypeError):
-    """An op has an annotation that is not in the grammar of `_kind_of`."""
-
-
-def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters after the desk, read from the function's code object."""
-    code = function.__code__
-    first_option = code.co_argcount
-    names = code.co_varnames[1 : first_option + code.co_kwonlyargcount]
-    argument_defaults = function.__defaults__ or ()
-    defaults = dict(
-        zip(code.co_varnames[first_option - len(argument_defaults) : first_option], argument_defaults, strict=True)
-    )
-    defaults |= function.__kwdefaults__ or {}
-    arguments = code.co_varnames[:first_option]
-    return tuple(
-        Parameter(
-            name.rstrip("_"),
-            name,
-            kind,
-            name in arguments,
-            name not in defaults,
-            is_repeated,
-            defaults.get(name),
-            function.__doc__ or "",
-        )
-        for name in names
-        for kind, is_repeated in [_kind_of(function, name)]
-    )
-
-
-def _with_more(parameters: tuple[Parameter, ...], more: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    last = max((place for place, parameter in enumerate(parameters, start=1) if parameter.is_required), default=0)
-    return (*parameters[:last], *more, *parameters[last:]) if more else parameters
-
-
-def _kind_of(function: Callable[..., Any], name: str) -> tuple[type[Kind], bool]:
-    """The kind that a parameter's annotation names, and whether the parameter repeats.
-
-    annotation = (KIND | "list[" KIND "]") [" | None"], where KIND is "bool" or the name of a kind in the op's module.
-    """
-    annotation: str = function.__annotations__[name]
-    form = annotation.removesuffix(" | None")
-    is_repeated = form.startswith("list[") and form.endswith("]")
-    kind_name = form[len("list[") : -len("]")] if is_repeated else form
-    kind = Flag if kind_name == "bool" else vars(sys.modules[function.__module__]).get(kind_name)
-    if not (isinstance(kind, type) and issubclass(kind, Kind)):
-        raise UnknownAnnotation(
-            f"{function.__module__}.{function.__name__}: {name} is annotated as {annotation!r}. Known are `Kind`, "
-            "`list[Kind]`, and each with ` | None`; Kind is `bool` or a class of `ops/params.py`."
-        )
-    return kind, is_repeated

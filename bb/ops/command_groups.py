@@ -7,11 +7,17 @@ from __future__ import annotations
 
 # group -> (modules in `bb.ops`, help text). The empty group holds the ops without a group, such as `bb init`.
 _MODULES_AND_HELP = {
-    "": ("setup.repository overview.overview guards.check holdings.freezing ledger.sync chat.events", ""),
+    "": (
+        (
+            "setup.repository setup.setup setup.start overview.turn overview.overview guards.check holdings.freezing "
+            "ledger.sync chat.events"
+        ),
+        "",
+    ),
     "agent": (
         (
             "agents.agent agents.heartbeat agents.service agents.pausing holdings.reservations holdings.transfers "
-            "mail.inbox mail.mail"
+            "mail.inbox mail.mail mail.wait chat.replying"
         ),
         "Agents: register, list, reserve, send and read mail.",
     ),
@@ -24,33 +30,45 @@ _MODULES_AND_HELP = {
             "chat.chat chat.reactions chat.deliveries chat.reading attention.pending attention.attention "
             "attention.ingest attention.surfaces attention.replay"
         ),
-        "Messages: send, reply, acknowledge, read; and which messages an agent should handle, and why.",
+        "Messages of chats: send, reply, read; and what needs an answer.",
     ),
     "blob": ("chat.blobs", "Attachments: files that messages of a group refer to."),
     "cccc": (
         "groups.daemon groups.context groups.terminals chat.reading groups.upkeep",
         "CCCC daemon ops without a command of their own; `bb call OP` runs them.",
     ),
-    "sessions": ("overview.sessions", "Sessions: current work by bead, with its mail and protocol events."),
+    "sessions": ("overview.sessions", "Current work by bead (work item), with its mail and events."),
     "ledger": (
         "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation",
         "The ledger: show, verify, sign, export and archive it.",
     ),
     "cbcl": (
         "cbcl.texts cbcl.keys cbcl.dialects cbcl.talk",
-        "CBCL, the agent language: parse and format texts; verify, sign and install dialects; send messages in it.",
+        "CBCL, a language of agents: messages, dialects and signatures.",
     ),
-    "ci": ("guards.ci", "Continuous integration: check whether a change touches scopes that other agents hold."),
+    "ci": ("guards.ci", "For CI: check a change against the scopes that others hold."),
     "hooks": ("setup.hooks", "Hooks for git and editors: install, remove and list them."),
-    "mcp": ("setup.mcp_hosts", "MCP: configure MCP hosts to offer the tools of bb to their agents."),
+    "mcp": ("setup.mcp_hosts", "Configure MCP hosts to offer the tools of bb to their agents."),
     "hook": (
-        "guards.git_hook guards.editor_hook guards.turn_hooks guards.session_hook",
-        "Commands that hooks run: git before a commit; editors before and after edits, on prompts and on stop.",
+        "guards.git_hook guards.editor_hook guards.after_tool guards.turn_hooks guards.session_hook guards.session_end",
+        "Commands that the hooks of git and of editors run.",
     ),
 }
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     group: (tuple(f"bb.ops.{module}" for module in modules.split()), about)
     for group, (modules, about) in _MODULES_AND_HELP.items()
+}
+
+# The sections of `bb --help`. A command that is in none of them is in the last one.
+SECTIONS = {
+    "Work": (
+        "start turn reserve release renew check commit send reply inbox read ack wait handoff blocked resume "
+        "agent scope"
+    ),
+    "People": "status problems timeline sessions watch web report notify freeze thaw demo",
+    "Ledger": "init doctor sync ledger ci",
+    "Hosts": "setup hooks hook mcp daemon group actor attach",
+    "Protocols": "protocol chat events blob cbcl call",
 }
 
 # Subgroups by their command words, with their help texts.

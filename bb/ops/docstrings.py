@@ -74,3 +74,16 @@ def _dedented(text: str) -> str:
     lines = text.strip("\n").split("\n")
     shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(line[shared:] for line in lines)
+
+
+def brief(summary: str, width: int) -> str:
+    """The beginning of a SUMMARY that fits into WIDTH columns: the first sentence, or as many of its clauses as fit."""
+    sentence = summary.partition(". ")[0].rstrip(".")
+    for mark in ("; ", ": ", ", and ", ", "):
+        if len(sentence) <= width:
+            break
+        parts = sentence.split(mark)
+        while len(parts) > 1 and len(mark.join(parts)) > width:
+            parts.pop()
+        sentence = mark.join(parts)
+    return sentence

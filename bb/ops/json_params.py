@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.kernel import json_text
 from bb.kernel.escaping import harmless
-from bb.ops.params import Kind, Text, invalid
+from bb.ops.params import Kind, Text, in_its_case, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class JsonText(Json):
 
     @classmethod
     def from_text(cls, text: str, name: str) -> Any:
-        return Text.from_text(text, name)
+        return Text.from_text(in_its_case(cls, text), name)
 
 
 class GroupId(JsonText):
@@ -60,3 +60,4 @@ class By(JsonText):
 
     metavar = "ID"
     is_agent = True
+    is_caller = True

@@ -38,6 +38,7 @@ class Kind:
     choices: ClassVar[tuple[str, ...]] = ()
     offered: ClassVar[tuple[str, ...]] = ()  # values for shell completion; the op's rules accept others too
     is_agent: ClassVar[bool] = False
+    is_caller: ClassVar[bool] = False
 
     @classmethod
     def from_text(cls, text: Any, name: str) -> Any:
@@ -46,6 +47,14 @@ class Kind:
     @classmethod
     def from_json(cls, value: Any, name: str) -> Any:
         raise NotImplementedError
+
+
+def in_its_case(kind: type[Kind], text: str) -> str:
+    """TEXT, or the choice of KIND that it spells in another case. Only a command line is read so leniently."""
+    known = kind.choices or kind.offered
+    if text in known:
+        return text
+    return next((choice for choice in known if choice.lower() == text.lower()), text)
 
 
 class Text(Kind, str):
@@ -57,6 +66,10 @@ class Text(Kind, str):
 
     @classmethod
     def from_text(cls, text: str, name: str) -> Any:
+        return cls._sound(in_its_case(cls, text), name)
+
+    @classmethod
+    def _sound(cls, text: str, name: str) -> Any:
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidText(f"{name} is not valid UTF-8: {harmless(text[:60])}", path=f"$.{name}")
         if len(text) > cls.longest:
@@ -69,7 +82,7 @@ class Text(Kind, str):
             value = str(value)
         if type(value) is not str:
             raise invalid(f"{name} must be text", name)
-        return cls.from_text(value, name)
+        return cls._sound(value, name)
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
@@ -127,7 +140,7 @@ class AgentId(Text):
 
 
 class AgentOrPerson(Text):
-    """The agent's id, such as amber-otter."""
+    """The calling agent, such as amber-otter. Default: BB_AGENT."""
 
     metavar = "ID"
     is_agent = True
@@ -167,7 +180,7 @@ class Scope(UncheckedText):
 
 
 class Bead(UncheckedText):
-    """The bead (work item) that this is about, such as bb-12."""
+    """The bead that this is about, such as bb-12. A bead is a task of the Beads issue tracker; any short id works."""
 
     metavar = "BEAD"
 

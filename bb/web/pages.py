@@ -180,7 +180,7 @@ def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
             agent
             | {
                 "holds": held.get(name, []),
-                "missions": len({reservation["bead_id"] for reservation in held.get(name, [])}),
+                "missions": len({bead for reservation in held.get(name, []) if (bead := reservation["bead_id"])}),
                 "owes": owed.get(name, 0),
             }
         )

@@ -31,7 +31,7 @@ class Bar(Record):
 
     agent: str
     scope: str
-    bead: str
+    bead: str | None
     start: int
     end: int
     state: str

@@ -19,6 +19,7 @@ BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE, re.MULTILINE | re
 VOLATILE = (
     (r"\[[a-z0-9]{12}\.\d+\]", "[EVENT]"),
     (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
+    (r"\b\d+[sm] ago", "AGE"),
     (r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{43}=", "KEY"),
     (r"\b[0-9a-f]{4}(-[0-9a-f]{4}){4}\b", "FINGERPRINT"),
     (r"/\S*amber-otter\.key", "FILE"),

@@ -25,8 +25,10 @@ from bb.attention.facts import (
 from bb.cbcl.facts import Heard
 from bb.coordination.facts import (
     Expired,
+    LeftLine,
     Paused,
     Pinned,
+    Queued,
     Redacted,
     Registered,
     Released,
@@ -307,6 +309,18 @@ RECORDED += [
         {"scope": "src", "bead_id": "freeze", "ttl_minutes": 60, "why": "the release"},
     ),
 ]
+PLACE = {"scopes": ["src"], "bead_id": "bb-1", "ttl_minutes": 120, "until": "2026-11-03T10:00:00.000Z", "number": 3}
+RECORDED += [
+    (Queued("ada-l", ["src"], "bb-1", 120, "2026-11-03T10:00:00.000Z", 3), "x.bb.queued", PLACE),
+    (
+        Queued("ada-l", ["src", "a.py"], "-", 120, "2026-11-03T10:00:00.000Z", 3, ["a.py"], True, True, True),
+        "x.bb.queued",
+        PLACE
+        | {"scopes": ["src", "a.py"], "bead_id": "-", "files": ["a.py"]}
+        | {"shared": True, "takeover": True, "allow_overlap": True},
+    ),
+    (LeftLine("ada-l", HELD, "granted"), "x.bb.left_line", {"place_id": HELD, "how": "granted"}),
+]
 RECORDED.append(
     (
         Heard("ada-l", HELD, "ok", {"id": "m-1", "effects": [["met", "bo1"]]}),
@@ -315,7 +329,19 @@ RECORDED.append(
     )
 )
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
-OPTIONAL = ("why", "shared", "is_file", "note", "topic", "about", "is_typing", "text")
+OPTIONAL = (
+    "why",
+    "shared",
+    "is_file",
+    "files",
+    "takeover",
+    "allow_overlap",
+    "note",
+    "topic",
+    "about",
+    "is_typing",
+    "text",
+)
 # which may be left out there
 NAMES = {"group.update": {"title"}, "group.attach": {"title"}, "x.bb.c2a.deleted": {"reason"}}
 FLAGS = ("shared", "is_file", "is_typing")
@@ -402,6 +428,14 @@ WRONG: dict[str, list[object]] = {
     "state": ["", "open", "closed", "ACCEPTED", 7, True, [], {}],
     "note": [1, True, [], {}],
     "reason": [1, True, [], {}],
+    "scopes": ["", "src", [], [1], ["a", None], ["a\n"], {}, 1, True],
+    "files": ["", "src", [], [1], ["a", None], ["a\n"], {}, 1, True],
+    "until": ["", "tomorrow", "2026-11-03", 1, True, [], {}],
+    "number": [0, -1, 1 << 40, 1.0, "3", True, [], {}],
+    "takeover": [0, 1, "true", [], {}],
+    "allow_overlap": [0, 1, "true", [], {}],
+    "place_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", 7, True, [], {}],
+    "how": ["", "active", "GRANTED", 7, True, [], {}],
     "archived": ["", "active", "released", "EXPIRED", 7, True, [], {}],
 }
 

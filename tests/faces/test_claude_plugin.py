@@ -22,6 +22,7 @@ PAYLOADS = {
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "Go on."},
     "Stop": {},
+    "SessionEnd": {"reason": "other"},
 }
 
 

@@ -16,7 +16,7 @@ from bb.ops import catalogue
 from tests.faces.faces_support import everything_in
 from tests.faces.good_calls import commands
 from tests.near import near
-from tests.support import Ran, Scratch, environment, scratch
+from tests.support import NOON, Ran, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.all_ops()}
 
@@ -147,6 +147,8 @@ def test_the_installed_programs_are_the_module(repo: Scratch, program: str):
     if not installed.exists():
         pytest.skip("not installed in this environment")
 
+    # The list says how long ago an agent was seen, so both programs are told the same time.
+    now = {"BB_NOW": NOON}
     started = Scratch(repo.path)
     for words in (
         ["agent", "list"],
@@ -154,8 +156,10 @@ def test_the_installed_programs_are_the_module(repo: Scratch, program: str):
         ["--version"],
         ["agent", "lst", "--json"],
     ):
-        done = subprocess.run([installed, *words], cwd=repo.path, env=environment(), capture_output=True, text=True)
-        assert Ran(done.returncode, done.stdout, done.stderr) == started.bb(*words)
+        done = subprocess.run(
+            [installed, *words], cwd=repo.path, env=environment(**now), capture_output=True, text=True
+        )
+        assert Ran(done.returncode, done.stdout, done.stderr) == started.bb(*words, **now)
 
 
 def test_a_program_says_its_own_name_in_its_help(repo: Scratch):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from typing import Any
 
 import pytest
 
@@ -59,3 +61,20 @@ def test_the_page_about_sync_names_only_codes_and_options_that_exist():
     assert len(named) > 8
     assert [code for code in named if f"`{code}`" not in codes] == []
     assert set(re.findall(r"(--[a-z-]+)", commands)) - known == set()
+
+
+def test_the_site_has_every_page_once():
+    """Pages about single decisions are reached from their list."""
+    found = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    listed: list[str] = []
+
+    def walk(entries: list[dict[str, Any]]) -> None:
+        for entry in entries:
+            (below,) = entry.values()
+            listed.append(below) if isinstance(below, str) else walk(below)
+
+    walk(found)
+    folder = ROOT / "docs"
+    pages = [path.relative_to(folder).as_posix() for path in folder.rglob("*.md")]
+    assert sorted(listed) == sorted(page for page in pages if not re.match(r"decisions/\d", page))
+    assert [next(iter(entry)) for entry in found][1:] == ["Tutorials", "How to", "Reference", "Explanation"]

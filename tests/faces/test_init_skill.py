@@ -351,3 +351,58 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_written(repo: Scratch):
 
     assert (done.status, done.err) == (0, "")
     assert not told(repo).exists()
+
+
+@pytest.mark.parametrize(("name", "line"), [("CLAUDE.md", "@AGENTS.md"), (".claude/CLAUDE.md", "@../AGENTS.md")])
+def test_claude_code_reads_agents_md_through_claude_md(repo: Scratch, name: str, line: str):
+    (repo.path / name).parent.mkdir(exist_ok=True)
+    (repo.path / name).write_bytes(b"# Mine\r\n\r\nNo tabs.")
+    assert outcomes(repo, "--skill")[name] == "changed"
+    assert f"\r\n{line}\r\n" in (repo.path / name).read_bytes().decode()
+    assert outcomes(repo, "--skill")[name] == "unchanged"
+
+    assert outcomes(repo, "--undo", "--skill")[name] == "changed"
+
+    assert (repo.path / name).read_bytes() == b"# Mine\r\n\r\nNo tabs."
+
+
+def test_a_claude_md_that_includes_agents_md_already_stays(repo: Scratch):
+    (repo.path / "CLAUDE.md").write_text("Read @AGENTS.md first.\n")
+
+    assert "CLAUDE.md" not in outcomes(repo, "--skill")
+    assert "CLAUDE.md" not in outcomes(repo, "--undo", "--skill")
+    assert (repo.path / "CLAUDE.md").read_text() == "Read @AGENTS.md first.\n"
+
+
+def test_a_claude_md_that_is_a_link_to_agents_md_stays(repo: Scratch):
+    told(repo).write_text("Mine.\n")
+    (repo.path / "CLAUDE.md").symlink_to("AGENTS.md")
+
+    assert "CLAUDE.md" not in outcomes(repo, "--skill")
+    assert (repo.path / "CLAUDE.md").is_symlink()
+
+
+def test_a_claude_md_that_cannot_be_written_stops_nothing_else(repo: Scratch, tmp_path: Path):
+    (tmp_path / "elsewhere.md").write_text("Mine.\n")
+    (repo.path / "CLAUDE.md").symlink_to(tmp_path / "elsewhere.md")
+
+    found = outcomes(repo, "--skill")
+
+    assert (found["CLAUDE.md"], found["AGENTS.md"]) == ("left", "created")
+    assert (tmp_path / "elsewhere.md").read_text() == "Mine.\n"
+
+
+@pytest.mark.parametrize("before", [None, "{}", '{\n  "context": {"fileName": "NOTES.md"}\n}\n', "// mine\n{}"])
+def test_gemini_cli_reads_agents_md_where_it_is_used(repo: Scratch, before: str | None):
+    file = repo.path / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    if before is not None:
+        file.write_text(before)
+
+    outcome = outcomes(repo, "--skill")[".gemini/settings.json"]
+
+    assert outcome == ("left" if before and "//" in before else "created" if before is None else "changed")
+    assert ("./AGENTS.md" in file.read_text()) == (outcome != "left")
+    assert outcomes(repo, "--skill")[".gemini/settings.json"] in ("unchanged", "left")
+    outcomes(repo, "--undo", "--skill")
+    assert (file.read_text() if file.exists() else None) in (before, None if before == "{}" else before)

@@ -79,7 +79,7 @@ def test_json_may_stand_before_between_and_behind(repo: Near, place: int):
         (["cbcl", "trust", "--fly"], "cbcl trust", "UNKNOWN_OPTION", "bb cbcl trust --help"),
         (["cbcl", "trust", "list", "--fly"], "cbcl trust list", "UNKNOWN_OPTION", "bb cbcl trust list --help"),
         (["cbcl", "trust", "remove", "a", "--public-key"], "cbcl trust remove", "MISSING_VALUE", "--help"),
-        (["cbcl", "trust", "add"], "cbcl trust add", "MISSING_OPTION", "bb cbcl trust add --help"),
+        (["cbcl", "trust", "add"], "cbcl trust add", "MISSING_OPTION", "for example `bb cbcl trust add "),
     ],
 )
 def test_a_mistake_at_each_level_wears_the_envelope(repo: Near, words: list[str], command: str, code: str, hint: str):

@@ -54,9 +54,8 @@ class Others:
 
     def act(self, step: Step) -> None:
         """Before a STEP about a message there is one; before one about an incursion too."""
-        if step.words[1:3] in (["agent", "wait"], ["agent", "read"]) or (
-            step.words[1:3] == ["agent", "inbox"] and step.shown and "HANDOFF" in step.shown[0]
-        ):
+        verb = step.words[1:3] if step.words[1] == "agent" else step.words[:2]
+        if verb[1] in ("wait", "read") or (verb[1] == "inbox" and step.shown and "HANDOFF" in step.shown[0]):
             self.message_id("unread")
         if "INCURSION" in step.words:
             self.incursion_id()
@@ -120,7 +119,7 @@ def test_the_section_for_agents_md_is_short():
 
 @EVERY_PAGE
 def test_every_page_names_only_commands_options_and_codes_that_exist(page: str):
-    known = {op.words for op in catalogue.all_ops()} | set(own_commands.COMMANDS)
+    known = {op.words for op in catalogue.all_ops()} | set(own_commands.COMMANDS) | set(catalogue.SHORT)
     options = {parameter.option for op in catalogue.all_ops() for parameter in op.parameters} | {"--json", "--help"}
     spoken = re.findall(r"`bb ([a-z][a-z -]*?)(?: --?[a-z-]+.*?| [A-Z].*?)?`", prose(PAGES[page]))
     codes = (ROOT / "docs" / "errors.md").read_text()
@@ -141,19 +140,18 @@ def test_every_verb_that_the_skill_speaks_of_is_among_its_commands():
         assert {words for words in spoken if not any(line.startswith(f"bb {words}") for line in run)} == set(), page
 
 
-def test_who_cannot_export_a_name_can_say_it_each_time():
-    """`--agent`, and `--from` with what is sent; the others look, or ask for nobody in particular."""
-    anybodys = {"agent name", "init", "sync", "status", "timeline", "protocol incursions"}
-    sent = {"agent send", "protocol handoff", "protocol blocked"}
-    ops = {op.words: {parameter.option for parameter in op.parameters} for op in catalogue.all_ops()}
-    used = {
-        next(words for words in (" ".join(step.words[1:3]), step.words[1]) if words in ops)
-        for step in documents.steps(TEXT)
-        if step.words[0] == "bb"
-    }
+def test_who_cannot_export_a_name_can_say_it_each_time(shared: Scratch):
+    """Every command of the skill that acts takes `--agent`, and so does every command that is sent."""
+    assert shared.bb("start", "amber-otter", BB_AGENT="").status == 0
+    spoken = [
+        step for step in documents.steps(TEXT) if step.words[0] == "bb" and step.words[1] not in ("start", "init")
+    ]
 
-    assert {words for words in used - anybodys - sent if "--agent" not in ops[words]} == set()
-    assert {words for words in used & sent if "--from" not in ops[words]} == set()
+    for step in spoken:
+        answer = shared.bb(*step.words[1:], "--agent", "amber-otter", BB_AGENT="")
+        assert "UNKNOWN_OPTION" not in answer.err, step.line
+        assert "NO_AGENT" not in answer.err, step.line
+    assert len(spoken) > 20
 
 
 def test_links_within_the_skill_lead_somewhere():
@@ -166,16 +164,17 @@ def test_9_the_skill_follows_the_protocol_from_bootstrap_to_release():
     """§9: reserve before the work, heartbeats during it, protocol events when work moves or stands still."""
     commands = [step.line for step in documents.steps(TEXT)]
     order = [
-        "--register",
+        "bb start",
         "--adopt",
-        "agent reserve",
+        "bb reserve",
+        "bb turn",
         "agent heartbeat",
-        "--category INFO",
+        "send broadcast",
         "protocol incursions",
-        "protocol blocked",
-        "protocol handoff",
-        "release",
+        "bb blocked",
+        "bb handoff",
+        "release --all",
     ]
     places = [next(place for place, command in enumerate(commands) if part in command) for part in order]
     assert places == sorted(places)
-    assert TEXT.index("agent reserve") < TEXT.index("claim the bead in its tracker")
+    assert TEXT.index("bb reserve") < TEXT.index("claim the bead in its tracker")

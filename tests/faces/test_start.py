@@ -336,6 +336,24 @@ def test_the_second_run_takes_everything_from_the_bundle(own: Installation, repo
     assert compiled == {"start"}, "nothing was imported from its source"
 
 
+def test_what_some_calls_import_comes_from_the_bundle_too(own: Installation, repo: Scratch):
+    """The hook before a tool opens the ledger for the edit of another file, but not for a command."""
+    own.settle()
+    edit = '{"tool_name": "Write", "tool_input": {"file_path": "lib/%s.py"}}'
+    command = '{"tool_name": "Bash", "tool_input": {"command": "ls -l"}}'
+    payloads = [edit % "a", command, edit % "b", command, edit % "c", command]
+
+    for number, payload in enumerate(payloads):
+        if number == len(payloads) - 2:
+            for path in own.package.rglob("*.pyc"):
+                path.unlink()
+        ran = own.run("hook", "pre-tool", *AMBER[:2], "--payload", payload, cwd=repo.path)
+        assert (ran.status, ran.out, ran.err) == (0, "", "")
+
+    compiled = {path.name.partition(".")[0] for path in own.package.rglob("*.pyc")}
+    assert compiled == {"start"}
+
+
 @pytest.mark.parametrize(
     "verb", ["agent reserve --scope src --bead bb-1", "agent inbox", "check src", "check --staged"]
 )

@@ -191,6 +191,7 @@ def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: 
         assert sorted(modules & NEVER_HOT - WARM) == ["select"], words
 
 
+LEDGER = "bb.ledger.records.store"
 EDIT = """{"hook_event_name": "%s", "tool_name": "Write", "tool_input": {"file_path": "src/a.py"}}"""
 SHELL = """{"hook_event_name": "%s", "tool_name": "Bash", "tool_input": {"command": "%s"}}"""
 STASH, PUSH = SHELL % ("PreToolUse", "cd src && git stash"), SHELL % ("PreToolUse", "git push -f")
@@ -240,6 +241,41 @@ def test_an_ignore_file_is_read_once_somebody_holds_what_is_edited(tmp_path: Pat
     assert sorted(held & NEVER_HOT - WARM) == ["select"]  # git is asked for it
     assert "bb.coordination.guards.ignore_files" in held
     assert not {"bb.coordination.guards.ignore_files", "bb.ledger.git.staging", "bb.ledger.git.git"} & free
+
+
+def test_an_edit_that_was_just_judged_does_not_open_the_ledger_again(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+    before = ["hook", "pre-tool", *AMBER, "--auto-reserve", "--payload", EDIT % "PreToolUse"]
+    after = ["hook", "post-tool", *AMBER, "--payload", EDIT % "PostToolUse"]
+
+    opened = [LEDGER in loaded(repo.path, words)[1] for words in (before, after, before, after)]
+    repo.bb("agent", "reserve", "--agent", "cobalt-harbor", "--scope", "docs", "--bead", "bb-1")
+    again = [LEDGER in loaded(repo.path, words)[1] for words in (before, after)]
+
+    assert (opened, again) == ([True, False, False, False], [True, False])
+
+
+def test_a_command_that_writes_nothing_here_does_not_open_the_ledger(repo: Scratch):
+    repo.bb("agent", "heartbeat", *AMBER)  # so that the agent is not just coming back
+
+    for verb, said in (("pre-tool", SHELL % ("PreToolUse", "ls -l")), ("post-tool", SHELL % ("PostToolUse", "ls -l"))):
+        status, modules = loaded(repo.path, ["hook", verb, *AMBER, "--payload", said])
+
+        assert (status, sorted({LEDGER, "bb.coordination.facts", "bb.ops.desk.signs_of_life"} & modules)) == (0, [])
+
+
+def test_a_prompt_loads_what_delivers_messages_once_there_is_one(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+    prompt, delivers = ["hook", "prompt", *AMBER, "--payload", "{}"], "bb.attention.turns.turn_text"
+
+    before = delivers in loaded(repo.path, prompt)[1]
+    repo.bb("send", "amber-otter", "parse is renamed", "--from", "cobalt-harbor")
+
+    assert (before, delivers in loaded(repo.path, prompt)[1]) == (False, True)
 
 
 OF_EVERY_LINE = {"ledger.export", "ledger.rotate"}  # where the fast decoder repays its import

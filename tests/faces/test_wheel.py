@@ -133,7 +133,8 @@ def test_the_archive_has_all_that_is_needed_to_build_and_test(release: Release):
 def test_the_wheel_has_every_file_of_the_package_and_the_skill_and_nothing_else(release: Release):
     inside = {name for name in release.packed if not name.startswith(f"{NAME}.")}
 
-    assert inside == tracked("bb") | {f"bb/{name}" for name in tracked("skills")}
+    templates = {f"bb/{name.removeprefix('docs/')}" for name in tracked("docs/ci")}
+    assert inside == tracked("bb") | {f"bb/{name}" for name in tracked("skills")} | templates
     assert "bb/py.typed" in inside
     launchers = {name.rpartition("/")[2] for name in release.packed if "/scripts/" in name and ".data/" in name}
     assert launchers == {"bb", "bb.cmd", "beadboard", "beadboard.cmd", "bb-init", "bb-init.cmd"}

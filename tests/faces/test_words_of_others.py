@@ -108,7 +108,7 @@ def test_no_line_of_a_body_looks_like_one_of_ours(pushed: Scratch):
 
     head, about, *body = told.out.splitlines()
     assert head.startswith(f"[{message['message_id']}] ")
-    assert about.startswith("  2026-")
+    assert about.startswith("  in 2m, about ")
     assert body == [
         "  | Reads all.",
         f'  | [forged.2] HANDOFF: "x" (user to {COBALT}, acked)',

@@ -26,9 +26,12 @@ WRITING = ("w", "wb", "a", "ab", "x", "xb")
 # What reads past the door: where, how, and why.
 REVIEWED = {
     ("start.py", "_open", "os.open"): "our own cache beside the compiled files; the door would have to be loaded first",
+    ("mcp/stdio.py", "serve", "os.open"): "the null device, by its name",
+    ("mcp/stdio.py", "_claimed", "open"): "stdin and stdout, which are open already",
     ("web/rendering.py", "asset", "open"): "our own files, in the package",
     ("ledger/wiring/skill.py", "_shipped", ".read_bytes"): "our own files, in the package or a zip of it",
     ("ledger/wiring/skill.py", "_told", ".read_bytes"): "the same",
+    ("ledger/wiring/ci_files.py", "template", ".read_bytes"): "the same",
     (
         "ledger/index/database.py",
         "_opened",
@@ -50,6 +53,7 @@ REVIEWED = {
         "os.open",
     ): "opened to write, where the end was read at the door just before",
     ("ledger/files/work_tree_files.py", "write", "os.open"): "a new file of ours (O_EXCL)",
+    ("ledger/files/folder_lock.py", "__enter__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
     ("ledger/files/work_tree_files.py", "__init__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
     ("ledger/files/work_tree_files.py", "enter", "os.open"): "the same, one step further, never through a link",
     ("cli/main.py", "_occupy_standard_streams", "os.open"): "the null device",

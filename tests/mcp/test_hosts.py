@@ -15,6 +15,8 @@ from bb.kernel.json_text import NotJson
 from tests.mcp.mcp_support import Here
 from tests.support import Ran
 
+SCHEMA = "https://opencode.ai/config.json"
+
 JSON_HOSTS = [name for name, host in HOSTS.items() if not host.is_toml]
 OTHER = {"type": "stdio", "command": "npx", "args": ["-y", "some-server"], "env": {"KEY": "$KEY"}}
 
@@ -41,7 +43,8 @@ def test_an_entry_is_written_once_and_taken_out_without_a_trace(here: Here, host
     before = sorted(path.name for path in here.repo.path.iterdir())
 
     assert install(here, host).data["changed"] is True
-    assert read(here, host) == {HOSTS[host].servers: {"bb": entry(Wanted(host))}}
+    schema = {"$schema": SCHEMA} if host == "opencode" else {}
+    assert read(here, host) == schema | {HOSTS[host].servers: {"bb": entry(Wanted(host))}}
     assert install(here, host).data["changed"] is False
     assert install(here, host, "--undo").data["changed"] is True
     assert install(here, host, "--undo").data["changed"] is False
@@ -54,7 +57,7 @@ def test_there_is_no_secret_in_it_and_no_path_of_this_machine(here: Here, host: 
 
     text = (here.repo.path / HOSTS[host].file).read_text()
     assert str(here.repo.path) not in text
-    assert "/" not in text.replace("${workspaceFolder}", "")
+    assert "/" not in text.replace("${workspaceFolder}", "").replace(SCHEMA, "")
     assert "token" not in text.lower()
 
 
@@ -311,3 +314,12 @@ def test_a_refusal_says_which_file_it_is_about():
     assert refusal.value.details == {"file": "opencode.json"}
     with pytest.raises(NotJson):
         mcp_hosts.unwired("[]", "claude")
+
+
+def test_a_new_configuration_of_opencode_has_its_schema_so_that_opencode_leaves_it():
+    made = wired("", Wanted("opencode"))
+
+    assert list(json.loads(made)) == ["$schema", "mcp"]
+    assert unwired(made, "opencode") == "{}\n"  # an empty file is removed
+    theirs = '{"model": "x"}'
+    assert unwired(wired(theirs, Wanted("opencode")), "opencode") == theirs

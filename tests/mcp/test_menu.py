@@ -14,6 +14,7 @@ from bb.mcp import schema, tool_list
 from bb.mcp.tool_list import MENU, ONLY_OP
 from bb.ops import catalogue
 from bb.ops.params import Flag, Number, Text
+from bb.ops.signatures import Parameter
 from tests.mcp.mcp_support import AMBER, ERAS, Here, over_mcp
 
 BUDGET = 2_500  # tokens
@@ -72,7 +73,7 @@ def test_an_op_that_gains_a_parameter_shows_it_here(monkeypatch: pytest.MonkeyPa
         choices = ("red", "green")
 
     op = catalogue.find("agent.release")
-    more = catalogue.Parameter("colour", "colour", Colour, False, False, False, None)
+    more = Parameter("colour", "colour", Colour, False, False, False, None)
     monkeypatch.setitem(
         catalogue._declared,
         "agent.release",
@@ -96,7 +97,7 @@ def test_limits_defaults_and_choices_are_those_of_the_op():
     assert reserve["properties"]["shared"]["type"] == "boolean"
     assert issubclass(wait, Number)
     assert reserve["properties"]["wait"]["maximum"] == wait.most
-    assert set(reserve["required"]) == {"agent", "scope", "bead"}
+    assert set(reserve["required"]) == {"agent", "scope"}
     assert send["properties"]["category"]["enum"] == ["HANDOFF", "BLOCKED", "DECISION", "INFO"]
 
 
@@ -104,7 +105,7 @@ def test_a_tool_with_two_ops_says_what_goes_with_which():
     hand_over = listed()["hand_over"]["inputSchema"]
 
     assert hand_over["properties"]["kind"]["enum"] == ["HANDOFF", "BLOCKED"]
-    assert hand_over["required"] == ["kind", "from", "to", "bead", "subject"]
+    assert hand_over["required"] == ["kind", "from", "to", "bead"]
     for name, kind in {"summary": "HANDOFF", "next_action": "HANDOFF", "blocker": "BLOCKED"}.items():
         assert hand_over["properties"][name]["description"].startswith(f"{kind}: ")
 

@@ -11,6 +11,7 @@ from bb.mcp.tool_list import BY_NAME
 
 CALM: dict[str, Any] = {"liveness": "active", "unread": 0, "to_accept": [], "holds": []}
 LETTER = {"id": "w.7", "from": "bo-lynx", "subject": "Dates"}
+WAITS = {"agent_id": "bo-lynx", "scope": "src"}
 HELD, OVER = {"scope": "src"}, {"scope": "docs", "is_expired": True}
 
 
@@ -20,6 +21,10 @@ HELD, OVER = {"scope": "src"}, {"scope": "docs", "is_expired": True}
         ({}, 0, ["status"]),
         ({"holds": [HELD]}, 0, ["release"]),
         ({"holds": [HELD, OVER]}, 0, ["reserve"]),
+        ({"holds": [HELD], "news": {"waiting_for_me": [WAITS]}}, 0, ["release", "release"]),
+        ({"holds": [HELD, OVER], "news": {"waiting_for_me": [WAITS]}}, 0, ["reserve", "release"]),
+        ({"holds": [HELD, OVER], "paused": {"why": None}}, 0, ["release"]),
+        ({"paused": {"why": None}, "unread": 1}, 0, ["inbox", "status"]),
         ({"unread": 2}, 0, ["inbox"]),
         ({"unread": 2}, 1, ["chat", "inbox"]),
         ({"unread": 1, "to_accept": [LETTER], "holds": [OVER]}, 0, ["acknowledge", "inbox", "reserve"]),
@@ -39,4 +44,6 @@ def test_a_step_is_a_call_that_can_be_made_as_it_stands():
     (first, *_) = next_steps(CALM | {"to_accept": [LETTER]}, [])
 
     assert first["arguments"] == {"message": "w.7", "as": "accepted"}
+    waits = next_steps(CALM | {"holds": [HELD], "news": {"waiting_for_me": [WAITS]}}, [])[0]
+    assert (waits["arguments"], waits["why"]) == ({"scope": ["src"]}, "bo-lynx waits for src. Release it when you can.")
     assert next_steps(CALM | {"holds": [OVER]}, [])[0]["arguments"] == {"scope": ["docs"]}

@@ -21,7 +21,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from bb.cli.programs import extras
+from bb.cli.programs import extras, mcp_start
 from bb.kernel import json_text
 from tests.mcp.mcp_support import AMBER, COBALT, ERAS, INITIALIZE, NEW, OLD, Here
 from tests.support import environment
@@ -273,7 +273,7 @@ def test_a_port_is_of_no_use_on_stdin(here: Here):
 def test_without_the_extra_it_says_how_to_get_it(here: Here, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(extras.EXTRAS, "mcp", ("mcp", "no_such_package"))
 
-    refused = here.repo.bb("mcp", "--json")
+    refused = here.repo.bb("mcp", "--http", "--json")
 
     assert (refused.status, refused.code) == (4, "EXTRA_MISSING")
     assert "beadboard[mcp]" in refused.envelope["error"]["hint"]
@@ -304,15 +304,31 @@ def test_it_becomes_a_program_of_its_own_that_is_told_what_was_typed(here: Here,
     assert told == [["mcp", f"--agent={AMBER}", "--directory=-x y"], ["mcp", "--http", "--json", "--port=0"]]
 
 
-def test_it_is_started_in_little_more_than_the_sdk_takes(both: Here):
-    """What a host waits for is the import of the SDK; nothing of ours is to be noticed beside it."""
-    modules = subprocess.run(
-        [sys.executable, "-c", "import sys, bb.mcp.run; print(*sys.modules)"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    ).stdout.split()
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], []),
+        (["--agent", AMBER], [f"--agent={AMBER}"]),
+        ([f"--agent={AMBER}", "--directory", "a=b c"], [f"--agent={AMBER}", "--directory=a=b c"]),
+        (["--http"], None),
+        (["--json"], None),
+        (["--agent", "not an id"], None),
+        (["--agent"], None),
+        (["--agent", AMBER, "--agent", AMBER], None),
+        (["--directory", "-x"], None),
+        (["--directory="], None),
+        (["--directory", "a\nb"], None),
+        (["install"], None),
+        (["--help"], None),
+    ],
+)
+def test_hosts_start_it_without_waiting_for_typer(
+    words: list[str], told: list[str] | None, monkeypatch: pytest.MonkeyPatch
+):
+    found: list[list[str]] = []
+    monkeypatch.setattr(extras, "exec_face", lambda face, words: found.append([face, *words]))
+    monkeypatch.setattr(sys, "stdin", None)
 
-    assert not {"typer", "rich", "mcp", "uvicorn", "starlette", "pydantic"} & set(modules)
+    mcp_start.exec_if_plain(words)
+
+    assert found == ([] if told is None else [["mcp", *told]])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bb.mcp import hints, tool_calls, tool_list
+from bb.mcp import answers, hints, tool_calls, tool_list
 from bb.mcp.tool_calls import Toolbox
 from bb.ops import catalogue
 from tests.mcp.mcp_support import AMBER, COBALT, Here, call, code, got
-from tests.support import ROOT
+from tests.support import ROOT, environment
 
 HANDOFF = {"to": COBALT, "bead": "bb-1", "subject": "Parser", "summary": "All but dates.", "next_action": "Dates."}
 
@@ -53,6 +53,28 @@ def test_two_agents_share_a_repository_by_tools_alone(here: Here):
     assert letter["body"] == "Mine now."
     assert got(amber, "acknowledge", message=letter["message_id"], as_="seen")["state"] == "read"
     assert [held["agent_id"] for held in got(amber, "status")["reservations"]] == [COBALT]
+
+
+def test_a_session_is_told_its_news_once_whether_by_this_tool_or_by_the_command(both: Here):
+    box = both.toolbox(COBALT)
+    got(box, "session")
+    passed = got(both.toolbox(AMBER), "hand_over", kind="HANDOFF", **HANDOFF)
+    news = {"to_accept": [{"id": passed["id"], "from": AMBER, "category": "HANDOFF", "subject": "Parser"}]}
+
+    assert got(box, "session")["news"] == news
+    assert "news" not in got(box, "session")
+    assert both.repo.json("turn", "--agent", COBALT).data == {}
+    assert both.repo.json("turn", "--agent", COBALT, "--all").data == news
+
+
+def test_news_that_does_not_fit_is_counted_and_the_hint_is_a_tool(both: Here):
+    for number in range(20):
+        got(both.toolbox(AMBER), "send", to=COBALT, bead="bb-1", category="INFO", subject=f"{number} " * 40, body="x")
+
+    news = got(both.toolbox(COBALT), "session")["news"]
+
+    assert news["more"] == {"unread": 20 - len(news["unread"])}
+    assert news["hint"] == "`session`"
 
 
 def test_what_a_tool_answers_is_what_the_command_answers(both: Here):
@@ -193,6 +215,23 @@ def test_looking_is_no_sign_of_life_and_acting_is(both: Here):
     assert alive == {AMBER: "active", COBALT: "stale"}
 
 
+def test_tools_ask_for_a_name_only_where_the_session_does_not_tell_it(both: Here):
+    def asking(box: Toolbox, client: str = "") -> set[str]:
+        listed = answers.tools(box, client)["tools"]
+        return {tool["name"] for tool in listed if {"agent", "from"} & set(tool["inputSchema"]["properties"])}
+
+    everything = {tool.name for tool in tool_list.MENU}
+    session = {"CLAUDE_CODE_SESSION_ID": "one"}
+    env = environment(**both.repo.settings, **session)
+    started = Toolbox(str(both.repo.path), env, lambda *_: None, is_hosts_child=True)
+
+    assert asking(both.toolbox(AMBER)) == set()
+    assert asking(both.toolbox()) >= everything - {"status"}
+    assert asking(both.toolbox(), "codex-mcp-client") == asking(started, "claude-code") == {"session"}
+    assert asking(started, "cursor-vscode") == asking(both.toolbox())
+    assert asking(both.toolbox(**session)) == asking(both.toolbox()), "a server on a port is in no session"
+
+
 # -- what is wrong
 
 
@@ -251,7 +290,7 @@ def test_a_wrong_value_is_refused_and_nothing_breaks(both: Here, name: str, valu
         ("check", {}, "MISSING_OPTION"),
         ("check", {"paths": ["x"]}, "UNKNOWN_FIELD"),
         ("reserve", {"scopes": ["x"]}, "UNKNOWN_FIELD"),
-        ("reserve", {"scope": ["x"]}, "MISSING_OPTION"),
+        ("reserve", {"bead": "bb-1"}, "MISSING_OPTION"),
         ("hand_over", {}, "INVALID_VALUE"),
         ("hand_over", {"kind": "HANDOFF", "blocker": "x", **HANDOFF}, "UNKNOWN_FIELD"),
         ("hand_over", {"kind": ["HANDOFF"], **HANDOFF}, "INVALID_VALUE"),
@@ -280,7 +319,7 @@ def test_hints_name_arguments_where_they_would_name_options(both: Here):
 
     conflict = call(both.toolbox(COBALT), "reserve", scope=["src"], bead="bb-2").data
 
-    assert "allow_overlap" in conflict["hint"]
+    assert conflict["hint"].endswith("`reserve` with scope src, queue, bead bb-2")
     assert "--" not in conflict["hint"]
     assert call(both.toolbox(AMBER), "release", all="x").data["hint"] == tool_calls.LISTED
 
@@ -293,10 +332,10 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
         "list the agents: `status`; register one: `session` with role ROLE"
     )
     assert call(box, "release", scope=["src"]).data["hint"] == (
-        "ask the holder to release it; if the holder is stale: `reserve` with takeover_stale"
+        "ask the holder to release it: `send` with to HOLDER, body 'TEXT'"
     )
     assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "list the ids: `inbox`"
-    assert "`reserve` with wait SECONDS waits for them" in call(box, "check", path=["src/a"]).data["hint"]
+    assert "`reserve` with scope src/a, queue" in call(box, "check", path=["src/a"]).data["hint"]
 
 
 @pytest.mark.parametrize(
@@ -308,6 +347,9 @@ def test_hints_name_tools_where_they_would_name_commands(both: Here):
         ("`bb check --help` shows how", "`tools/list` shows how"),
         ("run `bb doctor --fix`, with --wait", "run `bb doctor --fix`, with wait"),
         ("`bb agent statuses`", "`bb agent statuses`"),
+        ("`bb send HOLDER 'text'`", "`send` with to HOLDER, body 'text'"),
+        ("`bb inbox --state unread`", "`inbox` with state unread"),
+        ("`bb reserve a b --queue`", "`reserve` with scope a, scope b, queue"),
     ],
 )
 def test_a_quoted_command_becomes_the_tool_that_stands_for_it_if_there_is_one(typed: str, told: str):

@@ -13,9 +13,10 @@ import pytest
 
 from bb.ops import catalogue, command_groups, docstrings
 from bb.ops.agent_params import Name, Role
-from bb.ops.catalogue import MissingOption, Op, Parameter, UnknownAnnotation, UnknownField, UnknownOp, bind
+from bb.ops.catalogue import MissingOption, Op, UnknownField, UnknownOp, bind
 from bb.ops.json_params import Json, JsonText
 from bb.ops.params import AgentId, Flag, InvalidValue, Number, Seconds, Text, UncheckedText
+from bb.ops.signatures import Parameter, UnknownAnnotation
 from tests.support import environment
 
 
@@ -224,13 +225,16 @@ def test_a_missing_value_is_named_as_one_would_type_it(name: str, what: str, is_
         error = refusal.value
         assert (error.code, error.exit_status) == ("MISSING_OPTION", 2)
         assert error.message == f"example carry-on needs {what}"
-        assert error.details == {"option": what}
-        assert error.hint == "`bb example carry-on --help` shows how"
+        assert error.details == {"option": what, "options": [what]}
+        assert error.hint == "for example `bb example carry-on box`"
 
 
-def test_of_several_missing_values_the_first_is_named():
-    with pytest.raises(MissingOption.error, match="needs WHAT"):
+def test_all_missing_values_are_named_at_once():
+    with pytest.raises(MissingOption.error) as refusal:
         bind(CARRY_ON, {})
+    error = refusal.value
+    assert error.message == "example carry-on needs WHAT, --agent, --must-ring and --helper"
+    assert error.details == {"option": "WHAT", "options": ["WHAT", "--agent", "--must-ring", "--helper"]}
 
 
 def test_a_false_flag_is_given_and_not_missing():
@@ -414,7 +418,7 @@ def test_every_op_has_examples_of_itself_that_use_options_it_has(op: Op):
         if op.name in UPGRADES:
             assert typed.split()[0] == UPGRADES[op.name], example
             continue
-        assert (typed + " ").startswith(op.words + " "), example
+        assert (typed + " ").startswith((op.words + " ", (op.short or op.words) + " ")), example
         if op.group == "call":
             assert called_with(shlex.split(typed)) <= {found.name for found in op.parameters}, example
             continue

@@ -109,11 +109,16 @@ def test_json_that_is_no_text_is_refused(kind: Any, value: object):
 
 
 @READINGS
-@pytest.mark.parametrize("text", ["", "blue", "Red", "red ", "r", "red,green", "red\x1b[2J"])
+@pytest.mark.parametrize("text", ["", "blue", "Blue", "red ", "r", "red,green", "red\x1b[2J"])
 def test_only_one_of_the_choices_is_taken_and_the_refusal_lists_them(text: str, reading: str):
     refusal = refusal_of(Colour, reading, text)
     assert (refusal.code, refusal.details) == ("INVALID_VALUE", {"path": "$.what"})
     assert "red, green" in refusal.message
+
+
+def test_a_person_may_type_a_choice_in_any_case_and_a_program_may_not():
+    assert Colour.from_text("Red", "what") == "red"
+    assert refusal_of(Colour, "from_json", "Red").code == "INVALID_VALUE"
 
 
 # -- numbers

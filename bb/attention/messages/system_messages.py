@@ -51,6 +51,7 @@ from bb.attention.words import (
 from bb.coordination.protocol.events import BLOCKED, HANDOFF
 from bb.kernel.clock import DAY, HOUR, MINUTE
 from bb.kernel.ids import PERSON
+from bb.kernel.validation import shown_bead
 from bb.messaging.chat import recipients
 from bb.messaging.facts import Sent
 
@@ -154,7 +155,7 @@ def _of_incursion(fact: Incurred) -> dict[str, Any]:
     knock = Decision(TO_ME, MAY, NOTIFY, INCURSION, NORMAL, DAY)
     return {
         "platform": HERE,
-        "conversation": f"bead:{fact.bead}",
+        "conversation": f"bead:{fact.bead}" if shown_bead(fact.bead) else "reservations",
         "kind": SYSTEM,
         "author": fact.incoming,
         "author_kind": SYSTEM,

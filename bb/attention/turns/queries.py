@@ -23,7 +23,7 @@ from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock
 from bb.kernel.record import Record
 
-USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
+USUAL, MOST_ROWS = 50, 200
 AT_ONCE = 100  # messages whose deliveries are read together
 MOST_LOOKED_THROUGH = 20_000  # messages that are searched for one list
 STATES = ("open", "buffering", "closed", "all")

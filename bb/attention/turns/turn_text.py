@@ -48,7 +48,7 @@ def inject(
     require_registered(book, agent)
     offers, held = offers_for(book, agent, now, Session(is_pull=True))
     again = _repeated(book, agent, now, offers, told) if told is not None else []
-    fresh = [offer for offer in offers if told is None or offer_name(offer) not in told]
+    fresh = [offer for offer in offers if told is None or not _is_known(offer, told)]
     chosen = [*again, *fresh][:most]
     quoted: set[str] = set()
     blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in chosen]
@@ -62,7 +62,7 @@ def inject(
         "held": [{"eventId": entry.event, "why": entry.why, "until": entry.until} for entry in held],
         "more": len(again) + len(fresh) - len(chosen),
         "text": "\n\n".join(texts),
-        **({"told": [RULES, *map(offer_name, chosen)]} if told is not None else {}),
+        **({"told": _names(chosen)} if told is not None else {}),
     }
 
 
@@ -70,6 +70,18 @@ def offer_name(offer: Offer) -> str:
     """The name under which a session remembers that it was given OFFER."""
     reminded = offer.last.standing.delivery.reminded_at
     return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
+
+
+def _names(chosen: Sequence[Offer]) -> list[str]:
+    """What a session that is given these offers remembers: each offer, and each of its messages."""
+    return [RULES, *map(offer_name, chosen), *(item.event for offer in chosen for item in offer.items)]
+
+
+def _is_known(offer: Offer, told: Collection[str]) -> bool:
+    """Whether the session was given OFFER, or was told of its message in another way and not reminded since."""
+    delivery = offer.last.standing.delivery
+    is_new_to_agent = delivery.attempt == 0 and delivery.reminded_at is None
+    return offer_name(offer) in told or (is_new_to_agent and offer.event in told)
 
 
 def _repeated(book: AttentionState, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
@@ -82,7 +94,7 @@ def _repeated(book: AttentionState, agent: str, now: int, made: Sequence[Offer],
         if is_open and item.event not in fresh and item.standing.decision.mode in OFFERED:
             shape = KNOCK if item.standing.decision.mode == NOTIFY else CONTENT
             offer = Offer((item,), shape, delivery.attempt, item.standing.decision.policy)
-            if offer_name(offer) not in told:
+            if offer_name(offer) not in told and (item.event not in told or delivery.reminded_at is not None):
                 repeated.append(offer)
     return repeated
 

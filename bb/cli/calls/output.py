@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Editors take exit status 2 of a hook as "stop". A usage error of a hook therefore ends with status 1.
 NO_VERDICT = 1
 CURSOR = "before_event_id"
+NEWS = "turn"  # the screen whose empty answer is no line; most turns have no news, so no screen is imported for them
 
 
 class OutputFailed(Exception):
@@ -32,7 +33,7 @@ def success(command: str, data: object, *, as_json: bool, screen: str = "") -> N
     """Print the answer of an op; as text, with the module SCREEN of `cli/screens`."""
     if as_json:
         document(envelope.success(command, data))
-    else:
+    elif data or screen != NEWS:
         lines(_words().format_answer(command, data, screen))
         _say_more(data)
 
@@ -58,8 +59,14 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
     """Print a refusal and return its exit status."""
     if as_json:
         document(envelope.failure(command, error))
+    elif error.is_verdict:
+        found, hints = _words().format_verdict(error)
+        lines(found)
+        flush()  # so that the hint stands below, also in a pipe
+        lines(hints, sys.stderr)
     else:
         lines(_words().refusal_details(error))
+        flush()
         lines(_words().format_refusal(error), sys.stderr)
     return error.exit_status
 

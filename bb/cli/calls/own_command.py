@@ -10,8 +10,9 @@ from typing import Any
 
 from bb.cli.calls import run
 from bb.kernel.record import Record
-from bb.ops import catalogue
-from bb.ops.catalogue import Op, Parameter
+from bb.ops import callers, catalogue
+from bb.ops.catalogue import Op
+from bb.ops.signatures import Parameter
 
 Run = Callable[..., int]
 
@@ -33,6 +34,7 @@ class Command(Record):
     op: str = ""  # the op that it calls
     takes: tuple[str, ...] | None = None  # names of parameters of the op; None for all
     in_json: str = ""  # help of --json
+    is_always: bool = False  # it runs also without options of its own
 
     @property
     def is_own(self) -> bool:
@@ -56,8 +58,9 @@ class Command(Record):
         """Run the command with the parameters GIVEN; the op alone if it is given none of the command's own."""
         rest = {name: value for name, value in given.items() if name not in self.own.by_name}
         own = {name: value for name, value in given.items() if name in self.own.by_name}
-        if not (own or self.is_own):
+        if not (own or self.is_own or self.is_always):
             return run.perform(self.declared, rest, as_json=as_json)
+        callers.split(self.own.parameters, rest)  # refuses an invalid caller
         call = Asked(self.declared, rest, as_json)
         return run.guarded(
             self.declared.words, lambda: int(self.own.call(call, **catalogue.bind(self.own, own))), as_json=as_json
@@ -65,13 +68,18 @@ class Command(Record):
 
 
 def command(
-    words: str, *examples: str, op: str = "", takes: tuple[str, ...] | None = None, in_json: str = ""
+    words: str,
+    *examples: str,
+    op: str = "",
+    takes: tuple[str, ...] | None = None,
+    in_json: str = "",
+    always: bool = False,
 ) -> Callable[[Run], Command]:
     """Declare a function as the command WORDS."""
 
     def declare(function: Run) -> Command:
         name = PREFIX + words
         catalogue.op(name, words=words, examples=examples)(function)
-        return Command(catalogue.find(name), op, takes, in_json)
+        return Command(catalogue.find(name), op, takes, in_json, always)
 
     return declare

@@ -11,8 +11,9 @@ import sys
 from bb.cli.calls import output, progress
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import sentence
-from bb.ops import catalogue
+from bb.ops import callers, catalogue
 from bb.ops.desk import desk
+from bb.ops.params import InvalidValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +38,20 @@ def perform(
     process ends at once."""
 
     def call() -> int:
-        arguments = catalogue.bind(op, given, is_typed=is_typed)
+        try:
+            return run()
+        except BbError as error:
+            error.hint = error.hint if is_typed else _as_typed(error.hint, op)
+            error.is_verdict = error.code in op.verdicts
+            raise
+
+    def run() -> int:
+        named, caller = callers.split(op.parameters, given)
+        arguments = catalogue.bind(op, named, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
         tell = _tell if progress.is_watched() else None
         at: Desk = desk.desk_here(progress.shown(), ask, tell, _stdin(), only_reads=op.reads)
+        at.act_as(caller)
         try:
             if files:
                 arguments["attachments"] = _blobs().attachments_with_files(at, arguments, files)
@@ -51,9 +62,6 @@ def perform(
             progress.done()
             status = _print(op, arguments, answer, as_json=as_json)
             at.sync_later()
-        except BbError as error:
-            error.hint = error.hint if is_typed else _as_typed(error.hint, op)
-            raise
         finally:
             at.close(at_exit=at_exit)
         return status
@@ -78,7 +86,10 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
-    """HINT with the words of the command line in place of marked members of a request, such as `reply_to`."""
+    """HINT with the words of the command line in place of marked members of a request, such as `reply_to`; and the
+    command that explains its parameters in place of the general hint."""
+    if hint == InvalidValue.hint:
+        return f"see the parameters: `bb {op.typed or op.words} --help`"
     for parameter in op.parameters if hint else ():
         hint = hint and hint.replace(
             f"`{parameter.name}`", parameter.metavar if parameter.is_argument else parameter.option

@@ -23,7 +23,7 @@ from bb.cli.programs.terminal_modes import Switches
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.foreign import Foreign
 from bb.ledger.local import machine_registry as knowns
-from bb.ops import catalogue
+from bb.ops import callers, catalogue
 from bb.ops.desk import desk as desks
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.ops.groups.terminals import MOST_CELLS
@@ -107,7 +107,8 @@ def _request(given: Mapping[str, Any]) -> dict[str, Any]:
     op = catalogue.find("term_attach")
     desk = desks.desk_here()
     try:
-        return to_daemon.request(op, desk, catalogue.bind(op, given))
+        named, _ = callers.split(op.parameters, given)
+        return to_daemon.request(op, desk, catalogue.bind(op, named))
     finally:
         desk.close()
 

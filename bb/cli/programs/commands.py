@@ -135,7 +135,7 @@ def attach(asked: Asked) -> int:
 StdioOrSocket = Usage.declare(
     "STDIO_OR_SOCKET",
     "`bb chat serve` needs exactly one of --stdio and --socket",
-    hint="pass --stdio, or --socket PATH",
+    hint="`bb chat serve --stdio`, or `bb chat serve --socket PATH`",
 )
 
 
@@ -208,7 +208,7 @@ class McpPort(Number):
 
 
 class McpAgent(AgentId):
-    """The agent to act for. Default: BB_AGENT, else each call names its agent."""
+    """The agent to act for. Default: BB_AGENT, else that of the host's session, else each call names it."""
 
 
 class McpDirectory(UncheckedText):
@@ -233,15 +233,17 @@ def mcp(
 
     The host starts this command and talks to it on stdin and stdout; `bb mcp install --host HOST` configures the host.
     With --http it serves several hosts on a port of this machine; a client needs the token from the file that is
-    printed. Without --agent or BB_AGENT, each call names its agent. It starts in any directory; without a ledger, it
-    refuses calls. docs/mcp.md lists the tools and the configuration of each host. It needs the extra `mcp`.
+    printed. The agent is --agent, else BB_AGENT, else that of the host's session; else each call names it. The server
+    starts in any directory; without a ledger, it refuses calls. docs/mcp.md lists the tools and the configuration of
+    each host. It needs the extra `mcp` for --http, and nothing for stdin.
 
     Parameters:
         http: Serve on a port of this machine, not on stdin.
     """
-    extras.require_extra("bb mcp", "mcp")
     if asked.as_json and not http:
         raise StdoutIsTaken()
+    if http:
+        extras.require_extra("bb mcp --http", "mcp")
     if port is not None and not http:
         raise invalid("--port goes with --http", "port")
     if not http and sys.stdin is not None and sys.stdin.isatty():
@@ -261,7 +263,7 @@ class WebPort(Number):
 
 @command("web", "bb web", "bb web --open", "bb web --port 8080 --json")
 def web(asked: Asked, *, port: WebPort | None = None, open_: bool = False) -> int:
-    """Show sessions, agents, the map, the timeline, problems and the ledger in a browser, live, until interrupted.
+    """Show agents, the map, the timeline and problems in a browser, live, until interrupted.
 
     The pages are served on this machine only, to every client with the printed address. Actions on the pages (accept,
     answer, settle, release) are recorded as `user`, the person. It needs the extra `web`.
@@ -282,7 +284,7 @@ class ReportFile(Name):
 
 @command("report", "bb report --output report.html", "bb report --output - > report.html")
 def report(asked: Asked, *, output: ReportFile) -> int:
-    """Write the pages of `bb web`, in their current state, into one self-contained HTML file: for CI, mail or archives.
+    """Write the pages of `bb web` into one self-contained HTML file: for CI, mail or archives.
 
     It needs the extra `web`.
     """

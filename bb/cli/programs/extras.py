@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 
@@ -24,6 +23,8 @@ ExtraMissing = Refused.declare("EXTRA_MISSING", "This part of bb needs packages 
 
 def require_extra(command: str, extra: str) -> None:
     """Refuse COMMAND if packages of its EXTRA are missing."""
+    import importlib.util  # noqa: PLC0415  (a server on stdio needs no extra)
+
     missing = [package for package in EXTRAS[extra] if importlib.util.find_spec(package) is None]
     if missing:
         install = f"{quoted(sys.executable)} -m pip install 'beadboard[{extra}]'"

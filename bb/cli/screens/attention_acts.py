@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bb.cli.screens.attention import AUTHOR, minutes_text
+from bb.cli.screens import styling
+from bb.cli.screens.attention import AUTHOR
 from bb.cli.screens.styling import coloured, column, flowing, whole
 from bb.kernel.foreign import Foreign, sentence
 
@@ -14,7 +15,7 @@ def claim(found: Foreign) -> list[str]:
     subject = _subject(found["subject"])
     if not found["granted"]:
         return [f"Claim released: {subject}"]
-    return [f"{found['owner']} has claimed {subject} until {minutes_text(found['expiresAt'])}"]
+    return [f"{found['owner']} has claimed {subject}, {styling.left(found['expiresAt'])}"]
 
 
 def _subject(subject: Foreign) -> str:
@@ -29,7 +30,7 @@ def thread(name: Foreign) -> str:
 
 
 def deferred(found: Foreign) -> list[str]:
-    return [f"Deferred until {minutes_text(found['resurfaceAt'])}; then it is shown again  [{whole(found['eventId'])}]"]
+    return [f"Deferred: it is shown again {styling.ago(found['resurfaceAt'])}  [{whole(found['eventId'])}]"]
 
 
 def resolved(found: Foreign) -> list[str]:

@@ -24,7 +24,7 @@ def listed(found: Foreign) -> Iterator[str]:
     for row in rows:
         odd = "" if row["usable"] else f"  {coloured('not usable here', 'red')}"
         about = f"{row['author'] or 'no author'}, {row['signature']}, by {row['installed_by']}"
-        yield f"{column(str(row['dialect']), wide)}  {about}, {row['installed_at']}{odd}"
+        yield f"{column(str(row['dialect']), wide)}  {about}, {styling.ago(row['installed_at'])}{odd}"
         yield f"  adds {flowing(names(row['adds']) or 'nothing')}"
         yield from _doubts(row)
 
@@ -46,7 +46,7 @@ def dialect(found: Foreign) -> Iterator[str]:
     for entry in found["history"]:
         source = f", from {flowing(entry['source'])}" if entry.get("source") else ""
         action = "replaced" if entry.get("replaces") else entry["action"]
-        about = f"{entry['at']} by {entry['by']}{source}"
+        about = f"{styling.ago(entry['at'])} by {entry['by']}{source}"
         yield f"{column(str(action), LABEL)}{about}  {whole(entry['hash'][:12])}"
     yield from _doubts(found)
     yield ""
@@ -128,10 +128,10 @@ def pending(found: Foreign) -> Iterator[str]:
 
 
 def _open(each: Foreign, whose: str) -> str:
-    until = f", until {each['due_at']}" if each["due_at"] else ""
+    until = f", due {styling.ago(each['due_at'])}" if each["due_at"] else ""
     late = f" {coloured('overdue', 'red')}" if each["is_overdue"] else ""
     return (
-        f"  {each[whose]}  since {each['since']}{until}{late}: "
+        f"  {each[whose]}  since {styling.ago(each['since'])}{until}{late}: "
         f"{hanging(expression(each['text']))}  [{whole(each['id'])}]"
     )
 
@@ -150,12 +150,12 @@ def conversations(found: Foreign) -> Iterator[str]:
     if "messages" in found:
         for row in found["messages"]:
             proved = proofs.verification_suffix(row["verified"])
-            yield f"{row['at']}  {row['from']}: {hanging(expression(row['text']))}{proved}"
+            yield f"{styling.ago(row['at'])}  {row['from']}: {hanging(expression(row['text']))}{proved}"
         yield from ([] if found["messages"] else ["No messages in this thread."])
         return
     for row in found["conversations"]:
         last_text = f": {row['last']['from']}: {hanging(expression(row['last']['text']))}" if row["last"] else ""
-        yield f"{row['at']}  {row['thread']}, {counted(int(row['messages']), 'message')}{last_text}"
+        yield f"{styling.ago(row['at'])}  {row['thread']}, {counted(int(row['messages']), 'message')}{last_text}"
     yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread starts one."])
 
 

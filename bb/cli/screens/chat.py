@@ -259,11 +259,11 @@ def event(found: Foreign) -> list[str]:
 
 
 def kept(found: Foreign) -> list[str]:
-    return [f"{whole(found['path'])}  {found['bytes']:,} bytes"]
+    return [f"{whole(found['path'])}  {styling.counted(int(found['bytes']), 'byte')}"]
 
 
 def fetched(found: Foreign) -> list[str]:
-    return [f"Wrote {found['bytes']:,} bytes to {whole(found['output'])}"]
+    return [f"Wrote {styling.counted(int(found['bytes']), 'byte')} to {whole(found['output'])}"]
 
 
 # -- the daemon

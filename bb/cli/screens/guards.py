@@ -64,10 +64,15 @@ def counted(found: Foreign) -> list[str]:
     ]
 
 
+NO_AGENT_NAMED = (
+    "bb: this is only a warning; the commit continues, because no agent is named. An agent sets BB_AGENT=NAME."
+)
+
+
 def asked_by_git(found: Foreign) -> list[str]:
     """The output of the pre-commit hook: empty if there is no finding."""
     lines = [*unjudged(found), *in_the_way(found), *overridden(found)]
-    return lines if found["agent_id"] or not lines else [*lines, "bb: this is only a warning; the commit continues."]
+    return lines if found["agent_id"] or not lines else [*lines, NO_AGENT_NAMED]
 
 
 def signed(found: Foreign) -> list[str]:
@@ -94,10 +99,24 @@ def wired(found: Foreign) -> list[str]:
 
 
 def wirings(found: Foreign) -> list[str]:
-    return [
-        f"{editor['editor']:<6}  {editor['path']}: {names(editor['moments']) or 'does not call bb'}"
-        for editor in found["editors"]
-    ]
+    lines = []
+    for editor in (each for each in found["editors"] if each["moments"]):
+        lines.append(f"{editor['editor']:<8}  {editor['path']}: {names(editor['moments'])}")
+        lines += [f"  {line}" for line in _calls(editor)]
+    calling = {f"{editor['editor']}" for editor in found["editors"] if editor["moments"]}
+    others = dict.fromkeys(f"{editor['editor']}" for editor in found["editors"])
+    silent = ", ".join(name for name in others if name not in calling)
+    return [*lines, f"Editors that do not call bb: {silent}"] if silent else lines
+
+
+def _calls(editor: Foreign) -> list[str]:
+    """When an editor last called its hooks."""
+    if editor.get("note"):
+        return [sentence(editor["note"])]
+    calls = editor.get("calls", {})
+    called = [f"{name} {at}" for name, at in calls.items() if at]
+    never = [f"{name} never" for name, at in calls.items() if not at]
+    return [f"last called: {', '.join([*called, *never])}"] if calls else []
 
 
 def hosted(found: Foreign) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bb.cli.screens import endings, styling
 from bb.cli.screens import person_orders as orders
+from bb.cli.screens.protocol_events import AGO, incursion_text, state_word
 from bb.cli.screens.styling import block, brief, column, doubt, flowing, hanging, section, whole
 from bb.kernel import clock
-from bb.kernel.escaping import LONGEST_QUOTATION
-from bb.kernel.foreign import Foreign, names, sentence
+from bb.kernel.foreign import Foreign, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,26 +23,43 @@ def status(shown: Foreign) -> list[str]:
     if pause := shown["paused"]:
         head.append(styling.coloured(f"All agents are {orders.since(pause)}.", "yellow"))
     if pinned := shown.get("stale_minutes", {}).get("pinned"):
-        head.append(styling.coloured(f"Agents become stale after {pinned} minutes, in every clone.", "dim"))
+        minutes = styling.counted(int(pinned), "minute")
+        head.append(styling.coloured(f"Agents become stale after {minutes}, in every clone.", "dim"))
     held, unacked = list(shown["reservations"]), list(shown["unacked"])
     if styling.height():  # rows that do not fit on the screen are the least urgent ones
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
-        section("Agents", [_agent(agent, now) for agent in shown["agents"]], "bb agent list", "no registered agents"),
+        section("Agents", [_agent(agent, now) for agent in shown["agents"]], "bb agent list", _no_agents(shown)),
         section("Held", [_held(reservation) for reservation in held], "bb agent status"),
         section("To be accepted", [_unacked(message, now) for message in unacked], "bb status | less"),
     ]
     if shown["incursions"]:
-        sections.append(
-            section("In each other's way", [_incursion(incursion) for incursion in shown["incursions"]], "bb problems")
-        )
+        rows = [incursion_text(incursion) for incursion in shown["incursions"]]
+        sections.append(section("In each other's way", rows, "bb problems"))
     if shown["waiting"]:
-        rows = [f"{waiter['agent_id']}  for {', '.join(map(whole, waiter['scopes']))}" for waiter in shown["waiting"]]
-        sections.append(section("In line", rows, "bb status | less"))
+        sections.append(section("In line", [_in_line(each, now) for each in shown["waiting"]], "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
     return styling.on_one_screen(head, sections)
+
+
+def _in_line(each: Foreign, now: int) -> str:
+    """A waiting agent: its position, what it wants, who holds that, and how long its place lasts."""
+    holders = f", held by {', '.join(map(str, each['holders']))}" if each["holders"] else ""
+    ends = clock.parse_or(str(each["deadline"]), now) if each["deadline"] else None
+    left = "a process waits" if ends is None else f"{styling.span((ends - now) // clock.SECOND)} left"
+    skipped = f", skipped because it is {styling.state(each['skipped'])}" if each["skipped"] else ""
+    wanted = ", ".join(map(whole, each["scopes"]))
+    return f"{each['position']}. {each['agent_id']}  for {wanted}{holders} ({left}{skipped})"
+
+
+def _no_agents(shown: Foreign) -> str:
+    """What stands in place of the agents."""
+    retired = int(shown.get("retired_agents") or 0)
+    if not retired:
+        return "no registered agents"
+    return "all have retired" if retired > 1 else "the only agent has retired"
 
 
 def _synced(sync: Foreign, now: int) -> str:
@@ -53,13 +70,13 @@ def _synced(sync: Foreign, now: int) -> str:
     return styling.coloured(f"Synced with {sync['remote']} {when}{lacks}{failure}", "dim")
 
 
-def problems(found: Foreign) -> list[str]:
-    """The problems that need a person, oldest first, each with its next step."""
+def problems(found: Foreign, *, is_log: bool = False) -> list[str]:
+    """The problems that need a person, oldest first, each with its next step. A log has the time of day."""
     if not found:
         return ["Nothing needs you."]
     lines = []
     for row in found:
-        when = f"{styling.minute(row['since'])}  "
+        when = f"{styling.minute(row['since']) if is_log else column(styling.ago(row['since']), AGO)}  "
         lines.append(f"{when}{hanging(styling.coloured(problem(row), 'bold'))}")
         indent = " " * styling.inset(len(when))
         lines += block(row.get("body", ""), indent)
@@ -93,13 +110,21 @@ def sessions(shown: Foreign) -> list[str]:
         lines.append(styling.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
     for incursion in shown["incursions"]:
-        lines.append(styling.coloured(f"Conflict: {_incursion(incursion)}", "red"))
-    beads = shown["beads"]
-    if beads["note"] or beads["skipped"]:
-        skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
-        note = sentence(beads["note"]) if beads["note"] else skipped
-        lines.append(styling.coloured(f"Beads: {flowing(note)}", "dim"))
-    return lines or ["No sessions to show."]
+        lines.append(styling.coloured(f"Conflict: {incursion_text(incursion)}", "red"))
+    source = _bead_source(shown["beads"])
+    return [*(lines or ["No sessions to show."]), *([styling.coloured(source, "dim")] if source else [])]
+
+
+def _bead_source(beads: Foreign) -> str:
+    """Where the titles and statuses are from, how old they are, and what is wrong with them."""
+    facts = []
+    if beads["path"] and beads["age_seconds"] is not None:
+        facts.append(f"{whole(beads['path'])}, written {styling.span(int(beads['age_seconds']))} ago")
+    if beads["skipped"]:
+        facts.append(f"{styling.counted(int(beads['skipped']), 'record')} cannot be read")
+    if beads["note"]:
+        facts.append(sentence(beads["note"]))
+    return f"Beads: {flowing('; '.join(facts))}" if facts else ""
 
 
 def session(shown: Foreign) -> list[str]:
@@ -135,7 +160,7 @@ def resume(shown: Foreign) -> list[str]:
         over = ", EXPIRED" if reservation.get("is_expired") else ""
         lines.append(
             f"You hold {whole(reservation['scope'])} for {whole(reservation['bead'])} "
-            f"until {reservation['expires_at']}{over}."
+            f"({styling.left(reservation['expires_at'])}){over}."
         )
     left_out = shown.get("left_out", {})
     if not shown["holds"] and "holds" not in left_out:
@@ -145,10 +170,12 @@ def resume(shown: Foreign) -> list[str]:
         for message in shown["to_accept"]
     ]
     if shown["unread"]:
-        command = whole("`bb agent inbox --state unread`")
+        command = whole("`bb inbox --state unread`")
         lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
-        lines.append(f"Last hand-off, from {last['from']}{doubt(last)} ({last['state']}): {flowing(last['summary'])}")
+        lines.append(
+            f"Last hand-off, from {last['from']}{doubt(last)} ({state_word(last['state'])}): {flowing(last['summary'])}"
+        )
         lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
     if shown["dirty"]:
         lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
@@ -161,10 +188,10 @@ def agents(listed: Foreign) -> list[str]:
     """The registered agents."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
-    wide = styling.widest(agent["agent_id"] for agent in listed)
+    wide, now = styling.widest(agent["agent_id"] for agent in listed), styling.now()
     return [
         f"{column(str(agent['agent_id']), wide)}  {styling.state(agent['liveness'], 7)}"
-        f"  {whole('seen ' + str(agent['last_seen_at']))}  {brief(role(agent))}{orders.if_paused(agent)}"
+        f"  {column(_seen(agent, now) + ' ago', 15)}  {brief(role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
 
@@ -174,12 +201,13 @@ def holdings(found: Foreign) -> list[str]:
     summary = found["summary"]
     first = (
         f"{summary['active']} held, {summary['released']} released, {summary['expired']} expired, "
-        f"{summary['taken_over']} taken over, {summary['unacked_required_messages']} messages to be accepted"
+        f"{summary['taken_over']} taken over, "
+        f"{styling.counted(int(summary['unacked_required_messages']), 'message')} to be accepted"
     )
     held = [
         f"{whole(reservation['scope'])}  {reservation['agent_id']} ({styling.state(reservation['owner_liveness'])})"
         f"  {_until(reservation) if reservation['state'] == 'active' else styling.state(reservation['state'])}"
-        f"  [{whole(reservation['bead_id'])}]"
+        f"{_about(reservation)}"
         for reservation in found["reservations"]
         if "frozen" not in reservation
     ]
@@ -193,12 +221,19 @@ def holdings(found: Foreign) -> list[str]:
 
 
 def _until(each: Foreign) -> str:
-    return f"until {each['expires_at']}"
+    return styling.left(each["expires_at"])
 
 
 def inbox(messages: Foreign) -> list[str]:
     """Messages without their bodies."""
     return [_headline(message) for message in messages] or ["No messages."]
+
+
+def arrived(come: Foreign) -> list[str]:
+    """What a wait brought: the messages, then acceptances and granted places."""
+    from bb.attention.turns import agent_news  # noqa: PLC0415  (only for a wait)
+
+    return [*letters(come["messages"]), *agent_news.sentences(come)]
 
 
 def letters(messages: Foreign) -> list[str]:
@@ -209,15 +244,19 @@ def letters(messages: Foreign) -> list[str]:
 def letter(message: Foreign) -> list[str]:
     """One message in full."""
     bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
-    about = f"  {message['created_at']}{bead}"
-    return [_headline(message), about, *block(message["body"], "  ")]
+    about = f"  {styling.ago(message['created_at'])}{bead}"
+    headline = _headline(message, is_said_below=message["subject"] in message["body"])
+    return [headline, about, *block(message["body"], "  ")]
 
 
-def _headline(message: Foreign) -> str:
+def _headline(message: Foreign, *, is_said_below: bool = False) -> str:
     owed = ", to be accepted" if _is_owed(message) else ""
     proved = _proved(message["verified"]) if "verified" in message else ""
-    who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {message['state']}{owed}{proved}"
-    return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+    state = f"{state_word(message['state'])}{owed}{proved}"
+    who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {state}"
+    event, _, _ = message["message_id"].parted("_")
+    subject = "" if is_said_below else f": {flowing(message['subject'])}"
+    return f"[{event}] {message['category']}{subject} ({who})"
 
 
 def _doubted(message: Foreign) -> str:
@@ -232,74 +271,15 @@ def _proved(found: Foreign) -> str:
     return f", {text}" if text else ""
 
 
-def protocol_event(event: Foreign) -> list[str]:
-    """One protocol event in full."""
-    to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
-    scope = f" in {whole(event['scope'])}" if event["scope"] else ""
-    who = f"{event['from_agent']}{doubt(event)}{to}{scope}, {event['state']}"
-    head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
-    lines = [line for name, value in event["payload"].items() for line in _member(name, value)]
-    return [head, *lines, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
-
-
-def _member(name: Foreign, value: Foreign) -> list[str]:
-    """One member of a payload. The sender wrote it, so it is quoted."""
-    if value.is_text and (len(value) > LONGEST_QUOTATION or len(value.lines()) > 1):
-        return [f"  {name}:", *block(value, "    ")]
-    return [f"  {name}: {flowing(value)}"]
-
-
-def _discovered(event: Foreign) -> list[str]:
-    """The paths that were found changed."""
-    more = int(event["count"]) - len(event["paths"])
-    left_out = [f"… and {more} more"] if more > 0 else []
-    commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
-    return [
-        f"  found by: {event['found_by']}{commit}",
-        *(f"    {text}" for text in [*map(whole, event["paths"]), *left_out]),
-    ]
-
-
-def _resolution(event: Foreign) -> list[str]:
-    resolution = event.get("resolution")
-    if not resolution:
-        return []
-    note = f": {flowing(resolution['note'])}" if resolution["note"] else ""
-    return [f"  {styling.state(resolution['state'])} by {resolution['by']}, {resolution['at']}{note}"]
-
-
-def incursions(events: Foreign) -> list[str]:
-    """INCURSIONs, each with its agents, scope and resolution."""
-    lines = []
-    for event in events:
-        by = f" by {event['resolution']['by']}" if event["resolution"] else ""
-        state = styling.state(event["state"])
-        lines.append(
-            f"{event['created_at']}  {_incursion(event)}  {event['outcome']}, {state}{by}  [{whole(event['id'])}]"
-        )
-    return lines or ["No incursions."]
-
-
-def protocol_events(events: Foreign) -> list[str]:
-    """Protocol events, each with its subject."""
-    lines = []
-    for event in events:
-        payload = event["payload"]
-        subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
-        who = f"{event['from_agent']}{doubt(event)} -> {event['to_agent']}"
-        lines.append(
-            f"{event['created_at']}  {event['event_type']:<9}  {who}"
-            f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
-        )
-    return lines or ["No protocol events."]
+def _seen(agent: Foreign, now: int) -> str:
+    if "session_ended_at" in agent:
+        return f"session ended {styling.age(agent['session_ended_at'], now)}"
+    return f"seen {styling.age(agent['last_seen_at'], now)}"
 
 
 def _agent(agent: Foreign, now: int) -> str:
     name, state = column(str(agent["agent_id"]), 24), styling.state(agent["liveness"], 8)
-    return (
-        f"{name} {state} seen {styling.age(agent['last_seen_at'], now)} ago, {brief(role(agent))}"
-        + orders.if_paused(agent)
-    )
+    return f"{name} {state} {_seen(agent, now)} ago, {brief(role(agent))}" + orders.if_paused(agent)
 
 
 def role(agent: Foreign) -> str:
@@ -316,7 +296,12 @@ def _held(each: Foreign) -> str:
     left = f"{styling.span(int(each['seconds_left']))} left" if is_live else styling.state(each["state"])
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
-    return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
+    return f"{column(whole(each['scope']), 30)} {who}, {left}{shared}{_about(each)}"
+
+
+def _about(each: Foreign) -> str:
+    """The bead of a reservation, if it has one."""
+    return f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
 
 
 def _is_well(each: Foreign) -> bool:
@@ -328,12 +313,6 @@ def _unacked(each: Foreign, now: int) -> str:
     text = f"{sentence(each['label'])}: {brief(each['subject'])}"
     who = f"{each['from_agent']}{doubt(each)} -> {each['to_agent']}"
     return f"{who}  {text}  {whole(styling.age(each['created_at'], now) + ' ago')}  [{each['message_id']}]"
-
-
-def _incursion(each: Foreign) -> str:
-    verb = "changed" if each["outcome"] == "touched" else "in"
-    what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
-    return f"{each['from_agent']}{doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
 def problem(each: Foreign) -> str:
@@ -391,12 +370,6 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent list": agents,
     "agent status": holdings,
     "agent inbox": inbox,
-    "agent wait": lambda come: letters(come["messages"]),
+    "agent wait": arrived,
     "agent read": letter,
-    "protocol handoff": protocol_event,
-    "protocol blocked": protocol_event,
-    "protocol show": protocol_event,
-    "protocol list": protocol_events,
-    "protocol incursions": incursions,
-    "protocol resolve": protocol_event,
 }

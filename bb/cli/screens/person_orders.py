@@ -28,7 +28,7 @@ def thawed(found: Foreign) -> list[str]:
 def paused(found: Foreign) -> list[str]:
     """The agents concerned, and whether they are paused now."""
     pause = found["paused"]
-    since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
+    since_then = f"paused since {styling.ago(pause['since'])}{_because(pause)}" if pause else ""
     if found["everybody"]:
         lines = [f"All agents are {since_then}" if pause else "No agent is paused"]
     else:
@@ -39,7 +39,7 @@ def paused(found: Foreign) -> list[str]:
 def transferred(found: Foreign) -> list[str]:
     before = f", which {names(found['transferred_from'])} held" if found["transferred_from"] else " already"
     return [
-        f"{reservation['agent_id']} holds {reservation['scope']}{before}, until {reservation['expires_at']}"
+        f"{reservation['agent_id']} holds {reservation['scope']}{before}, {styling.left(reservation['expires_at'])}"
         f"  [{reservation['reservation_id']}]"
         for reservation in found["reservations"]
     ]
@@ -53,7 +53,7 @@ def if_paused(agent: Foreign) -> str:
 def since(pause: Foreign) -> str:
     """The start of a pause and its reason."""
     why = f": {brief(pause['why'])}" if pause["why"] else ""
-    return f"{styling.state('paused')} since {whole(styling.minute(pause['since']))}{why}"
+    return f"{styling.state('paused')} since {whole(styling.ago(pause['since']))}{why}"
 
 
 def frozen_by(each: Foreign, until: str) -> str:
@@ -64,7 +64,7 @@ def frozen_by(each: Foreign, until: str) -> str:
 
 
 def _until(each: Foreign) -> str:
-    return f" until {each['expires_at']}" if each["expires_at"] else ""
+    return f", {styling.left(each['expires_at'])}" if each["expires_at"] else ""
 
 
 def _because(each: Foreign) -> str:

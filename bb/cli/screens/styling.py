@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from bb.kernel import clock, escaping, foreign
+from bb.kernel import clock, escaping, foreign, plurals
 from bb.kernel.escaping import LONGEST_NAME, harmless
 from bb.kernel.foreign import Foreign
 
@@ -321,7 +322,27 @@ def age(at: Foreign, now: int) -> str:
 
 def counted(count: int, what: str) -> str:
     """COUNT and the noun WHAT, in the plural if needed."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return plurals.counted(count, what)
+
+
+def now() -> int:
+    """The time of this screen: BB_NOW, else the clock."""
+    moment = time.time_ns() // 1_000_000
+    return clock.parse_or(os.environ.get("BB_NOW", ""), moment)
+
+
+def ago(at: Foreign) -> str:
+    """A time in the past, relative to this screen: 3m ago. A time that cannot be read is shown as it is."""
+    moment, present = clock.parse_or(str(at), 0), now()
+    if not moment:
+        return str(at)
+    return f"in {span((moment - present) // clock.SECOND)}" if moment > present else f"{age(at, present)} ago"
+
+
+def left(until: Foreign) -> str:
+    """The time that is left UNTIL then: 2h left; or how long it is over."""
+    seconds = (clock.parse_or(str(until), 0) - now()) // clock.SECOND
+    return f"{span(seconds)} left" if seconds >= 0 else f"over for {span(-seconds)}"
 
 
 def span(seconds: int) -> str:

@@ -37,11 +37,21 @@ def format_refusal(error: BbError) -> list[str]:
     ]
 
 
+def format_verdict(error: BbError) -> tuple[list[str], list[str]]:
+    """A refusal that is an answer: what was found; and the hint, unless each finding has its own next step."""
+    found = list(refusal_details(error))
+    if "problems" in error.details or "checks" in error.details:
+        return [sentence(error.message), *found], []
+    return found, [f"Hint: {sentence(error.hint)}"] if error.hint else []
+
+
 def refusal_details(error: BbError) -> Iterable[str]:
     """The details of a refusal that are shown before its message."""
     details = Foreign(error.details)
     if "checks" in details:
         return _doctor(details)
+    if "repository" in details and ("parts" in details or "checked" in details):
+        return format_answer("setup", details, "setup")
     if "forks" in details or "shows" in details:
         return format_answer("sync", details, "travel")
     if "findings" in details:
@@ -55,17 +65,32 @@ def refusal_details(error: BbError) -> Iterable[str]:
     if error.code == "PATH_HELD":
         from bb.cli.screens import guards  # noqa: PLC0415
 
-        return guards.in_the_way(details)
+        rows = guards.in_the_way(details)
+        return rows if error.is_verdict or len(rows) > 1 else []  # the message names the only path
     return format_answer("problems", details, "overview") if "problems" in details else []
 
 
 def _heartbeat(agent: Foreign) -> list[str]:
-    lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
+    lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {styling.ago(agent['last_seen_at'])}"]
     if lost := agent.get("contested"):
         lines.append(f"You do not hold {names(lost)}: another clone reserved first. See your mail for details.")
     if pause := agent.get("paused"):
         why = f": {quotation(pause['why'])}" if pause["why"] else ""
-        lines.append(f"{pause['by']} has paused you since {pause['since']}{why}. Do not change anything.")
+        lines.append(f"{pause['by']} paused you {styling.ago(pause['since'])}{why}. Do not change anything.")
+    return lines
+
+
+def _agent(agent: Foreign) -> list[str]:
+    """One agent. Its `status` is left out: it says idle of everybody, also of an agent that holds files."""
+    name = "" if agent["display_name"] == agent["agent_id"] else f" ({agent['display_name']})"
+    state = agent["liveness"] or agent["status"]
+    lines = [
+        f"{agent['agent_id']}{name} is {state}, seen {styling.ago(agent['last_seen_at'])}",
+        f"{agent['role']}, registered {styling.ago(agent['created_at'])}",
+    ]
+    if pause := agent.get("paused"):
+        why = f": {quotation(pause['why'])}" if pause["why"] else ""
+        lines.append(f"{pause['by']} paused it {styling.ago(pause['since'])}{why}.")
     return lines
 
 
@@ -78,52 +103,20 @@ def _name(found: Foreign) -> list[str]:
 
 
 def _retired(found: Foreign) -> list[str]:
-    lines = [f"{found['agent_id']} is retired; {found['released']} reservations released"]
+    lines = [f"{found['agent_id']} is retired; {styling.counted(int(found['released']), 'reservation')} released"]
     left = found["not_accepted"]
     return [*lines, f"Never accepted, so ask another agent: {names(left)}"] if left else lines
 
 
-def _reserved(found: Foreign) -> list[str]:
-    lines = [
-        f"{reservation['agent_id']} holds {reservation['scope']}{_where(reservation)}"
-        f" until {reservation['expires_at']}  [{reservation['reservation_id']}]"
-        for reservation in found["reservations"]
-    ]
-    lines += [f"In this clone only: {sentence(found['why'])}"] if found.get("fallback") else []
-    lines += [f"Note: {path} does not exist yet" for path in found["not_there"]]
-    lines += [
-        f"Taken over: {reservation['scope']} from {reservation['agent_id']}, "
-        f"which was {reservation['owner_liveness']} and is notified"
-        for reservation in found["taken_over"]
-    ]
-    lines += [
-        f"Overlaps {incursion['held']}, held by {incursion['owner_agent']}: {sentence(incursion['resolution_hint'])}"
-        for incursion in found["incursions"]
-        if incursion["outcome"] == "overlapping"
-    ]
-    return lines
-
-
-def _where(each: Foreign) -> str:
-    """A note on a reservation that is valid in every clone."""
-    return f" in every clone, by token {each['token']}," if each.get("global") else ""
-
-
-def _renewed(found: Foreign) -> list[str]:
-    return [f"{reservation['scope']} until {reservation['expires_at']}" for reservation in found["reservations"]] or [
-        "You hold nothing."
-    ]
-
-
-def _released(found: Foreign) -> list[str]:
-    return [f"{reservation['scope']} is {reservation['state']}" for reservation in found["reservations"]] or [
-        "You held nothing."
-    ]
-
-
-def _message(message: Foreign) -> list[str]:
+def _message(message: Foreign) -> Iterable[str]:
+    if "event" in message or "messageId" in message:  # a reply to a message of a chat
+        return format_answer("chat reply", message, "chat")
     to = names(message["recipients"]) if "recipients" in message else str(message["to_agent"])
-    return [f"{message['message_id']} to {to}: {message['state']}"]
+    event, _, _ = message["message_id"].parted("_")
+    lines = [f"{event} to {to}: {'accepted' if message['state'] == 'acked' else message['state']}"]
+    if message.get("recorded_only"):
+        lines.append("No other agent is here to receive it: it is recorded, and the person can read it.")
+    return lines
 
 
 def _judged(answer: Foreign) -> Iterable[str]:
@@ -159,7 +152,9 @@ def _init(made: Foreign) -> list[str]:
     if "stale_minutes" in made:
         minutes = made["stale_minutes"]
         when = (
-            f"{minutes} minutes, in every clone" if minutes else "BB_AGENT_STALE_MINUTES of each clone, or 15 minutes"
+            f"{styling.counted(int(minutes), 'minute')}, in every clone"
+            if minutes
+            else "BB_AGENT_STALE_MINUTES of each clone, or 15 minutes"
         )
         return [f"Agents without a heartbeat become stale after {when}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
@@ -173,11 +168,11 @@ def _ledger_of(made: Foreign) -> list[str]:
         left = [f"Kept, because bb did not create it: {path}" for path in made["left"]]
         left += [f"Published lines remain on {name}" for name in made["published_on"]]
         if made["would_remove"]:
-            return [f"Would remove {made['would_remove']} files and folders from {store}"]
-        return [f"Removed {made['removed']} files and folders from {store}", *left]
+            return [f"Would remove {styling.counted(int(made['would_remove']), 'path')} from {store}"]
+        return [f"Removed {styling.counted(int(made['removed']), 'path')} from {store}", *left]
     if made["created"]:
         advice = made.get("recommendation")
-        following = [f"Next: bb init --register {advice['agent_id']}"] if made["has_work_tree"] and advice else []
+        following = ["Next: bb start"] if made["has_work_tree"] and advice else []
         return [f"Created a ledger in {store}", *following]
     return [f"{store} already has a ledger"]
 
@@ -216,10 +211,11 @@ def _event(event: Foreign) -> list[str]:
 def _verified(found: Foreign) -> list[str]:
     chains = [
         f"{'our' if chain['is_ours'] else 'other'} writer {chain['writer']}: "
-        f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
+        f"{styling.counted(int(chain['lines']), 'line')}, head {chain['head']}"
+        f"{', damaged and retired' if chain['damage'] else ''}"
         for chain in found["chains"]
     ]
-    summary = f"{found['events']:,} events, every chain in use is intact; state {found['state']}"
+    summary = f"{styling.counted(int(found['events']), 'event')}, every chain in use is intact; state {found['state']}"
     from bb.cli.screens import travel  # noqa: PLC0415
 
     signed = travel.signatures_known(found["signatures"])
@@ -230,8 +226,8 @@ def _verified(found: Foreign) -> list[str]:
 def _published(found: Foreign) -> str:
     is_right = found["is_snapshot_right"]
     snapshot = "no snapshot" if is_right.is_none else f"the snapshot is {'right' if is_right else 'wrong'}"
-    events = f"{found['events']:,} events, {found['archived']:,} of them archived"
-    commits = f"in {found['commits']:,} commits of epoch {found['epoch']}"
+    events = f"{styling.counted(int(found['events']), 'event')}, {found['archived']:,} of them archived"
+    commits = f"in {styling.counted(int(found['commits']), 'commit')} of epoch {found['epoch']}"
     return f"published on {found['remote']}: {events}, {commits}; {snapshot}"
 
 
@@ -240,21 +236,21 @@ def _status(status: Foreign) -> list[str]:
         return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` creates one."]
     size = f"{int(status['bytes']) / 1e6:,.1f} MB"
     health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "intact"
+    writers, ours = styling.counted(len(status["writers"]), "writer"), status["writer"] or "not created yet"
     return [
-        f"{status['events']:,} events, {size}, in {status['store']}",
-        f"{len(status['writers'])} writers, ours is {status['writer'] or 'not created yet'}; the ledger is {health}",
+        f"{styling.counted(int(status['events']), 'event')}, {size}, in {status['store']}",
+        f"{writers}, ours is {ours}; the ledger is {health}",
     ]
 
 
 FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent heartbeat": _heartbeat,
     "agent register": _registered,
+    "agent show": _agent,
     "agent name": _name,
     "agent retire": _retired,
-    "agent reserve": _reserved,
-    "agent renew": _renewed,
-    "agent release": _released,
     "agent send": _message,
+    "agent reply": _message,
     "agent ack": _message,
     "ci check": _judged,
     "scope compare": _compared,

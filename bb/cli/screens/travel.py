@@ -22,6 +22,8 @@ WORDS = {
     "x.bb.reserved": ("reservation", "reservations"),
     "x.bb.renewed": ("renewal", "renewals"),
     "x.bb.released": ("release", "releases"),
+    "x.bb.queued": ("place in line", "places in line"),
+    "x.bb.left_line": ("end of a place in line", "ends of places in line"),
     "x.bb.taken_over": ("take-over", "take-overs"),
     "x.bb.seen": ("sign of life", "signs of life"),
     "x.bb.redacted": ("redaction", "redactions"),

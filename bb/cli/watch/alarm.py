@@ -51,7 +51,7 @@ def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> N
             text = f"settled: {overview.problem(Foreign(problem))}"
             output.lines(styling.wrap_lines([f"{moment}  {styling.hanging(styling.coloured(text, 'dim'))}"]))
         else:
-            output.lines(styling.wrap_lines(overview.problems(Foreign([problem]))))
+            output.lines(styling.wrap_lines(overview.problems(Foreign([problem]), is_log=True)))
 
 
 def _ring() -> None:

@@ -13,7 +13,7 @@ class AboutAgent(AgentOrPerson):
 
 
 class AboutBead(Text):
-    """Only items about this bead."""
+    """Only items about this bead (work item)."""
 
     metavar = "BEAD"
 

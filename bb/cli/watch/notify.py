@@ -35,7 +35,7 @@ MADE_UP = {
 }
 
 InvalidCommand = Usage.declare(
-    "INVALID_COMMAND", "The command cannot be run", hint="for example --command 'notify-send bb'"
+    "INVALID_COMMAND", "The command cannot be run", hint="for example `bb notify --command 'notify-send bb'`"
 )
 
 NoShell = Usage.declare(

@@ -123,14 +123,19 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
         return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
     who = "" if is_owned else f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
     shared = "shared" if each["shared"] else ""
-    more = [part for part in (who, _left(each, now).strip(), shared, f"[{each['bead_id']}]") if part]
+    more = [
+        part
+        for part in (who, _left(each, now).strip(), shared, f"[{each['bead_id']}]" if each["bead_id"] else "")
+        if part
+    ]
     return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(more)}"
 
 
 def unacked(each: Foreign, now: int) -> str:
     """A message to be accepted: age, sender, recipient and subject."""
     who = f"{each['from_agent']}{styling.doubt(each)} -> {each['to_agent']}"
-    text = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
+    bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
+    text = f"{sentence(each['label'])}: {quotation(each['subject'])}{bead}"
     return f"{MARGIN}{cell(styling.age(each['created_at'], now), 7)} {who}  {text}"
 
 

@@ -33,7 +33,9 @@ AmbiguousSession = Usage.declare(
 )
 
 AdoptOrRegister = Usage.declare(
-    "ADOPT_OR_REGISTER", "--adopt and --register cannot be combined", hint="pass either --adopt ID or --register NAME"
+    "ADOPT_OR_REGISTER",
+    "--adopt and --register cannot be combined",
+    hint="`bb init --register NAME`, or `bb init --adopt ID`",
 )
 
 AdoptionRejected = Refused.declare(
@@ -104,9 +106,10 @@ def confirmed_by_person(agent: str) -> Evidence:
     return Evidence(IN_PROGRESS_OWNERSHIP, text)
 
 
-def recommend(action: str, reason: str, agent: str | None, why: str) -> dict[str, Any]:
-    """A recommendation as a JSON object."""
-    command = None if agent is None else f"bb init --non-interactive --{action} {agent}"
+def recommend(action: str, reason: str, agent: str | None, why: str, *, is_done: bool = False) -> dict[str, Any]:
+    """A recommendation as a JSON object. If the action IS_DONE, the command is the step after it."""
+    next_step = f"bb turn --agent {agent}" if is_done else f"bb init --non-interactive --{action} {agent}"
+    command = None if agent is None else next_step
     return {"action": action, "reason": reason, "agent_id": agent, "why": why, "command": command}
 
 

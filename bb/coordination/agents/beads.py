@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 IN_PROGRESS = frozenset(["in_progress", "hooked"])
+DELETED = "tombstone"  # written by `br`
 TITLE_LENGTH = 500
 
 
@@ -25,8 +26,8 @@ class Bead(Record):
 
 
 def is_something_else(record: object) -> bool:
-    """Whether a RECORD of the tracker has another type than bead, such as a memory."""
-    return isinstance(record, dict) and record.get("_type") not in (None, "issue")
+    """Whether a RECORD of the tracker is no bead, such as a memory or the mark of a deleted bead."""
+    return isinstance(record, dict) and (record.get("_type") not in (None, "issue") or record.get("status") == DELETED)
 
 
 def bead(record: object) -> Bead | None:

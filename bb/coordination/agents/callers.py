@@ -1,9 +1,9 @@
 """Which caller may act under a name: each name belongs to one session at a time (Operative Protocol §3.2, §3.3).
 
 A session is one run of an agent program, identified by an id. The sources of the id, in order of precedence: the
-payload of an editor's hook, the environment variables that the program sets (HOSTS), and BB_SESSION. A caller may have
-several ids. The first id opens a session, and each of the ids identifies it: a hook that has only its payload and a
-shell that has more variables are one session.
+payload of an editor's hook or the metadata of an MCP call, the environment variables that the program sets (HOSTS), and
+BB_SESSION. A caller may have several ids. The first id opens a session, and each of the ids identifies it: a hook that
+has only its payload and a shell that has more variables are one session.
 
 Registration and adoption open a session. The last session opened, in ledger order, is the current one. The ledger
 stores a digest of the id, because ids may be private. If an adopter has no id, bb generates one and marks it until a
@@ -33,9 +33,24 @@ if TYPE_CHECKING:
     from bb.coordination.agents.roster import Agent
 
 OWN = "BB_SESSION"
-# Environment variables in which agent programs pass their session id.
-HOSTS = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID")
-VARIABLES = (*HOSTS, OWN)
+# Environment variables in which agent programs pass their session id. Codex names the thread, and the session that a
+# thread and its subagents share. OpenCode sets none; a plugin may set its.
+HOSTS = (
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "GEMINI_SESSION_ID",
+    "OPENCODE_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
+    "QWEN_CODE_SESSION_ID",
+)
+GEMINI = "GEMINI_CLI"  # set in shells and MCP servers of Gemini CLI, which have no session id
+# Environment variables by which agent programs mark what they start in a session.
+MARKS = (
+    *("AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS", "CLAUDE_ENV_FILE"),
+    *("CODEX_CI", "CODEX_TOOL_CALL_ID", GEMINI, "OPENCODE", "OPENCODE_PID"),
+)
+VARIABLES = (*HOSTS, *MARKS, OWN)
 LONGEST = 200  # characters of an id
 ALIVE = 2 * clock.MINUTE  # a session counts as alive for this long after its last heartbeat
 
@@ -58,18 +73,40 @@ SessionSuperseded = Forbidden.declare(
 )
 
 
-def sessions(env: Mapping[str, str], said: str = "") -> tuple[str, ...]:
-    """The caller's session ids in order of precedence: the id that was SAID, then those in ENV."""
+def sessions(env: Mapping[str, str], *said: str) -> tuple[str, ...]:
+    """The digests of the caller's session ids in order of precedence: the ids that were SAID, then those in ENV."""
     own = env.get(OWN, "")
     if own and not _is_sound(own):
         raise InvalidSession()
-    session_ids = [said, *(env.get(name, "") for name in HOSTS), own]
+    session_ids = (*said, *host_sessions(env), own)
     return tuple(dict.fromkeys(session_digest(session) for session in session_ids if session and _is_sound(session)))
+
+
+def host_sessions(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The session ids that agent programs have set in ENV."""
+    found = (env.get(name, "") for name in HOSTS)
+    return tuple(session for session in found if session and _is_sound(session))
+
+
+def named_sessions(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The session ids in ENV by which a host's hooks may have named an agent. A plugin may set BB_SESSION."""
+    own = env.get(OWN, "")
+    return (*host_sessions(env), own) if own and _is_sound(own) else host_sessions(env)
+
+
+def agents_of(sessions: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
+    """The agents that a caller with these SESSIONS may be. Each session has its agent, and the sessions around it.
+
+    A program that was started in the shell of another agent program has the variables of both. The inner one calls.
+    """
+    around = {outer for _, outers in sessions.values() for outer in outers}
+    inner = [agent for session, (agent, _) in sessions.items() if session not in around]
+    return list(dict.fromkeys(inner or (agent for agent, _ in sessions.values())))
 
 
 def without_session_variables(env: Mapping[str, str], *, keeps_own: bool = False) -> dict[str, str]:
     """ENV without session ids. A server must not use the session of the process that started it for its clients."""
-    left_out = HOSTS if keeps_own else VARIABLES
+    left_out = (*HOSTS, *MARKS) if keeps_own else VARIABLES
     return {name: value for name, value in env.items() if name not in left_out}
 
 

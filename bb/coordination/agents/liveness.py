@@ -1,7 +1,8 @@
 """Liveness of an agent, judged by the time since its last heartbeat (Operative Protocol §4).
 
 With a stale threshold of N minutes (15, or `BB_AGENT_STALE_MINUTES`), an agent is active for N minutes after its last
-heartbeat, then stale, and evicted from 2N minutes on. Both lower bounds are inclusive.
+heartbeat, then stale, and evicted from 2N minutes on. Both lower bounds are inclusive. If the session of the agent is
+known to have ended, the agent is stale at once, until its next heartbeat.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LIVENESS = (
 InvalidStaleMinutes = Usage.declare(
     "INVALID_STALE_MINUTES",
     "BB_AGENT_STALE_MINUTES must be a whole number of minutes from 1 to 10080",
-    hint="unset BB_AGENT_STALE_MINUTES for the default of 15",
+    hint="for the default of 15: `unset BB_AGENT_STALE_MINUTES`",
 )
 
 
@@ -60,7 +61,8 @@ def latest(moments: Iterable[int], now: int) -> int:
     )
 
 
-def liveness(last_seen: int, now: int, threshold: int) -> str:
-    """The liveness of an agent whose last heartbeat was at LAST_SEEN."""
+def liveness(last_seen: int, now: int, threshold: int, ended_at: int = 0) -> str:
+    """The liveness of an agent whose last heartbeat was at LAST_SEEN and whose session ended at ENDED_AT, if ever."""
     silence = max(now - last_seen, 0)  # a clock ahead of ours counts as just seen
-    return next(state for multiple, state in LIVENESS if silence >= multiple * threshold)
+    state = next(state for multiple, state in LIVENESS if silence >= multiple * threshold)
+    return STALE if state == ACTIVE and ended_at and last_seen <= ended_at else state

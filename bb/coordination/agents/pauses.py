@@ -32,7 +32,7 @@ BEAD = "pause"  # the bead of a notification to an agent without reservations
 AgentPaused = Refused.declare(
     "AGENT_PAUSED",
     "The person has paused this agent",
-    hint="change nothing; you may still read, reply, `bb protocol handoff` and `bb agent release`",
+    hint="change nothing; you may still read, `bb reply`, `bb handoff` and `bb release`",
 )
 
 

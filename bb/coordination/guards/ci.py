@@ -35,6 +35,7 @@ from bb.coordination.records.signed_lines import Verification
 from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict, Refusal
 from bb.kernel.escaping import name, quotation
+from bb.kernel.plurals import counted
 from bb.kernel.record import Record
 from bb.kernel.total_order import State
 
@@ -69,7 +70,7 @@ CiIncursion = Conflict.declare(
 OutsideDeclared = Conflict.declare(
     "OUTSIDE_DECLARED",
     "This change includes paths that its author had not declared",
-    hint="reserve those paths (`bb agent reserve`) and explain why they are needed, or remove them from this change",
+    hint="reserve those paths (`bb reserve`) and explain why they are needed, or remove them from this change",
 )
 
 PausedAuthor = Conflict.declare(
@@ -186,6 +187,13 @@ def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Findi
     )
 
 
+def _lines(count: int) -> str:
+    return f"{counted(count, 'line')} {'is' if count == 1 else 'are'}"
+
+
+VERDICTS = tuple(each.code for each in (CiIncursion, OutsideDeclared, PausedAuthor, UnclearAuthor, LedgerLacking))
+
+
 def refusal(findings: Sequence[Finding]) -> Refusal | None:
     """The refusal for FINDINGS; None if all are warnings."""
     rules = {finding.rule for finding in findings if finding.severity == ERROR}
@@ -210,7 +218,7 @@ def signature_findings(standings: Iterable[Verification], *, is_required: bool) 
             writers = ", ".join(f"{writer.writer} ({writer.why})" for writer, _ in some[:MOST_WRITERS])
             more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""
             effect = "; they are ignored" if is_required else ""
-            text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
+            text = f"{_lines(sum(count for _, count in some))} {what}{effect}: writer {writers}{more}"
             findings.append(Finding(rule, WARNING, text))
     return findings
 
@@ -226,7 +234,7 @@ def lost_line_findings(events: Sequence[str]) -> list[Finding]:
     if not events:
         return []
     named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
-    text = f"{len(events):,} lines of the ledger lost their content without a valid redaction: {named}"
+    text = f"{counted(len(events), 'line')} of the ledger lost their content without a valid redaction: {named}"
     return [Finding(LOST_LINES, ERROR, text)]
 
 
@@ -258,13 +266,13 @@ class _Touch(Record):
     path: str
     by: Author
     severity: str
-    moment: int
+    second: int  # in which it was committed
     mine: list[Lease]
     others: list[Lease]
 
     @property
     def had_it(self) -> bool:
-        return any(lease.held_at(self.moment) for lease in self.mine)
+        return any(lease.held_in(self.second) for lease in self.mine)
 
     @property
     def has_it(self) -> bool:
@@ -273,7 +281,7 @@ class _Touch(Record):
     @property
     def wrote_it(self) -> bool:
         """Whether the author held the path when the change was written. A rebase changes only the commit date."""
-        return self.had_it or any(lease.held_at(self.commit.written_at) for lease in self.mine)
+        return self.had_it or any(lease.held_in(self.commit.written_at) for lease in self.mine)
 
 
 def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> Iterator[Finding]:
@@ -307,7 +315,7 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
         if by.token is not None and token is not None and by.token < token:
             text = f"made under token {by.token}; {owner} holds {name(lease.reservation.scope)} under token {token}"
             yield Finding(STALE_TOKEN, touch.severity, text, (touch.commit.id,), touch.path, by.agent, lease)
-        elif lease.held_at(touch.moment) and (is_frozen or not touch.had_it):
+        elif lease.held_in(touch.second) and (is_frozen or not touch.had_it):
             yield _finding(HELD_THEN, severity, touch, lease, has_agreed)
         elif lease.is_live and (is_frozen or not touch.has_it):
             yield _finding(HELD_NOW, severity, touch, lease, has_agreed)
@@ -319,7 +327,8 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
     until = f", until {_minute(min(lease.until, clock.LAST))}" if not (lease.is_live and held.has_no_end) else ""
     span = f"since {_minute(held.made_at)}{until}"
     changed = f"{_who(touch.by)} changed this at {_minute(min(touch.commit.committed_at, clock.LAST))}"
-    text = f"{held.agent} {verb} {name(held.scope)} for {name(held.bead)} {span}; {changed}"
+    about = f" for {name(held.bead)}" if held.bead else ""
+    text = f"{held.agent} {verb} {name(held.scope)}{about} {span}; {changed}"
     if held.is_freeze:
         verb, why = "has frozen" if lease.is_live else "had frozen", f" ({quotation(held.why)})" if held.why else ""
         text = f"{held.agent} {verb} {name(held.scope)} {span}{why}; {changed}"
@@ -329,7 +338,7 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
 
 def _is_since(commit: Commit, pause: Pause) -> bool:
     """Whether the commit was made after its author was paused."""
-    return commit.committed_at >= clock.parse_or(pause.since, 0)
+    return commit.committed_at + clock.SECOND > clock.parse_or(pause.since, 0)
 
 
 def _who(by: Author) -> str:

@@ -308,7 +308,7 @@ RULES: dict[str, Callable[[Hazard, Circumstances], str | None]] = {
     WORKTREE: _removing,
     BRANCH: _branching,
 }
-MINE = "if they are yours, reserve them first: `bb agent reserve --scope FILE --bead BEAD`"
+MINE = "if they are yours, reserve them first: `bb reserve FILE`"
 INSTEAD = {
     STASH: "commit your files on your own branch (`git switch -c wip/NAME`, `git commit -- FILES`), or save them "
     "as a patch (`git diff -- FILES > FILE.patch`)",
@@ -317,7 +317,7 @@ INSTEAD = {
     AUTOSTASH: f"commit your own files first and rebase in your own worktree (`git worktree add`); {MINE}",
     CLEAN: f"remove your own files by name; {MINE}",
     GATHER: "name your own files: `git add -- FILES`, `git commit -- FILES`",
-    WORKTREE: "ask the agent that works there (`bb agent send`), or keep the worktree; list the agents: `bb status`",
+    WORKTREE: "ask the agent that works there (`bb send NAME 'text'`), or keep the worktree; all agents: `bb status`",
     BRANCH: "delete the branch after that worktree has switched to another one; list them: `git worktree list`",
 }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
-FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb agent send --to user`"
+FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb send user 'TEXT'`"
 
 UNPUBLISHED = 1 << 62
 

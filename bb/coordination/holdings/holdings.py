@@ -14,10 +14,10 @@ reservation does not expire while its holder works, and expires after its holder
 from __future__ import annotations
 
 from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver, Transferred
-from bb.coordination.holdings import scopes
 from bb.kernel import clock, ids
 from bb.kernel.record import Record
 from bb.kernel.total_order import earliest, event, latest, sortable
+from bb.kernel.validation import AUTO, shown_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Reservation(Record):
     id: str
     agent: str
     scope: str
-    bead: str
+    bead: str | None
     ttl: int  # minutes
     shared: bool
     is_file: bool
@@ -60,11 +60,17 @@ class Reservation(Record):
     base: str | None = None  # the published commit that a global reservation was checked against
     why: str | None = None  # the reason for a freeze
     given_by: str | None = None  # the agent that transferred it to this holder
+    is_automatic: bool = False  # made by an editor's hook, without a bead
 
     @property
     def is_freeze(self) -> bool:
         """Whether it is a reservation of the person, which keeps all agents out."""
         return self.agent == ids.PERSON
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody else ended it: it was taken over, or the person released or transferred it."""
+        return not self.is_freeze and self.ended_by not in (None, self.agent)
 
     @property
     def has_no_end(self) -> bool:
@@ -118,6 +124,11 @@ def reservation(name: str, state: State | None) -> Reservation | None:
     return next(iter([*tenures(name, state)][-1:]), None)
 
 
+def maker(state: State) -> str | None:
+    """The agent that made the reservation, without the cost of reading all of STATE."""
+    return str(state["made"][3][1]) if "made" in state else None
+
+
 def tenures(name: str, state: State | None) -> Iterator[Reservation]:
     """The reservation once for each holder, in order."""
     if state is None or "made" not in state:
@@ -131,13 +142,13 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
         if renewal := _renewal(state, agent, since, end.place if end and end.to else None):
             renewed_at, ttl = max(made_at, clock.parse_or(renewal[0], 0)), renewal[1]
         yield Reservation(
-            *(name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at),
+            *(name, agent, scope, shown_bead(bead), ttl, shared, is_file, made_at, renewed_at),
             end.how if end else ACTIVE,
             clock.parse_or(end.ts, 0) if end else None,
             end.by if end else None,
             sortable(place),
             sortable(end.place) if end else None,
-            *(base, why, given_by),
+            *(base, why, given_by, bead == AUTO),
         )
         if end is None or end.to is None:
             return
@@ -150,18 +161,27 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
         return []
     *at, (_, _, text, bead, _, _, is_file, _, _) = state["made"]
     place = sortable(at)
-    holders = list(dict.fromkeys((tenure.agent, tenure.state) for tenure in tenures(name, state)))
+    ever = list(tenures(name, state))
+    holders = list(dict.fromkeys((tenure.agent, tenure.state) for tenure in ever))
     agent, how = holders[-1]
     always = [(f"of {holder}", place) for holder in dict.fromkeys(holder for holder, _ in holders)]
-    if agent != ids.PERSON:
+    if agent != ids.PERSON and shown_bead(bead):
         always.append((f"bead {bead}", place))
+    always += [(lost_term(tenure.agent), tenure.ended_place or "") for tenure in ever if tenure.is_lost]
     if how != ACTIVE:
         return [*always, (how, place)]
+    from bb.coordination.holdings import scopes  # noqa: PLC0415  (reading the state needs no scopes)
+
     scope = scopes.stored(text)
     if scope is None:  # a scope that cannot be parsed cannot conflict
         return always
     where = "file" if is_file else "at"
     return [*always, ("live", place), (f"live of {agent}", place), (where, scopes.lead(scope))]
+
+
+def lost_term(agent: str) -> str:
+    """The search term for the reservations that AGENT lost, at the place of the loss."""
+    return f"lost {agent}"
 
 
 def _words(state: State) -> list[_Word]:

@@ -15,6 +15,7 @@ from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Refused, Usage
 from bb.kernel.escaping import harmless
+from bb.kernel.validation import NO_BEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ InvalidNote = Usage.declare(
 ResolveForbidden = Forbidden.declare(
     "RESOLVE_FORBIDDEN",
     "Another agent must resolve that incursion",
-    hint="the owner or the person resolves it (`--agent user`); you may resolve your own changes with --as reverted",
+    hint="ask the holder: `bb send HOLDER 'text'`; if you undid your change: `bb protocol resolve ID --as reverted`",
 )
 
 IncursionResolved = Conflict.declare(
     "INCURSION_RESOLVED",
     "That incursion is already resolved in another way",
-    hint="see the resolution: `bb protocol show ID`; report later changes by mail: `bb agent send`",
+    hint="see the resolution: `bb protocol show ID`; report later changes by mail: `bb send`",
 )
 
 IncursionClosed = Refused.declare(
@@ -57,7 +58,7 @@ IncursionClosed = Refused.declare(
 NothingToTransfer = Refused.declare(
     "NOTHING_TO_TRANSFER",
     "The reservation of that incursion has ended, so it cannot be transferred",
-    hint="the agent that continues there reserves it: `bb agent reserve`; then resolve this with --as accepted",
+    hint="the agent that continues there reserves it: `bb reserve`; then resolve this with --as accepted",
 )
 
 
@@ -93,7 +94,7 @@ def _touched(
         scope=paths[0],
         held=first.reservation.scope,
         liveness=first.liveness,
-        bead=first.reservation.bead,
+        bead=first.reservation.bead or NO_BEAD,
         outcome=TOUCHED,
         hint=HINT.format(owner=first.reservation.agent),
         found_by=found_by,
@@ -164,7 +165,8 @@ def transfer(
         other for other in met if other.held.reservation.id != reservation.id and not other.held.reservation.is_freeze
     ]
     request = Wanted(
-        fact.incoming, (held.scope,), reservation.bead, reservation.ttl, reservation.shared, allow_overlap=True
+        *(fact.incoming, (held.scope,), reservation.bead or NO_BEAD, reservation.ttl, reservation.shared),
+        allow_overlap=True,
     )
     return [released, *reservations.reserve(request, others, is_recorded)]
 

@@ -26,8 +26,9 @@ class Lease(Record):
     is_live: bool
     token: int | None = None  # the token of an admitted global reservation; a later grant has a higher token
 
-    def held_at(self, moment: int) -> bool:
-        return self.reservation.made_at <= moment <= self.until
+    def held_in(self, second: int) -> bool:
+        """Whether it was held at any time in a second. A commit is dated to the second in which it was made."""
+        return self.reservation.made_at < second + clock.SECOND and second <= self.until
 
 
 def lease(reservation: Reservation, scope: Scope, seen_at: int, now: int, token: int | None = None) -> Lease:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ReservationAwaited = Conflict.declare(
     "RESERVATION_AWAITED",
     "Another agent is waiting for that scope and comes first",
-    hint="join the queue with --wait SECONDS",
+    hint="get in line behind it: `bb reserve SCOPE --queue`",
 )
 
 WaitDeadlock = Conflict.declare(

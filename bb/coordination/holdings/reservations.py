@@ -29,7 +29,7 @@ from bb.coordination.holdings.held import FROZEN_HINT, Held, Overlap, freeze_tex
 from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError, Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
-from bb.kernel.validation import BEAD_LENGTH, is_bead
+from bb.kernel.validation import BEAD_LENGTH, NO_BEAD, is_bead, shown_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bb.kernel.errors import Refusal
 
 MINUTES_ALLOWED = range(5, 1441)
+TTL = 120  # minutes, unless the request says otherwise
 SHOWN = 20  # conflicts listed in a refusal; `count` has the number of all
 MOST_NAMED = 5  # further reservations named in a sentence
 
@@ -48,20 +49,20 @@ TIME_OVER = "time_over"  # taken over because it had expired, while its holder w
 
 InvalidArgs = Usage.declare(
     "INVALID_ARGS",
-    "A reservation needs a scope, a bead, and a time to live from 5 to 1440 minutes",
-    hint="for example --scope src/parser --bead bb-12 --ttl 120",
+    "A reservation needs a scope, and a time to live from 5 to 1440 minutes",
+    hint="for example --scope src/parser --ttl 120",
 )
 
 ReservationConflict = Conflict.declare(
     "RESERVATION_CONFLICT",
     "Another active agent holds that scope or a part of it",
-    hint="narrow the scope, wait for it with --wait SECONDS, or message the holder",
+    hint="get in line: `bb reserve SCOPE --queue`",
 )
 
 ReservationStaleFound = Conflict.declare(
     "RESERVATION_STALE_FOUND",
     "The reservation of that scope has expired, or its holder is no longer active",
-    hint="take it over with --takeover-stale; its holder is notified",
+    hint="take it over, its holder is notified: `bb reserve SCOPE --takeover-stale`",
 )
 
 ReservationNotFound = NotFound.declare(
@@ -73,13 +74,13 @@ ReservationNotFound = NotFound.declare(
 ReleaseForbidden = Forbidden.declare(
     "RELEASE_FORBIDDEN",
     "Another agent holds that scope, so you cannot release it",
-    hint="ask the holder to release it; if the holder is stale: `bb agent reserve --takeover-stale`",
+    hint="ask the holder to release it: `bb send HOLDER 'TEXT'`",
 )
 
 RenewForbidden = Forbidden.declare(
     "RENEW_FORBIDDEN",
     "Another agent holds that scope, so you cannot renew it",
-    hint="reserve a scope of your own: `bb agent reserve`",
+    hint="reserve a scope of your own: `bb reserve`",
 )
 
 
@@ -88,7 +89,7 @@ class Wanted(Record):
 
     agent: str
     scopes: tuple[Scope, ...]
-    bead: str
+    bead: str  # NO_BEAD without one
     ttl: int
     shared: bool = False
     takeover: bool = False
@@ -103,6 +104,32 @@ class Wanted(Record):
         ]
 
 
+def command(wanted: Wanted, *more: str) -> str:
+    """The command that repeats the request WANTED with MORE options."""
+    words = ["bb reserve", *(escaping.quoted(scope.text) for scope in wanted.scopes), *more]
+    words += ["--bead " + escaping.quoted(wanted.bead)] if shown_bead(wanted.bead) else []
+    words += [f"--ttl {wanted.ttl}"] if wanted.ttl != TTL else []
+    words += ["--shared"] if wanted.shared else []
+    words += ["--takeover-stale"] if wanted.takeover and "--takeover-stale" not in more else []
+    return " ".join(words)
+
+
+def queue_command(wanted: Wanted) -> str:
+    """The command that takes a place in the line for WANTED."""
+    return command(wanted, "--queue")
+
+
+def _ways(wanted: Wanted, met: Sequence[Overlap]) -> str:
+    """The commands that go on: reserve the scopes that nobody holds, and get in line for the others."""
+    held = {meeting.wanted.text for meeting in met}
+    free = tuple(scope for scope in wanted.scopes if scope.text not in held)
+    if not free:
+        return f"get in line, and do something else meanwhile: `{queue_command(wanted)}`"
+    rest = wanted.replace(scopes=tuple(scope for scope in wanted.scopes if scope.text in held))
+    now = command(wanted.replace(scopes=free))
+    return f"reserve what is free: `{now}`; get in line for the rest: `{queue_command(rest)}`"
+
+
 def minutes(text: str) -> int:
     """TEXT as a reservation's time to live."""
     is_number = text.isascii() and text.isdigit() and len(text) < 8
@@ -111,8 +138,10 @@ def minutes(text: str) -> int:
     return int(text)
 
 
-def bead(text: str) -> str:
-    """TEXT as the bead that a reservation is for."""
+def bead(text: str | None) -> str:
+    """TEXT as the bead that a reservation is for; NO_BEAD without one."""
+    if text is None:
+        return NO_BEAD
     trimmed = text.strip()
     if not is_bead(trimmed) or not trimmed.isprintable():
         raise InvalidArgs(f"--bead must be one line of 1 to {BEAD_LENGTH} characters", path="$.bead")
@@ -142,9 +171,9 @@ def reserve(
         silent = [meeting for meeting in in_way if not meeting.held.is_protected]
         raise _conflict(wanted, protected, silent, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
-        raise _stale_found(in_way)
+        raise _stale_found(wanted, in_way)
     if wanted.base is None and (everywhere := [meeting for meeting in in_way if meeting.held.reservation.base]):
-        raise _held_everywhere(everywhere)
+        raise _held_everywhere(wanted, everywhere)
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
     kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
     beside = _incursions(wanted, admitted, OVERLAPPING)
@@ -208,7 +237,7 @@ def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbid
         text = escaping.name(scope.text)
         message = f"the reservation of {text} has expired" if held else f"there is no reservation for exactly {text}"
         near = [meeting.held for meeting in met if meeting.held.reservation.agent == agent]
-        hint = "to continue there, reserve it again: `bb agent reserve`" if own else _what_is_near(near)
+        hint = "to continue there, reserve it again: `bb reserve`" if own else _what_is_near(near)
         expired = [Expired(agent, one.reservation.id) for one in own]
         raise ReservationNotFound(message, hint=hint, leaving=expired, scope=scope.text)
     raise forbidden(f"{held[0].reservation.agent} holds {escaping.name(scope.text)}", **held[0].as_json())
@@ -257,7 +286,7 @@ def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str)
         scope=met[0].wanted.text,
         held=first.reservation.scope,
         liveness=first.liveness,
-        bead=wanted.bead,
+        bead=wanted.bead if shown_bead(wanted.bead) else first.reservation.bead or NO_BEAD,
         outcome=outcome,
         hint=hint.format(incoming=wanted.agent, owner=owner) + also,
     )
@@ -283,30 +312,32 @@ def _conflict(wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap],
     if held.is_freeze:
         message, hint = freeze_text(first.held), FROZEN_HINT
     elif wanted.base:
-        hint = "narrow the scope, or message the holder: `bb agent send`"
-    elif all(meeting.kind == scopes.PARTIAL for meeting in met):
-        hint = f"{ReservationConflict.hint}; --allow-overlap permits partial overlaps"
-    if silent and not wanted.takeover:
-        hint = f"{hint or ReservationConflict.hint}; pass --takeover-stale too, to take over from inactive holders"
+        hint = "narrow the scope, or message the holder: `bb send`"
+    elif silent and not wanted.takeover:
+        hint = f"get in line, and take over from the silent holders: `{command(wanted, '--queue', '--takeover-stale')}`"
+    else:
+        hint = _ways(wanted, [*met, *silent])
     message += _also([first, *(meeting for meeting in met if meeting is not first), *silent])
     return ReservationConflict(message, hint=hint, leaving=facts, **_listed([*met, *silent]))
 
 
-def _held_everywhere(met: Sequence[Overlap]) -> BbError:
+def _held_everywhere(wanted: Wanted, met: Sequence[Overlap]) -> BbError:
     """The refusal to take over a global reservation in one clone only."""
     held = met[0].held.reservation
     message = f"{held.agent} holds {escaping.name(held.scope)} in every clone, and is no longer active"
-    hint = "take it over in every clone: --global --takeover-stale"
+    hint = f"take it over in every clone: `{command(wanted.replace(takeover=True), '--global')}`"
     return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
-def _stale_found(met: Sequence[Overlap]) -> BbError:
+def _stale_found(wanted: Wanted, met: Sequence[Overlap]) -> BbError:
+    takeover = command(wanted, *(["--global"] if wanted.base else []), "--takeover-stale")
     first = met[0].held
     message = f"{first.reservation.agent} holds {escaping.name(first.scope.text)} ({met[0].kind} overlap) and is "
     message += _silence(first)
     if first.is_over:
         message = f"the reservation of {escaping.name(first.scope.text)} by {first.reservation.agent} has expired"
-    return ReservationStaleFound(message + _also(met), **_listed(met))
+    hint = f"take it over, its holder is notified: `{takeover}`"
+    return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
 def _also(met: Sequence[Overlap]) -> str:

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 TransferForbidden = Forbidden.declare(
     "TRANSFER_FORBIDDEN",
     "Another agent holds that scope, so you cannot transfer it",
-    hint="ask the holder to transfer it; the person may do so with `--agent user`",
+    hint="ask the holder to transfer it: `bb send HOLDER 'text'`",
 )
 
-ManyHolders = Conflict.declare("MANY_HOLDERS", "Several agents share that scope", hint="name the holder: --from ID")
+ManyHolders = Conflict.declare(
+    "MANY_HOLDERS", "Several agents share that scope", hint="name the holder: `bb agent transfer --from ID`"
+)
 
 GlobalTransfer = Refused.declare(
     "GLOBAL_TRANSFER",
     "A global reservation cannot be transferred",
-    hint="release it, and let the other agent reserve it: `bb agent reserve --global`",
+    hint="release it, and let the other agent reserve it: `bb reserve --global`",
 )
 
 

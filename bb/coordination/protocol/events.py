@@ -111,7 +111,9 @@ LABELS = {HANDOFF: "Passed to", BLOCKED: "Needs input", INCURSION: "Incursion", 
 SEEN, ACCEPTED = "Seen", "Accepted"
 
 InvalidProtocolEvent = Usage.declare(
-    "INVALID_PROTOCOL_EVENT", "That protocol event is not valid", hint="see the fields of each type in docs/protocol.md"
+    "INVALID_PROTOCOL_EVENT",
+    "That protocol event is not valid",
+    hint="see the fields: `bb handoff --help`, `bb blocked --help`",
 )
 
 

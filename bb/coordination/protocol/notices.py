@@ -15,6 +15,7 @@ from bb.coordination.protocol.events import INCURSION, RESUME
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.kernel.total_order import earliest, event, sortable
+from bb.kernel.validation import shown_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         return []
     place, fact = sortable(state[SAID][:3]), notice(state)
     if isinstance(fact, Incurred):
-        always = [("protocol", place), (INCURSION, place), (f"bead {fact.bead}", place), (fact.incident, place)]
+        always = [("protocol", place), (INCURSION, place), (fact.incident, place)]
+        always += [(f"bead {fact.bead}", place)] if shown_bead(fact.bead) else []
         is_unsettled = fact.outcome in MAY_BE_OPEN and resolution(fact, [state]) is None
         return [*always, (UNSETTLED, place)] if is_unsettled else always
     beads = dict.fromkeys(bead for bead in (fact.bead, *fact.beads) if bead)

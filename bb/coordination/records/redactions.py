@@ -30,7 +30,7 @@ LASTING = frozenset(
     [
         *("group.create", "actor.remove", "x.bb.merged", "x.bb.redacted", "x.bb.resolved"),
         *("x.bb.released", "x.bb.expired", "x.bb.taken_over", "x.bb.renewed", "x.bb.seen"),
-        *("x.bb.transferred", "x.bb.unpaused", "x.bb.signed"),
+        *("x.bb.transferred", "x.bb.unpaused", "x.bb.signed", "x.bb.left_line"),
     ]
 )
 
@@ -51,7 +51,7 @@ ORDER = (
 RedactForbidden = Forbidden.declare(
     "REDACT_FORBIDDEN",
     "Another agent recorded that event, so you cannot redact it",
-    hint="its author or the person may redact it: --agent user",
+    hint="ask its author or the person to redact it: `bb send user 'text'`",
 )
 
 

@@ -1,53 +1,59 @@
-"""The hook payloads of editors and the answers to them: Claude Code, Codex CLI, Gemini CLI.
+"""The hook payloads of editors and the answers to them.
 
 At certain moments an editor runs a command, writes one JSON object to its stdin, and reads one object or nothing from
-its stdout. Claude Code and Codex share a vocabulary; Gemini has its own. docs/editor-hooks.md lists the examined
-versions. Answers use only members that all versions of a host accept, because Codex refuses unknown members.
+its stdout. Claude Code, Codex, VS Code with Copilot CLI, and bb's plugin for OpenCode share a vocabulary; Gemini CLI
+and Cursor have their own. docs/editor-hooks.md lists the examined versions. Answers use only members that all versions
+of a host accept, because Codex refuses unknown members.
 
 Payloads are untrusted. A payload that is not understood is reported as such; bb does not guess.
 """
 
 from __future__ import annotations
 
+from bb.coordination.wiring import editor_tools
+from bb.coordination.wiring.editor_tools import member
 from bb.kernel import escaping
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from bb.coordination.guards.writes import Write
 
-CLAUDE, CODEX, GEMINI = "claude", "codex", "gemini"
-HOSTS = (CLAUDE, CODEX, GEMINI)
+CLAUDE, CODEX, GEMINI, OPENCODE = "claude", "codex", "gemini", "opencode"
+CURSOR, VSCODE, QWEN = "cursor", "vscode", "qwen"
+HOSTS = (CLAUDE, CODEX, GEMINI, OPENCODE, CURSOR, VSCODE, QWEN)
 OTHER = "other"  # an unknown host; all hosts accept exit status 2 as refusal of a tool
 
-PRE_TOOL, POST_TOOL, SESSION_START, PROMPT, STOP = "pre-tool", "post-tool", "session-start", "prompt", "stop"
+PRE_TOOL, POST_TOOL, PROMPT, STOP = "pre-tool", "post-tool", "prompt", "stop"
+SESSION_START, SESSION_END = "session-start", "session-end"
 
-# The hosts' names for our moments.
+
+def _names(shared: str, gemini: str, **others: str) -> dict[str, str]:
+    """The hosts' names for a moment. Claude Code, Codex and Qwen Code share theirs."""
+    return {CLAUDE: shared, CODEX: shared, QWEN: shared, GEMINI: gemini, **others}
+
+
+# The hosts' names for our moments. A host without a name for a moment has no hook there, or one that can tell nothing.
 MOMENTS = {
-    PRE_TOOL: {CLAUDE: "PreToolUse", CODEX: "PreToolUse", GEMINI: "BeforeTool"},
-    POST_TOOL: {CLAUDE: "PostToolUse", CODEX: "PostToolUse", GEMINI: "AfterTool"},
-    SESSION_START: {CLAUDE: "SessionStart", CODEX: "SessionStart", GEMINI: "SessionStart"},
-    PROMPT: {CLAUDE: "UserPromptSubmit", CODEX: "UserPromptSubmit", GEMINI: "BeforeAgent"},
-    STOP: {CLAUDE: "Stop", CODEX: "Stop", GEMINI: "AfterAgent"},
+    PRE_TOOL: _names(
+        "PreToolUse", "BeforeTool", opencode="tool.execute.before", cursor="preToolUse", vscode="PreToolUse"
+    ),
+    POST_TOOL: _names(
+        "PostToolUse", "AfterTool", opencode="tool.execute.after", cursor="postToolUse", vscode="PostToolUse"
+    ),
+    SESSION_START: _names(
+        *("SessionStart", "SessionStart"),
+        opencode="experimental.chat.system.transform",
+        cursor="sessionStart",
+        vscode="SessionStart",
+    ),
+    PROMPT: _names("UserPromptSubmit", "BeforeAgent", opencode="chat.message"),
+    STOP: _names("Stop", "AfterAgent", cursor="stop", vscode="Stop"),
+    SESSION_END: _names("SessionEnd", "SessionEnd", opencode="dispose", cursor="sessionEnd", vscode="SessionEnd"),
 }
 
-# Tools that change files, and the members of their input that hold paths. For an MCP tool only the last part counts.
-EDITS = {
-    **dict.fromkeys(["Edit", "MultiEdit", "Write", "Update", "edit", "replace", "write_file"], ("file_path",)),
-    "NotebookEdit": ("notebook_path", "file_path"),
-    **dict.fromkeys(["edit_file", "create_file", "delete_file", "str_replace_editor"], ("path", "file_path")),
-    "move_file": ("source", "destination"),
-}
-PATCHES = {"apply_patch": ("command", "input", "patch")}
-SHELLS = {
-    **dict.fromkeys(["Bash", "run_shell_command", "shell_command", "exec_command"], ("command", "cmd")),
-    **dict.fromkeys(["shell", "local_shell"], ("command", "cmd")),
-}
-BEGIN_PATCH = "*** Begin Patch"
-PATCH_HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 MOST_PATHS = 2000
 
 
@@ -69,6 +75,8 @@ class HookPayload(Record):
     written: tuple[Write, ...]  # the files that the command would write
     is_going_on: bool  # whether the agent stops after a hook has already made it continue
     source: str  # how the session started
+    unknown_path: str = ""  # the file that a tool unknown to bb seems to change
+    reason: str = ""  # why the session ended
 
 
 # -- from the host
@@ -78,85 +86,71 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
     """The content of PAYLOAD at one of our moments. HOST is guessed from the payload if it is None."""
     if not isinstance(payload, dict):
         raise NotUnderstood("it is not a JSON object")
-    event_name = _text(payload, "hook_event_name")
+    event_name = _one_of(payload, "hook_event_name", "hookEventName")
     names = MOMENTS[moment]
     if event_name and event_name not in names.values():
         raise NotUnderstood(f"its event {event_name[:40]!r} is not a {moment} event")
     sender = host or _host(payload, event_name)
-    tool, tool_input = _text(payload, "tool_name"), payload.get("tool_input")
+    tool, tool_input = member(payload, "tool_name"), payload.get("tool_input")
     tool_input = tool_input if isinstance(tool_input, dict) else {}
-    name = tool.rpartition("__")[2] if tool.startswith("mcp__") else tool
-    command = _command(name, tool_input)
+    name = editor_tools.bare_name(tool)
+    command = editor_tools.command(name, tool_input)
     return HookPayload(
         host=sender,
         moment=moment,
         named=event_name or names.get(sender, names[CLAUDE]),
-        session=_text(payload, "session_id"),
-        cwd=_text(payload, "cwd"),
+        session=_one_of(payload, "session_id", "sessionId", "conversation_id"),
+        cwd=member(payload, "cwd") or _first_root(payload),
         tool=tool,
-        paths=_paths(name, tool_input),
+        paths=editor_tools.paths(name, tool_input),
         command=command,
         written=_written(command) if command and moment == PRE_TOOL else (),
-        is_going_on=payload.get("stop_hook_active") is True,
-        source=_text(payload, "source"),
+        is_going_on=payload.get("stop_hook_active") is True or payload.get("loop_count") not in (None, 0),
+        source=member(payload, "source"),
+        unknown_path=editor_tools.unknown_edit(tool, tool_input),
+        reason=member(payload, "reason"),
     )
+
+
+def _one_of(payload: dict[str, Any], *names: str) -> str:
+    """The first of the members NAMES that is there. Cursor and VS Code have their own names for some."""
+    return next(filter(None, (member(payload, name) for name in names)), "")
+
+
+def _first_root(payload: dict[str, Any]) -> str:
+    """The first workspace folder, which Cursor names if it names no directory."""
+    roots = payload.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
 
 
 def is_edit(heard: HookPayload) -> bool:
     """Whether the tool changes files, even if its input was not understood."""
-    name = heard.tool.rpartition("__")[2]
-    return name in EDITS or name in PATCHES
+    return editor_tools.changes_files(heard.tool.rpartition("__")[2])
 
 
 def _host(payload: dict[str, Any], event_name: str) -> str:
-    """The host. Codex sends a turn or at least a model; Gemini has its own event names and sends a timestamp."""
-    gemini = {names[GEMINI] for names in MOMENTS.values()} - {"SessionStart"}
-    if event_name in gemini or (event_name == "SessionStart" and "timestamp" in payload):
+    """The host. Codex sends a turn or at least a model. Gemini has its own event names and sends a timestamp. Cursor
+    has its own event names. VS Code sends a timestamp with the event names of Claude Code."""
+    if "hookEventName" in payload:
+        return VSCODE
+    shared = ("SessionStart", "SessionEnd")
+    gemini = {names[GEMINI] for names in MOMENTS.values()} - {*shared}
+    if event_name in {names.get(CURSOR) for names in MOMENTS.values()} or "cursor_version" in payload:
+        return CURSOR
+    if event_name in gemini or (event_name in shared and "timestamp" in payload):
         return GEMINI
     if not event_name:
         return OTHER
+    if "timestamp" in payload:
+        return VSCODE
     is_codex = "turn_id" in payload or ("model" in payload and "permission_mode" in payload)
     return CODEX if is_codex or payload.get("tool_name") == "apply_patch" else CLAUDE
-
-
-def _paths(name: str, given: dict[str, Any]) -> tuple[str, ...]:
-    """The files that a tool would change, without duplicates."""
-    paths = [path for member in EDITS.get(name, ()) if (path := _text(given, member))]
-    for member in PATCHES.get(name, ()):
-        paths += patched(_text(given, member))
-    if name in SHELLS and BEGIN_PATCH in (command := _command(name, given)):
-        paths += patched(command)  # Codex also accepts a patch in a shell command
-    return tuple(dict.fromkeys(paths))
-
-
-def patched(patch: str) -> Iterator[str]:
-    """The files in the headers of a patch in Codex's format. Codex accepts indented headers."""
-    for line in map(str.strip, patch.split("\n")):
-        header = next((prefix for prefix in PATCH_HEADERS if line.startswith(prefix)), None)
-        if header and (path := line[len(header) :].strip()):
-            yield path
-
-
-def _command(name: str, given: dict[str, Any]) -> str:
-    """The command line of a shell tool. A list of words is joined, with each word quoted."""
-    for member in SHELLS.get(name, ()):
-        value = given.get(member)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list) and all(isinstance(word, str) for word in value):
-            return " ".join("'" + word.replace("'", "'\\''") + "'" for word in value)
-    return ""
 
 
 def _written(command: str) -> tuple[Write, ...]:
     from bb.coordination.guards import writes  # noqa: PLC0415  (only needed for shell commands)
 
     return tuple(writes.find_writes(command))
-
-
-def _text(given: dict[str, Any], member: str) -> str:
-    value = given.get(member)
-    return value if isinstance(value, str) else ""
 
 
 # -- to the host
@@ -173,13 +167,19 @@ def refused(heard: HookPayload, reason: str) -> dict[str, Any] | None:
     reason = escaping.sentence(reason)
     if heard.host == GEMINI:
         return {"decision": "deny", "reason": reason}
+    if heard.host == CURSOR:
+        return {"permission": "deny", "user_message": reason, "agent_message": reason}
     verdict = {"permissionDecision": "deny", "permissionDecisionReason": reason}
-    return {"hookSpecificOutput": {"hookEventName": heard.named, **verdict}}
+    answer = {"hookSpecificOutput": {"hookEventName": heard.named, **verdict}}
+    return verdict | answer if heard.host == VSCODE else answer  # Copilot CLI reads the one, VS Code the other
 
 
 def context_answer(heard: HookPayload, text: str) -> dict[str, Any]:
     """The answer that gives TEXT to the agent."""
-    return {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": _lines(text)}}
+    if heard.host == CURSOR:
+        return {"additional_context": _lines(text)}
+    answer = {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": _lines(text)}}
+    return {"additionalContext": _lines(text), **answer} if heard.host == VSCODE else answer
 
 
 def person_answer(text: str) -> dict[str, Any]:
@@ -187,9 +187,26 @@ def person_answer(text: str) -> dict[str, Any]:
     return {"systemMessage": escaping.sentence(text)}
 
 
+def warning_answer(heard: HookPayload, text: str) -> dict[str, Any]:
+    """The answer that tells TEXT to the agent and to the person at the editor. Gemini CLI and Cursor pass nothing on to
+    the agent before a tool."""
+    told = person_answer(text)
+    return told if is_told_later(heard) else told | context_answer(heard, text)
+
+
+def is_told_later(heard: HookPayload) -> bool:
+    """Whether an answer at this moment cannot tell the agent anything while it lets the tool run."""
+    return heard.host in (GEMINI, CURSOR) and heard.moment == PRE_TOOL
+
+
 def continue_answer(heard: HookPayload, reason: str) -> dict[str, Any]:
     """The answer that makes the agent continue because of REASON."""
-    return {"decision": "deny" if heard.host == GEMINI else "block", "reason": _lines(reason)}
+    if heard.host == CURSOR:
+        return {"followup_message": _lines(reason)}
+    verdict = {"decision": "deny" if heard.host == GEMINI else "block", "reason": _lines(reason)}
+    if heard.host == VSCODE:
+        return verdict | {"hookSpecificOutput": {"hookEventName": heard.named, **verdict}}
+    return verdict
 
 
 def _lines(text: str) -> str:

@@ -23,6 +23,8 @@ CLAUDE, CURSOR, VSCODE, GEMINI, CODEX, OPENCODE = "claude", "cursor", "vscode", 
 FOLDER = "${workspaceFolder}"  # the open directory, for hosts that start servers in another directory
 PASSED_ON = ["BB_AGENT"]  # Codex passes an environment variable to a server only if it is listed
 EMPTY = "{}\n"
+# opencode inserts this member into a configuration without it, so a new file has it from the start.
+SCHEMA = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
 NameTaken = Conflict.declare(
     "MCP_NAME_TAKEN",
@@ -40,6 +42,7 @@ class Host(Record):
     is_toml: bool = False
     is_told_where: bool = False
     is_one_list: bool = False
+    new: str = EMPTY  # the text of a new file
 
 
 HOSTS = {
@@ -50,7 +53,7 @@ HOSTS = {
     VSCODE: Host(".vscode/mcp.json", "servers", "VS Code asks whether to trust it, then starts it", is_told_where=True),
     GEMINI: Host(".gemini/settings.json", "mcpServers", "Gemini CLI uses it from its next session on; check with /mcp"),
     CODEX: Host(".codex/config.toml", "mcp_servers", "Codex uses it once the project is trusted", is_toml=True),
-    OPENCODE: Host("opencode.json", "mcp", "opencode uses it from its next session on", is_one_list=True),
+    OPENCODE: Host("opencode.json", "mcp", "opencode uses it from its next session on", is_one_list=True, new=SCHEMA),
 }
 
 
@@ -86,10 +89,20 @@ def is_ours(found: object) -> bool:
     """Whether an entry starts `bb mcp`, whatever the program's name."""
     if not isinstance(found, dict):
         return False
-    command, args = found.get("command"), found.get("args", [])
-    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    words = _words(found)
     own = words[1:3] if words[1:2] != ["-m"] else words[3:]  # after `python -m bb`
     return own[:1] == ["mcp"] and set(own[1:2]) <= {"--directory", "--agent"}
+
+
+def command_of(wanted: Wanted) -> list[str]:
+    """The words of the command in our entry."""
+    return [str(word) for word in _words(entry(wanted))]
+
+
+def _words(found: dict[str, Any]) -> list[Any]:
+    """The command of an entry and its arguments, in the form of any host."""
+    command, args = found.get("command"), found.get("args", [])
+    return [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
 
 
 def wired(text: str, wanted: Wanted) -> str:
@@ -102,6 +115,28 @@ def wired(text: str, wanted: Wanted) -> str:
     if current == whole:
         return text
     return _with_toml(unwired(text, wanted.host), whole) if host.is_toml else _with_json(text, host, whole)
+
+
+def installed(text: str, name: str) -> dict[str, Any] | None:
+    """Our entry in TEXT, the configuration of the host NAME; None if there is none."""
+    found = _found(text, HOSTS[name])
+    return found if is_ours(found) else None
+
+
+def options(found: dict[str, Any], name: str) -> Wanted | None:
+    """The options with which bb wrote the entry FOUND of the host NAME; None if bb does not write such an entry."""
+    words = _words(found)
+    if not words or not all(isinstance(word, str) for word in words):
+        return None
+    agent = words[words.index("--agent") + 1 :][:1] if "--agent" in words else []
+    wanted = Wanted(name, words[0], agent[0] if agent else None)
+    ours = entry(wanted)
+    return (
+        wanted
+        if {member: found.get(member) for member in ("command", "args") if member in ours}
+        == {member: ours[member] for member in ("command", "args") if member in ours}
+        else None
+    )
 
 
 def unwired(text: str, name: str) -> str:
@@ -126,7 +161,7 @@ def _read(text: str, host: Host) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json_text.loads(text[root(text) :]) if text else {}
     except NotJson as error:
-        if _is_relaxed(text):
+        if is_relaxed(text):
             raise NotJson("it seems to have comments, or commas at the ends of lists") from error
         raise
     return content
@@ -139,7 +174,7 @@ COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 
 
-def _is_relaxed(text: str) -> bool:
+def is_relaxed(text: str) -> bool:
     """Whether TEXT, which is not JSON, becomes a JSON object without its comments and trailing commas."""
     plain = LAST_COMMA.sub(lambda found: found[1] or "", COMMENT.sub(lambda found: found[1] or " ", text))
     with suppress(NotJson):
@@ -148,7 +183,7 @@ def _is_relaxed(text: str) -> bool:
 
 
 def _with_json(text: str, host: Host, wanted: dict[str, Any]) -> str:
-    text = _without_entry(text or EMPTY, host)
+    text = _without_entry(text or host.new, host)
     if member(text, root(text), host.servers) is None:
         text = put(text, root(text), 0, {}, host.servers)
     servers = member(text, root(text), host.servers)
@@ -159,7 +194,8 @@ def _without_json(text: str, host: Host) -> str:
     text = _without_entry(text, host)
     servers = member(text, root(text), host.servers)
     if servers and not members(text, servers.value)[0]:
-        return without_member(text, root(text), host.servers)
+        text = without_member(text, root(text), host.servers)
+        return EMPTY if text == host.new else text
     return text
 
 

@@ -28,7 +28,7 @@ NoTerminal = Refused.declare(
 ActorStartFailed = Refused.declare(
     "ACTOR_START_FAILED",
     "The actor's program cannot be started",
-    hint="check the actor's command, its environment and the folder of its scope",
+    hint="check its command, environment and folder: `bb actor list --json`",
 )
 
 

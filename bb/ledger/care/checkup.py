@@ -11,9 +11,10 @@ import bb
 from bb.coordination.agents import callers, liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
+from bb.kernel.plurals import counted
 from bb.kernel.record import Record
 from bb.ledger.care import audit, repair, restore
-from bb.ledger.files import disk, file_systems
+from bb.ledger.files import disk, file_systems, launchers
 from bb.ledger.git import git, ownership, sharing
 from bb.ledger.git import place as places
 from bb.ledger.index.reader import Progress
@@ -91,7 +92,7 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         if swept := repair.remove_leftovers(place.store):
             done.append(f"removed {swept} left-over temporary files")
         if os.name != "nt" and (sharing.paths_too_permissive(place) or sharing.lacks_group_permissions(place)):
-            done.append(f"corrected the permissions of {sharing.correct_permissions(place)} files and folders")
+            done.append(f"corrected the permissions of {counted(sharing.correct_permissions(place), 'path')}")
     finally:
         store.close()
     return done
@@ -111,7 +112,7 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
     for writer, count in repair.salvage_owed(store, now).items():
         yield f"recorded {count} intact events after the damage of {writer} again"
     for writer, count in set_aside.record_again(store, now).items():
-        yield f"recorded {count} events of writer {writer} again, whose line numbers others have published"
+        yield f"recorded {counted(count, 'event')} of writer {writer} again, whose line numbers others have published"
 
 
 def _python() -> Finding:
@@ -123,23 +124,13 @@ def _python() -> Finding:
 
 def _program(env: Mapping[str, str]) -> Finding:
     """Check which `bb` a shell would run. A well-known Clojure interpreter has the same name."""
-    here = os.path.dirname(sys.executable)
-    paths = [
-        path
-        for folder in env.get("PATH", "").split(os.pathsep)
-        for path in [os.path.join(folder, "bb.cmd" if os.name == "nt" else "bb")]
-        if folder and os.access(path, os.X_OK) and os.path.isfile(path)
-    ]
-    if not paths:
+    path = launchers.first_on_path("bb", env)
+    if path is None:
+        here = os.path.dirname(sys.executable)
         return Finding("command", ODD, "no `bb` on the PATH", f"add {here} to the PATH, or run python -m bb")
-    if not _is_ours(paths[0]):
-        return Finding("command", ODD, f"the shell runs {paths[0]}, which is another program", "call it as beadboard")
-    return Finding("command", GOOD, f"the shell runs {paths[0]}")
-
-
-def _is_ours(path: str) -> bool:
-    start = (disk.read_small(path) or b"")[:4096]
-    return b"bb.start" in start or b"bb.__main__" in start or b"scripts/install" in start or b"-m bb" in start
+    if not launchers.is_bb(path):
+        return Finding("command", ODD, f"the shell runs {path}, which is another program", "call it as beadboard")
+    return Finding("command", GOOD, f"the shell runs {path}")
 
 
 def _git() -> Finding:
@@ -233,7 +224,7 @@ def _permissions(store: Store) -> Iterator[Finding]:
     if os.name == "nt":
         return
     if wide := sharing.paths_too_permissive(store.place):
-        text = f"other users may write {len(wide)} files or folders of the ledger; the first is {wide[0]}"
+        text = f"other users may write {counted(len(wide), 'path')} of the ledger; the first is {wide[0]}"
         yield Finding("permissions", ODD, text, "bb doctor --fix")
     elif sharing.lacks_group_permissions(store.place):
         text = "core.sharedRepository lets other users write the repository, but they cannot write its ledger"
@@ -249,14 +240,14 @@ def _journals(store: Store) -> Iterator[Finding]:
         name = f"journal {chain.writer}"
         owner = writers.read_owner(journals, chain.writer)
         if owner and owner.retired:
-            yield Finding(name, GOOD, f"{chain.lines:,} lines; retired: {owner.retired}")
+            yield Finding(name, GOOD, f"{counted(chain.lines, 'line')}; retired: {owner.retired}")
         elif chain.damage:
             where = f"line {chain.damage.n} in {chain.damage.path} at byte {chain.damage.offset}"
             yield Finding(name, BROKEN, f"{where}: {chain.damage.reason}", "bb doctor --fix")
         elif chain.is_torn:
             yield Finding(name, ODD, "the last line is torn; the next write repairs it", "bb doctor --fix")
         else:
-            yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
+            yield Finding(name, GOOD, f"{counted(chain.lines, 'line')} in {counted(chain.segments, 'file')}")
     if unread := audit.unreadable_lines(store):
         named = "; ".join(f"{line.id}: {line.reason}" for line in unread[:MOST_NAMED])
         more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
@@ -302,7 +293,8 @@ def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
         yield Finding("signing", state, f"the key of this clone {what}", mend)
     answer = signature_status.as_answer(store, current)
     forged, doubted = answer["lines"]["forged"], answer["lines"]["unverified"]
-    text = f"{current.mode}: {answer['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
+    verified = counted(answer["lines"]["verified"], "line")
+    text = f"{current.mode}: {verified} verified, {doubted:,} unverified, {forged:,} forged"
     yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)
 
 
@@ -331,7 +323,6 @@ def _clock(store: Store, now: int) -> Finding:
     beats = presence.all_presences(store.path).values()
     ahead = max((beat.seen_at - now for beat in beats), default=0)
     if ahead > clock.MINUTE:
-        return Finding(
-            "clock", ODD, f"a heartbeat is {ahead // clock.MINUTE} minutes ahead of the clock", "check the clock"
-        )
+        minutes = counted(ahead // clock.MINUTE, "minute")
+        return Finding("clock", ODD, f"a heartbeat is {minutes} ahead of the clock", "check the clock")
     return Finding("clock", GOOD, clock.text(now))

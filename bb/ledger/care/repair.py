@@ -24,7 +24,7 @@ from bb.ledger.journal.clone import Clone
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, Segment, read_at
-from bb.ledger.local import last_alerts, pinned_threshold, presence
+from bb.ledger.local import hook_calls, last_alerts, passed_edits, pinned_threshold, presence
 from bb.ledger.records import counted_lines, rerecording
 from bb.ledger.records.drafts import ORIGIN, Draft
 from bb.ledger.records.events import readable
@@ -314,8 +314,10 @@ def _is_ours(folder: str, name: str) -> bool:
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
             return is_temporary or (stem != name and bool(presence.agent_of_file(stem)))
-        case (("sessions" | "verdicts"), ""):
+        case (("sessions" | "verdicts" | passed_edits.FOLDER), ""):
             return is_temporary or name.endswith(".json")
+        case hook_calls.FOLDER, "":
+            return is_temporary or "." in name
         case "queue", "":
             return name in ("lock", "lock.queue") or ".json" in name
         case keys.FOLDER, "":

@@ -72,12 +72,12 @@ def write(root: str, path: str, octets: bytes) -> None:
             raise
 
 
-def remove(root: str, path: str) -> None:
+def remove(root: str, path: str, *, keeps_folders: bool = False) -> None:
     """Remove the file at PATH in the work tree ROOT, if it exists, and the folders that become empty."""
     steps = _steps(root, path)
     with _refusals(root, path), suppress(FileNotFoundError), _folder(root, steps[:-1]) as folder:
         os.unlink(folder.path(steps[-1]), dir_fd=folder.number)
-    for depth in range(len(steps) - 1, 0, -1):
+    for depth in () if keeps_folders else range(len(steps) - 1, 0, -1):
         with suppress(OSError), _folder(root, steps[: depth - 1]) as folder:
             os.rmdir(folder.path(steps[depth - 1]), dir_fd=folder.number)
 

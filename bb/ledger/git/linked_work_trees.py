@@ -20,6 +20,11 @@ def branches(place: Place) -> dict[str, str]:
     return {branch: folder for folder, branch in _checked_out(place.common) if branch}
 
 
+def folders(place: Place) -> list[str]:
+    """The folder of each worktree."""
+    return [folder for folder, _ in _checked_out(place.common)]
+
+
 def _checked_out(common: str) -> Iterator[tuple[str, str]]:
     """Each worktree and its branch; the branch is empty if HEAD is detached."""
     if os.path.basename(common) == ".git":

@@ -118,6 +118,11 @@ class Index:
                 yield place, key, value
             before, many = rows[-1][1], min(4 * many, MANY)
 
+    def newest_keys(self, fold: str, term: str, most: int) -> list[tuple[str, str]]:
+        """The place and key of the last MOST entries of TERM, last place first, without reading their states."""
+        query = "select place, key from term where fold = ? and term = ? order by place desc limit ?"
+        return self._ask(list, query, fold, term, most)
+
     def entries_at_places(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries of TERM at one of PLACES."""
         query = f"""

@@ -114,6 +114,7 @@ def _sent(fact: Sent) -> dict[str, Any]:
         "bead_id": fact.bead,
         "thread_id": fact.thread,
         "requires_ack": fact.requires_ack,
+        **({"news": fact.news} if fact.news else {}),
     }
     data = {"mail": mail, "priority": "attention" if fact.requires_ack else "normal", "to": list(fact.to)}
     if fact.payload is not None:
@@ -162,7 +163,21 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     if not events.may_be_read(category, payload):
         payload = None  # a later version may have written it; the message itself is valid
     spoken = data["cbcl"] if data.get("content_type") == CBCL and _is_spoken(data.get("cbcl")) else None
-    return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload, spoken)
+    told = mail.get("news", "")
+    return Sent(
+        by,
+        tuple(to),
+        category,
+        subject,
+        body,
+        bead,
+        thread,
+        mail["requires_ack"],
+        scope,
+        payload,
+        spoken,
+        told if validation.is_line_or_nothing(told) else "",
+    )
 
 
 def _posted(fact: Posted) -> dict[str, Any]:

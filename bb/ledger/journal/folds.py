@@ -22,6 +22,7 @@ FOLDED: dict[str, tuple[str, tuple[str, ...]]] = {
         "bb.coordination.holdings.holdings",
         ("Reserved", "Renewed", "Released", "Transferred", "Expired", "TakenOver"),
     ),
+    "place": ("bb.coordination.holdings.places", ("Queued", "LeftLine")),
     "notice": ("bb.coordination.protocol.notices", ("Incurred", "Resumed", "Resolved")),
     "redaction": ("bb.coordination.records.redactions", ("Redacted",)),
     "letter": ("bb.messaging.messages", ("Sent",)),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from bb.coordination.agents import liveness
-from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED
+from bb.coordination.facts import ACCEPTED, PLACE_ENDS, REVERTED, TRANSFERRED
 from bb.kernel import ids, validation
 from bb.kernel.event import GENESIS
 from bb.ledger.journal import folds
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         HoldingFact,
         NoticeFact,
         PauseFact,
+        QueueFact,
         Redacted,
         ThresholdFact,
     )
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]
 
 Fact: TypeAlias = (
-    "AgentFact | PauseFact | ThresholdFact | HoldingFact | NoticeFact | GuardFact | "
+    "AgentFact | PauseFact | ThresholdFact | HoldingFact | QueueFact | NoticeFact | GuardFact | "
     "MailFact | GroupFact | ContextChanged | Redacted | Said | AttentionFact | Heard | "
     "Installed | Removed"
 )
@@ -70,6 +71,15 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("Released", "x.bb.released", ("by", "reservation_id")),
         ("Transferred", "x.bb.transferred", ("by", "reservation_id", "holder")),
         ("Expired", "x.bb.expired", ("by", "reservation_id")),
+        (
+            "Queued",
+            "x.bb.queued",
+            (
+                *("by", "scopes", "bead_id", "ttl_minutes", "until", "number"),
+                *("files", "shared", "takeover", "allow_overlap"),
+            ),
+        ),
+        ("LeftLine", "x.bb.left_line", ("by", "place_id", "how")),
         ("Redacted", "x.bb.redacted", ("by", "event_id", "reason")),
         ("TakenOver", "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
         ("Resolved", "x.bb.resolved", ("by", "event_id", "state", "note")),
@@ -225,6 +235,14 @@ FITS: dict[str, Fits] = {
     "bead_id": validation.is_bead,
     "base": _is_commit,
     "takes": _are_events,
+    "scopes": validation.are_unfolded,
+    "files": validation.are_unfolded,
+    "place_id": _is_event,
+    "how": lambda value: value in PLACE_ENDS,
+    "until": lambda value: type(value) is str and validation.is_time(value),
+    "number": lambda value: type(value) is int and 0 < value < 1 << 40,
+    "takeover": _is_flag,
+    "allow_overlap": _is_flag,
     "scope_key": _is_name,
     "event": _is_name,
     "agent": _is_name,

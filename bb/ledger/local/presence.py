@@ -40,6 +40,18 @@ class Presence(Record):
     is_remote: bool = False  # the agent was seen in another clone; `seen_at` is the time when we learned of it
     paused: dict[str, Any] | None = None  # the person's pause: since when, and why
     session: str = ""  # the session that uses the name, as the ledger last had it
+    ended_at: int = 0  # when that session ended; the next sign of life sets it to 0
+
+    def liveness(self, now: int, threshold: int) -> str:
+        """Whether the agent is active, stale or evicted. A paused agent is not silent."""
+        return (
+            liveness.ACTIVE if self.paused else liveness.liveness(self.seen_at, now, threshold, ended_at=self.ended_at)
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the session ended after the last sign of life."""
+        return 0 < self.ended_at >= self.seen_at
 
     def shown(self, now: int, threshold: int) -> dict[str, Any]:
         """The agent for display. `version` grows with every change and every heartbeat."""
@@ -48,7 +60,8 @@ class Presence(Record):
         return record | {
             "last_seen_at": clock.text(self.seen_at),
             "version": changes + self.beats,
-            "liveness": liveness.ACTIVE if self.paused else liveness.liveness(self.seen_at, now, threshold),
+            "liveness": self.liveness(now, threshold),
+            **({"session_ended_at": clock.text(self.ended_at)} if self.has_ended else {}),
             **({"contested": list(self.contested)} if self.contested else {}),
             **({"paused": self.paused} if self.paused else {}),
         }
@@ -73,7 +86,8 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             session = members.get("session", "")
             session = session if ids.is_session(session) else ""
             is_remote = members.get("remote") is True
-            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session)
+            ended_at = clock.parse_or(members.get("ended_at", ""), 0)
+            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -97,6 +111,8 @@ def write(store: str, presence: Presence) -> None:
         written["paused"] = presence.paused
     if presence.session:
         written["session"] = presence.session
+    if presence.ended_at:
+        written["ended_at"] = clock.text(presence.ended_at)
     text = json_text.dumps(written)
     disk.replace_in_new_folder(_path(store, presence.agent_id), text.encode())
 

@@ -1,4 +1,4 @@
-"""The queue of agents that wait for a scope in this clone: one file for each, `<store>/queue/<number>.json`.
+"""The queue of processes that wait for a scope in this clone: one file for each, `<store>/queue/<number>.json`.
 
 A waiting process keeps its file locked, and the system releases the lock when the process ends, in whatever way. So an
 unlocked file is left over, and the next process that joins removes it.
@@ -27,12 +27,11 @@ FLAGS = ("shared", "takeover", "allow_overlap")
 
 
 class QueuePlace:
-    """`with Standing(store, me, seconds, may_join) as place:` waits at the end of the queue, for at most SECONDS.
-    MAY_JOIN refuses agents that may not join."""
+    """`with QueuePlace(store, me, seconds, may_join) as place:` waits at the end of the queue, for at most SECONDS.
+    MAY_JOIN refuses agents that may not join. It returns the highest number of a place in the ledger, which this place
+    comes after."""
 
-    def __init__(
-        self, store: str, me: Waiter, seconds: float, may_join: Callable[[Waiter, list[Waiter]], None]
-    ) -> None:
+    def __init__(self, store: str, me: Waiter, seconds: float, may_join: Callable[[Waiter], int]) -> None:
         self.number = 0
         self.folder = os.path.join(store, FOLDER)
         self._me = me
@@ -48,10 +47,8 @@ class QueuePlace:
         try:
             with Lock(lock):
                 _clear(self.folder)
-                self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
-                me = self._me.replace(number=self.number)
-                self._may_join(me, waiting(os.path.dirname(self.folder)))
-                self._take_place(me)
+                self.number = 1 + max(self._may_join(self._me), last_number(os.path.dirname(self.folder)))
+                self._take_place(self._me.replace(number=self.number))
         except OSError as error:
             raise disk.refusal(error) from error
         return self
@@ -74,6 +71,11 @@ class QueuePlace:
         }
         disk.write_all(self._fd, json_text.dumps(written).encode())
         os.replace(fresh, self._path)
+
+
+def last_number(store: str) -> int:
+    """The highest number of a waiting process; 0 without one."""
+    return max((number for number, _ in _files(os.path.join(store, FOLDER))), default=0)
 
 
 def waiting(store: str) -> list[Waiter]:

@@ -70,10 +70,11 @@ def draft_of(fact: Fact, by: str, allow_secret: str | None = None) -> Draft:
     return Draft(by, kind, data, scope_key=kinds.scope_of(fact))
 
 
-def with_key(drafts: Sequence[Draft], key: str, request: str) -> list[Draft]:
-    """DRAFTS with an idempotency key, and with the digest of their request, if it has one."""
+def with_key(drafts: Sequence[Draft], by: str, key: str, request: str) -> list[Draft]:
+    """DRAFTS with an idempotency key, and with the digest of their request, if it has one. Drafts of other authors than
+    BY have none: a key belongs to its author, who may use the same word for a request of its own."""
     noted = {REQUEST: request} if request else {}
-    return [draft.replace(key=key, data=draft.data | noted) for draft in drafts]
+    return [draft.replace(key=key, data=draft.data | noted) if draft.by == by else draft for draft in drafts]
 
 
 def refuse_secret_names(names: Iterable[str]) -> None:

@@ -220,7 +220,7 @@ class Store:
             if law:
                 policy.refuse_orders(law, [(draft.kind, draft.by) for draft in decided])
             refuse_secret_names({draft.by for draft in decided})
-            return with_key(decided, key, request) if key else decided
+            return with_key(decided, by, key, request) if key else decided
 
         recorded = self.append(drafts, now, KeyedCall(by, key, request, window) if key else None)
         if decision.refusal:

@@ -35,7 +35,7 @@ KeyNotFound = NotFound.declare(
 KeyExists = Conflict.declare(
     "KEY_EXISTS",
     "A key with that name exists already; keys are never replaced",
-    hint="use the existing key, or make one with another name",
+    hint="use the existing key, or make one with another name: `bb cbcl keygen NAME`",
 )
 
 KeyInRepository = Refused.declare(

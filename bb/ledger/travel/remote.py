@@ -45,7 +45,7 @@ RemoteNotFound = NotFound.declare(
 Offline = Busy.declare(
     "OFFLINE",
     "The remote cannot be reached",
-    hint="everything you recorded stays in this clone; sync again when the remote can be reached",
+    hint="everything you recorded stays in this clone; when the remote can be reached: `bb sync`",
 )
 
 PushDenied = Refused.declare(
@@ -63,7 +63,7 @@ TransportNotAllowed = Refused.declare(
 Contended = Busy.declare(
     "CONTENDED",
     "Other clones published at the same time, several times in a row",
-    hint="nothing is lost; try again in a moment",
+    hint="nothing is lost; try again in a moment: `bb sync`",
 )
 
 

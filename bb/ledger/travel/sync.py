@@ -45,7 +45,7 @@ PULL, PUSH, BOTH = "pull", "push", "both"
 AnotherLedger = Conflict.declare(
     "ANOTHER_LEDGER",
     "The remote has the ledger of another project",
-    hint="nothing was imported; sync with a remote of this project: --remote NAME",
+    hint="nothing was imported; sync with a remote of this project: `bb sync --remote NAME`",
 )
 
 

@@ -98,7 +98,7 @@ class Agents:
         if last and last.paused:  # a paused agent is not silent
             return liveness.ACTIVE
         seen = presence.last_seen(agent.heard_at, last, self._now)
-        return liveness.liveness(seen, self._now, self._stale_after)
+        return liveness.liveness(seen, self._now, self._stale_after, last.ended_at if last else 0)
 
 
 def event_data(store: Store, name: str) -> dict[str, Any] | None:

@@ -50,7 +50,7 @@ HistoryCut = Refused.declare(
 BaseUnrelated = Refused.declare(
     "BASE_UNRELATED",
     "The two commits have no history in common",
-    hint="name the branch that the change is meant for, for example --base origin/main",
+    hint="name the branch that the change is meant for: `bb ci check --base origin/main`",
 )
 
 ChangeTooLarge = Refused.declare(

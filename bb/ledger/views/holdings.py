@@ -38,6 +38,16 @@ class Holdings:
         self._settled: Admitted | None = None
         self._is_alone: bool | None = None
 
+    @property
+    def now(self) -> int:
+        """The moment of this view."""
+        return self._now
+
+    @property
+    def ignore_case(self) -> bool:
+        """Whether the work tree ignores case."""
+        return self._ignore_case
+
     def overlaps(
         self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None
     ) -> list[Overlap]:
@@ -160,7 +170,24 @@ class Holdings:
         entries = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
         return [reservation for reservation in _tenures(entries) if reservation.agent == agent]
 
-    def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
+    def released_lately(self, since: int, most: int, who: str) -> list[tuple[str, Scope]]:
+        """The holders and scopes of the latest MOST released reservations, without those of WHO and those that ended
+        before SINCE."""
+        found: list[tuple[str, Scope]] = []
+        for _, name, state in self._index.newest_first(holdings.NAME, holdings.RELEASED):
+            most -= 1
+            ended = None if holdings.maker(state) == who else holdings.reservation(name, state)
+            if ended and ended.agent not in (who, ids.PERSON) and (ended.ended_at or 0) >= since:
+                found += [(ended.agent, scope)] if (scope := scope_of(ended)) else []
+            if most <= 0:
+                break
+        return found
+
+    def meet(self, one: Scope, other: Scope) -> bool:
+        """Whether two scopes share a path."""
+        return scopes.compare(one, other, ignore_case=self._ignore_case) != scopes.DISJOINT
+
+    def claimed_by(self, agent: str) -> list[tuple[Scope, str | None]]:
         """The scopes that AGENT holds, with their beads. If it holds none: those of its last reservations, which all
         ended at the same moment. Transferred reservations are left out."""
         if held := self.reservations_of_agent(agent):
@@ -244,13 +271,14 @@ class Holdings:
             registered = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
             seen_at = presence.last_seen(registered.heard_at if registered else None, last, self._now)
-            if self._is_paused(agent):
-                seen_at = self._now
-            state = liveness.liveness(seen_at, self._now, self._threshold)
+            if self.is_paused(agent):
+                seen_at, last = self._now, None
+            state = liveness.liveness(seen_at, self._now, self._threshold, last.ended_at if last else 0)
             self._seen[agent] = (seen_at, liveness.EVICTED if registered is None or registered.is_retired else state)
         return self._seen[agent]
 
-    def _is_paused(self, agent: str) -> bool:
+    def is_paused(self, agent: str) -> bool:
+        """Whether the person has paused AGENT."""
         if self._pauses is None:
             self._pauses = dict(self._index.states(pauses.NAME))
         return bool(self._pauses) and pauses.pause(self._pauses, agent) is not None

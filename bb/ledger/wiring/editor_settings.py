@@ -35,7 +35,9 @@ def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: b
     """Remove our hooks from an editor's settings. Returns the path, and whether there were any. An empty file is
     deleted."""
     name = name_of(editor, is_local=is_local)
-    is_changed = change(work_tree, name, lambda text: editor_hooks.unwired(text) if text else text, dry_run=dry_run)
+    is_changed = change(
+        work_tree, name, lambda text: editor_hooks.unwired(text, editor) if text else text, dry_run=dry_run
+    )
     return absolute_path(work_tree, name), is_changed
 
 
@@ -59,7 +61,7 @@ def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[s
     """The path of an editor's settings, and the moments at which it calls our hooks."""
     path = file_of(work_tree, editor, is_local=is_local)
     text = _text(path, work_tree_files.read_file(path, name_of(editor, is_local=is_local), LARGEST))
-    return path, _checked(path, lambda: editor_hooks.moments(text)) if text.strip() else []
+    return path, _checked(path, lambda: editor_hooks.moments(text, editor)) if text.strip() else []
 
 
 def file_of(work_tree: str, editor: str, *, is_local: bool) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bb.coordination.agents import callers
 from bb.kernel.digest import digest
 from bb.kernel.escaping import quoted
 
@@ -36,7 +37,9 @@ else
 {gone}fi
 """
 
-IS_PERSON = "case ${BB_AGENT:-user} in user) exit 0 ;; esac\n"
+# A session of a host may have an agent that only bb can find out.
+IN_SESSION = "".join(f"${{{name}:+in-}}" for name in (*callers.HOSTS, callers.GEMINI, callers.OWN))
+IS_PERSON = f"case ${{BB_AGENT:-{IN_SESSION}user}} in user) exit 0 ;; esac\n"
 LET_GO = "    exit 0\n"
 NOT_JUDGED = """    echo "bb is not installed any more, so this commit is not checked against reservations." >&2
     case ${BB_AGENT:-user} in user) exit 0 ;; esac

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.wiring import marked_section
+from bb.coordination.wiring import instruction_imports, marked_section
+from bb.coordination.wiring.instruction_imports import GEMINI_FILE, IMPORTS
 from bb.kernel.errors import Refused
+from bb.kernel.json_text import NotJson
 from bb.kernel.record import Record
 from bb.ledger.files import disk, work_tree_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from importlib.resources.abc import Traversable
 
 NAME = "beadboard-driver"
 INSTRUCTIONS_FILE = "AGENTS.md"
 # Codex, Gemini CLI, OpenCode and most others look in the first; Claude Code looks in the second only.
 HOMES = (".agents/skills", ".claude/skills")
+SIGNS_OF_GEMINI = (".gemini", "GEMINI.md")  # without them nobody uses Gemini CLI here
+NO_SETTINGS = "{}\n"
 LARGEST = 1 << 20  # bytes of a file that is read as a text
 CREATED, CHANGED, UNCHANGED, REMOVED, LEFT = "created", "changed", "unchanged", "removed", "left"
 NOT_OURS = "it was changed since, or bb did not write it"
@@ -51,7 +55,7 @@ def install_plan(work_tree: str) -> list[Piece]:
         pieces += [
             Piece(path, REMOVED) for path, text in _present(work_tree, home) if text is not None and path not in texts
         ]
-    return [*pieces, _told(work_tree)]  # last, because it refers to the others
+    return [*pieces, *_told(work_tree)]  # last, because they refer to the others
 
 
 def removal_plan(work_tree: str) -> list[Piece]:
@@ -121,34 +125,80 @@ def _written(work_tree: str, path: str, wanted: str) -> Piece:
     return Piece(path, UNCHANGED) if is_same else Piece(path, CHANGED, wanted)
 
 
-def _told(work_tree: str) -> Piece:
-    before = _read(work_tree, INSTRUCTIONS_FILE)
-    ours = (_source() / "AGENTS.snippet.md").read_bytes().decode().replace("\r\n", "\n")
-    try:
-        after = marked_section.put(before, ours)
-    except marked_section.Unclear as error:
-        raise SkillFileUnfit(f"{INSTRUCTIONS_FILE} is invalid: {error}", path=INSTRUCTIONS_FILE) from error
-    if before is None:
-        return Piece(INSTRUCTIONS_FILE, CREATED, after)
-    return Piece(INSTRUCTIONS_FILE, UNCHANGED) if after == before else Piece(INSTRUCTIONS_FILE, CHANGED, after)
+def _told(work_tree: str) -> Iterator[Piece]:
+    """AGENTS.md, and what makes the hosts read it that do not read it by themselves."""
+    yield _section(work_tree, INSTRUCTIONS_FILE, (_source() / "AGENTS.snippet.md").read_bytes().decode())
+    there = [name for name in IMPORTS if os.path.lexists(os.path.join(work_tree, *name.split("/")))]
+    if there and not any(_includes_agents(work_tree, name) for name in there):
+        yield _if_fit(there[0], lambda: _section(work_tree, there[0], IMPORTS[there[0]]))
+    if any(os.path.exists(os.path.join(work_tree, name)) for name in SIGNS_OF_GEMINI):
+        yield _if_fit(GEMINI_FILE, lambda: _setting(work_tree, instruction_imports.with_agents))
 
 
 def _untold(work_tree: str) -> Iterator[Piece]:
-    path = os.path.join(work_tree, INSTRUCTIONS_FILE)
+    for name in (INSTRUCTIONS_FILE, *IMPORTS):
+        yield from _without_section(work_tree, name)
+    if os.path.exists(os.path.join(work_tree, *GEMINI_FILE.split("/"))):
+        piece = _if_fit(GEMINI_FILE, lambda: _setting(work_tree, instruction_imports.without_agents))
+        yield from [piece] if piece.outcome in (CHANGED, REMOVED) else []
+
+
+def _includes_agents(work_tree: str, name: str) -> bool:
+    """Whether the CLAUDE.md NAME includes AGENTS.md already by words of the user, or is a link to it."""
+    path = os.path.join(work_tree, *name.split("/"))
+    if os.path.realpath(path) == os.path.realpath(os.path.join(work_tree, INSTRUCTIONS_FILE)):
+        return True
+    text = _text(path) or ""
+    return marked_section.BEGIN not in text and instruction_imports.includes_agents(text)
+
+
+def _if_fit(name: str, piece: Callable[[], Piece]) -> Piece:
+    """The PIECE for a file of another program, which is left as it is if bb cannot change it."""
+    try:
+        return piece()
+    except (SkillFileUnfit.error, NotJson) as error:
+        return Piece(name, LEFT, why=str(error))
+
+
+def _setting(work_tree: str, edit: Callable[[str], str]) -> Piece:
+    """The change of Gemini CLI's settings by EDIT."""
+    before = _read(work_tree, GEMINI_FILE)
+    text = before if before and before.strip() else NO_SETTINGS
+    after = edit(text)
+    if after == text:
+        return Piece(GEMINI_FILE, UNCHANGED)
+    if after.strip() == NO_SETTINGS.strip():
+        return Piece(GEMINI_FILE, REMOVED)
+    return Piece(GEMINI_FILE, CREATED if before is None else CHANGED, after)
+
+
+def _section(work_tree: str, name: str, ours: str) -> Piece:
+    before = _read(work_tree, name)
+    try:
+        after = marked_section.put(before, ours.replace("\r\n", "\n"))
+    except marked_section.Unclear as error:
+        raise SkillFileUnfit(f"{name} is invalid: {error}", path=name) from error
+    if before is None:
+        return Piece(name, CREATED, after)
+    return Piece(name, UNCHANGED) if after == before else Piece(name, CHANGED, after)
+
+
+def _without_section(work_tree: str, name: str) -> Iterator[Piece]:
+    path = os.path.join(work_tree, name)
     text = None if os.path.islink(path) else _text(path)
     try:
         ours = None if text is None else marked_section.inside(text)
     except marked_section.Unclear as error:
-        yield Piece(INSTRUCTIONS_FILE, LEFT, why=str(error))
+        yield Piece(name, LEFT, why=str(error))
         return
     if text is None or ours is None:
         return
     if not marked_section.is_whole(ours):
-        yield Piece(INSTRUCTIONS_FILE, LEFT, why=NOT_OURS)
+        yield Piece(name, LEFT, why=NOT_OURS)
     elif (rest := marked_section.without(text)) or not text.endswith("\n"):
-        yield Piece(INSTRUCTIONS_FILE, CHANGED, rest)
+        yield Piece(name, CHANGED, rest)
     else:
-        yield Piece(INSTRUCTIONS_FILE, REMOVED)
+        yield Piece(name, REMOVED)
 
 
 def _text(path: str) -> str | None:

@@ -34,8 +34,8 @@ def step(state: State | None, fact: MailFact, at: Place, ts: str) -> State:
     """STATE after one more fact."""
     after = dict(state or {})
     match fact:
-        case Sent(bead=bead, category=category, requires_ack=requires_ack):
-            earliest(after, "sent", at, [category, bead, requires_ack, len(fact.to) == 1])
+        case Sent(sender=sender, bead=bead, category=category, requires_ack=requires_ack):
+            earliest(after, "sent", at, [category, bead, requires_ack, len(fact.to) == 1, sender])
         case Read():
             earliest(after, "read", at, ts)
         case Acked() | Agreed():
@@ -48,7 +48,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
     if "sent" not in state:
         return []
     _, _, agent = name.partition(" ")
-    *at, (category, _, requires_ack, _) = state["sent"]
+    *at, (category, _, requires_ack, _, sender) = state["sent"]
     place = sortable(at)
     terms = [(f"to {agent}", place)]
     if category == HANDOFF:
@@ -57,7 +57,14 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
         terms.append((f"unread {agent}", place))
     if requires_ack and "acked" not in state:
         terms += [("owed", f"{place} {agent}"), (f"owed {agent}", place)]
+    elif requires_ack:
+        terms.append((accepted_term(sender), sortable(state["acked"][:3])))
     return terms
+
+
+def accepted_term(sender: str) -> str:
+    """The search term for the messages of SENDER that were accepted, at the place of the acceptance."""
+    return f"accepted {sender}"
 
 
 def state_of(state: State) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination.agents import callers, identity, liveness, roster
+from bb.coordination.agents import callers, identity, liveness, names, roster
 from bb.coordination.facts import Updated
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Refused
@@ -10,7 +10,7 @@ from bb.ledger.local import presence
 from bb.ledger.records import creation
 from bb.ops.agent_params import DisplayName, NewAgentId, Role
 from bb.ops.catalogue import op
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import session_agent, signs_of_life
 from bb.ops.params import AgentId, AllowSecretReason, Key, Text
 
 TYPE_CHECKING = False
@@ -85,7 +85,32 @@ def register(
     if not is_decided:  # the key matched an earlier request, perhaps by another session
         is_evicted = signs_of_life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
         callers.refuse_wrong_session(agent, desk.sessions, is_evicted=is_evicted)
+    if callers.is_current(agent.session, desk.sessions):
+        session_agent.save(desk, name)
     return signs_of_life.write_presence(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
+
+
+def register_free(desk: Desk, role: Role) -> str:
+    """Register this session under an unused name. The name is chosen under the ledger's lock, so no other caller gets
+    it, whatever happens at the same time."""
+    now, session = desk.now(), session_agent.to_open(desk)
+    if not desk.store.exists:
+        _refuse_secrets(role, None, None, None)
+    creation.make(desk.store, desk.place.title, desk.principal(), now)
+    chosen: list[str] = []
+
+    def decide(index: Index) -> list[Any]:
+        taken = {name for name, _ in index.states(roster.NAME)}
+        chosen[:] = [names.free(f"{desk.place.title} {session or ''}".strip(), taken)]
+        fact = identity.register(None, chosen[0], role, None, force=False, state=liveness.EVICTED)
+        return [fact.replace(session=session)]
+
+    desk.store.record(decide, by=ids.PERSON, now=now, author=lambda fact: fact.agent)  # type: ignore[union-attr]
+    agent = identity.registered(_agent(desk, chosen[0]), chosen[0])
+    if callers.is_current(agent.session, desk.sessions):
+        session_agent.save(desk, agent.agent_id)
+    signs_of_life.write_presence(desk, agent, now)
+    return agent.agent_id
 
 
 @op("agent.list", reads=True, screen="overview", examples=("bb agent list", "bb agent list --liveness stale --json"))
@@ -109,7 +134,11 @@ def list_agents(
 
 @op("agent.show", reads=True, examples=("bb agent show --agent amber-otter",))
 def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Show one agent: its role, its liveness, when it joined and when it was last seen."""
+    """Show one agent: its role, its liveness, when it joined and when it was last seen.
+
+    Parameters:
+        agent: The agent to show. Default: the caller.
+    """
     from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat reads the pause from its presence file)
 
     who = desk.subject(agent)
@@ -135,7 +164,7 @@ def _session(desk: Desk, name: str) -> str | None:
     """The session that is to hold NAME. None if the caller works as another agent (BB_AGENT) and registers NAME for a
     different session."""
     other = desk.env.get("BB_AGENT") or name
-    return None if other != name and _works_as(desk, other) else next(iter(desk.sessions), None)
+    return None if other != name and _works_as(desk, other) else session_agent.to_open(desk)
 
 
 def _works_as(desk: Desk, agent: str) -> bool:

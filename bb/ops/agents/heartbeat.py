@@ -27,16 +27,19 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
 
     An agent is stale after 15 minutes without a sign of life (BB_AGENT_STALE_MINUTES changes this) and evicted after
     30. A heartbeat makes it active again, but does not return reservations that were taken over in the meantime.
+
+    Parameters:
+        agent: The calling agent. Default: BB_AGENT.
     """
     who = desk.caller(agent)
     now = desk.now()
     threshold = desk.stale_after
     desk.may_write()
     last = presence.read(desk.place.store, who, now)
-    is_active = last and (last.paused or liveness.liveness(last.seen_at, now, threshold) == liveness.ACTIVE)
+    is_active = last and last.liveness(now, threshold) == liveness.ACTIVE
     if last is None or not is_active or not _is_its_session(desk, last):
         last = _come_back(desk, who, now)
-    beat = last.replace(seen_at=now, beats=last.beats + 1, is_remote=False)
+    beat = last.replace(seen_at=now, beats=last.beats + 1, is_remote=False, ended_at=0)
     presence.write(desk.place.store, beat)
     desk.note_heartbeat()
     return beat.shown(now, threshold)
@@ -60,11 +63,7 @@ def _come_back(desk: Desk, who: str, now: int) -> Presence:
     last = signs_of_life.presence_of(agent, presence.read(desk.place.store, who, now), now)
     last = last.replace(paused=pause_check.pause_row(desk.store.caught_up(), who))
     if signs_of_life.return_of(desk, desk.store.caught_up(), agent, now):
-        desk.store.record(
-            lambda index: signs_of_life.return_of(desk, index, signs_of_life.checked_agent(desk, index, who), now),
-            by=who,
-            now=now,
-        )
+        signs_of_life.act(desk, who, lambda _, __: [])
         last = last.replace(session=signs_of_life.in_service(desk.store.caught_up(), who).session)
     presence.open_session(desk.place.store, who, last.session)
     return last

@@ -142,4 +142,4 @@ def _agents(index: Index, target: str) -> Sequence[Agent]:
 
 def _bead(held: Holdings, who: str) -> str:
     """The bead for a letter to WHO: that of its first reservation."""
-    return next((own.reservation.bead for own in held.reservations_of_agent(who)), pauses.BEAD)
+    return next((bead for own in held.reservations_of_agent(who) if (bead := own.reservation.bead)), pauses.BEAD)

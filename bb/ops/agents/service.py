@@ -48,21 +48,32 @@ def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> di
 
 @op("agent.retire", examples=("bb agent retire --agent amber-otter",))
 def retire(desk: Desk, *, agent: AgentOrPerson | None = None, key: Key | None = None) -> dict[str, Any]:
-    """Retire an agent: its reservations are released and it is no longer listed. Its history stays.
+    """Retire an agent: its reservations and places in line end, and it is no longer listed. Its history stays.
 
     Hand over unfinished work first: `bb protocol handoff`. The answer lists the messages that the agent has not
     accepted, so that others can be asked. To continue its work later, adopt it: `bb init --adopt`.
+
+    Parameters:
+        agent: The agent to retire. Default: the caller.
     """
     who = desk.caller(agent)
     signs_of_life.refuse_other_session(desk, signs_of_life.index_of(desk, who), who)
+
+    granted: list[Any] = []
 
     def decide(index: Index) -> list[Any]:
         signs_of_life.checked_agent(desk, index, who)
         held = desk.holdings(index, desk.now())
         presence.remove(desk.place.store, who)  # from now on its heartbeat asks the ledger, even if we crash
-        return [*reservations.release_all(who, held.reservations_of_agent(who)), Retired(who)]
+        own = [*reservations.release_all(who, held.reservations_of_agent(who)), Retired(who)]
+        granted[:] = signs_of_life.grants(desk, index, held, who, own)
+        return [*own, *granted]
 
-    events = desk.store.record(decide, by=who, now=desk.now(), key=key, request=desk.request)
+    def author(fact: Any) -> str:
+        return signs_of_life.first_member(fact) if any(fact is one for one in granted) else who
+
+    events = desk.store.record(decide, by=who, now=desk.now(), key=key, request=desk.request, author=author)
+    events = events[: len(events) - len(granted)]
     presence.remove(desk.place.store, who)
     return {
         "agent_id": who,

@@ -115,7 +115,7 @@ def _installed_by(event: Event) -> InstalledDialect | None:
 
 @op("cbcl.dialect.list", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect list",))
 def list_(desk: Desk) -> dict[str, Any]:
-    """List the installed dialects, with author, installer and the result of the signature check."""
+    """List the installed dialects with their authors, the installers and the results of the signature checks."""
     installed = _spoken(desk)
     return {"dialects": [_row(installed, dialect) for name in installed.names() for dialect in installed.live(name)]}
 

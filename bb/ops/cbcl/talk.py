@@ -136,7 +136,7 @@ def beliefs(
     agent: AgentOrPerson | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
-    """List the statements that you have received and sent with tell, newest first, with their senders.
+    """List the statements received and sent with tell, newest first, with their senders.
 
     bb does not check whether a statement is true. `verified` says whether it is proven to come from its sender.
     """

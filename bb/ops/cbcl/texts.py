@@ -85,7 +85,7 @@ def format_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Format a message or a dialect with lines of at most 80 columns, unless a single word is longer.
+    """Format a message or a dialect to 80 columns, unless a single word is longer.
 
     The result has the same meaning, but comments are removed. Output to a file or a pipe is unchanged; at a terminal,
     control characters are escaped.
@@ -117,7 +117,7 @@ def canonical_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Show the canonical octets of a message or a dialect (RFC 9804). Hashes and signatures are computed from them.
+    """Show the canonical octets of a message or dialect, by RFC 9804. Hashes and signatures are computed from them.
 
     Parameters:
         raw: Write the raw octets to stdout instead of hexadecimal. No effect with --json.
@@ -150,6 +150,7 @@ def hash_(
     "cbcl.verify",
     reads=True,
     screen="cbcl",
+    verdicts=("DIALECT_REJECTED",),
     examples=(
         "bb cbcl verify planning.cbcl",
         "bb cbcl verify child.cbcl --dialect parent.cbcl --examples child.examples.cbcl",

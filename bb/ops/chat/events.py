@@ -16,7 +16,7 @@ from bb.ledger.records.events import numbered
 from bb.ledger.records.own_order import Passed
 from bb.ledger.records.store import Store
 from bb.ops.agent_params import Name, Since
-from bb.ops.catalogue import NEWER, OLDER, TruncatedRows, op
+from bb.ops.catalogue import NEWER, TruncatedRows, older_events, op
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
 from bb.ops.json_params import GroupId
@@ -107,7 +107,7 @@ def events(
         return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, event_filter, most + 1, end)
-    return latest if len(latest) <= most else TruncatedRows(latest[-most:], OLDER.format(min(Number.most, most * 4)))
+    return latest if len(latest) <= most else TruncatedRows(latest[-most:], older_events(min(Number.most, most * 4)))
 
 
 def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:

@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 SERVED_PATIENCE = 1.0  # seconds that a client of the daemon waits while another process builds the index
 RARELY = 300.0  # least seconds between two automatic syncs
 
-NoAgent = Usage.declare("NO_AGENT", "The request names no agent", hint="pass --agent ID, or set BB_AGENT")
+USE_YOUR_NAME = "use the name that session-start gave you: pass --agent NAME, or set BB_AGENT"
+NoAgent = Usage.declare(
+    "NO_AGENT",
+    "The request names no agent",
+    hint=f"{USE_YOUR_NAME}; if it gave you none, take one: `bb agent register --name NAME --role ROLE`",
+)
 
 
 class Desk:
@@ -63,7 +68,7 @@ class Desk:
         self.live: Any = None  # running actors (`live_daemon.Live`); only a daemon has them
         self._only_reads = only_reads  # whether the op changes nothing; then a ledger of another user may be read
         self._has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
-        self._hook_session = ""  # the session id from the payload of an editor's hook
+        self._said: tuple[str, ...] = ()  # the session ids that the host has sent with this request
         self._place: Place | None = None
         self._is_ours = False
         self._store: Store | None = None
@@ -79,13 +84,18 @@ class Desk:
 
             self.request = digest(self.request.encode() + octets)
 
+    def act_as(self, caller: str | None) -> None:
+        """Act as the CALLER named on the command line, as if BB_AGENT named it. None changes nothing."""
+        if caller:
+            self.env = {**self.env, "BB_AGENT": self.actor(caller)}
+
     def note_heartbeat(self) -> None:
         """Note that this request was a heartbeat: it changes a presence file, and nothing in the ledger."""
         self._has_beaten = True
 
-    def note_session(self, session: str) -> None:
-        """Note the caller's session, as the payload of an editor's hook names it."""
-        self._hook_session = session
+    def note_session(self, *sessions: str) -> None:
+        """Note the caller's session, as the host names it in the payload of a hook or in the metadata of a call."""
+        self._said = tuple(session for session in sessions if session)
 
     def serve_actors(self, live: Any) -> None:
         """Answer for the actors that run in this process. Only a daemon runs actors."""
@@ -110,8 +120,38 @@ class Desk:
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The sessions that the caller may be; none if unknown."""
-        return callers.sessions(self.env, self._hook_session)
+        """The sessions that the caller may be; none if unknown. A host may go on under another id (`/clear`)."""
+        sessions = callers.sessions(self.env, *self._said)
+        is_hosted = self.host_sessions or self.env.get(callers.GEMINI)
+        return (*sessions, *self._earlier_sessions()) if is_hosted else sessions
+
+    def _processes(self) -> tuple[str, ...]:
+        """The processes around the caller, if its host is known to pass no session id."""
+        if not self.env.get(callers.GEMINI):
+            return ()
+        from bb.ledger.local import host_processes  # noqa: PLC0415  (only in a shell or a server of Gemini CLI)
+
+        return tuple(host_processes.around())
+
+    def _earlier_sessions(self) -> tuple[str, ...]:
+        from bb.ledger.local import editor_sessions  # noqa: PLC0415  (only for a caller in a host's session)
+
+        try:
+            store = self.place.store
+        except places.NotARepository.error:
+            return ()
+        sessions = self._said or (*self.host_sessions, *self._processes())
+        return tuple(also for session in sessions for also in editor_sessions.read(store, session).also)
+
+    def ignore_environment_sessions(self) -> None:
+        """Ignore the host's session ids in the environment: the caller has shown that it is another session."""
+        self.env = callers.without_session_variables(self.env, keeps_own=True)
+
+    @property
+    def host_sessions(self) -> tuple[str, ...]:
+        """The session ids from the host. Those that it has sent with the request are its own; in the environment there
+        may be those of a program around it."""
+        return self._said or callers.host_sessions(self.env)
 
     @property
     def stale_after(self) -> int:
@@ -202,7 +242,8 @@ class Desk:
         return Holdings(index, place.store, now, threshold, ignore_case=work_tree.is_case_insensitive(place))
 
     def caller(self, named: str | None = None) -> str:
-        """The calling agent: the one NAMED in the request, else BB_AGENT. They must not contradict each other."""
+        """The calling agent: the one NAMED in the request, else BB_AGENT, else the agent of the host's session. The
+        first two must not contradict each other."""
         agent = self.actor(named)
         if not agent:
             raise NoAgent()
@@ -210,15 +251,34 @@ class Desk:
 
     def actor(self, named: str | None) -> str:
         """The calling agent or the person; empty if the request names none."""
-        return callers.actor(named, self.env.get("BB_AGENT"))
+        return callers.actor(named, self.env.get("BB_AGENT")) or self.session_agent()
+
+    def session_agent(self) -> str:
+        """The agent of the host's session; empty if it is unknown. Refused if the caller may be several agents."""
+        sessions = self._said or (*callers.named_sessions(self.env), *self._processes())
+        if not sessions:
+            return ""
+        from bb.ledger.local import editor_sessions  # noqa: PLC0415  (only for a caller that names no agent)
+
+        try:
+            found = callers.agents_of(editor_sessions.agents(self.place.store, sessions))
+        except places.NotARepository.error:
+            return ""
+        if len(found) > 1:
+            raise NoAgent(f"the environment has the session ids of {' and '.join(found)}", hint=USE_YOUR_NAME)
+        return found[0] if found else ""
 
     def subject(self, named: str | None) -> str:
         """The agent that a read-only request is about: the one NAMED, else the caller."""
         return ids.actor_id(named) if named else self.caller()
 
     def principal(self) -> str:
-        """The author of an event that is not an agent's own act: BB_AGENT, else the person."""
-        agent = self.env.get("BB_AGENT", "")
+        """The author of an event that is not an agent's own act: BB_AGENT, else the agent of the host's session, else
+        the person."""
+        try:
+            agent = self.actor(None)
+        except NoAgent.error:
+            return "user"
         return agent if ids.is_actor_id(agent) else "user"
 
     def sync_later(self) -> None:

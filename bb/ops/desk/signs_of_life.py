@@ -31,9 +31,10 @@ Decide: TypeAlias = "Callable[[Index, Holdings], Sequence[Fact]]"
 
 
 ROLL_UP = 5 * clock.MINUTE
+LINE = ("place", "live")  # the fold and the search term of places in the line (`holdings/places.py`)
 
 PersonOnly = Forbidden.declare(
-    "PERSON_ONLY", "Only the person may do that, not an agent", hint="ask the person: `bb agent send --to user`"
+    "PERSON_ONLY", "Only the person may do that, not an agent", hint="ask the person: `bb send user 'text'`"
 )
 
 
@@ -50,6 +51,7 @@ def act(
     """Record the facts that DECIDE returns for WHO, which must be in service (the person always is). The author is WHO,
     unless BY or an AUTHOR for each fact is given."""
     now = desk.now()
+    granted: list[Fact] = []
     if not desk.store.exists:
         index_of(desk, who)  # refuses
     if key:  # a repeated request with this key is answered without calling `facts`, so the caller is checked here
@@ -57,9 +59,16 @@ def act(
 
     def facts(index: Index) -> list[Fact]:
         refuse_other_session(desk, index, who)
-        decided = decide(index, desk.holdings(index, now))
+        held = desk.holdings(index, now)
+        decided = decide(index, held)
         back = [] if who == ids.PERSON else return_of(desk, index, in_service(index, who), now)
-        return [*back, *decided]
+        granted[:] = grants(desk, index, held, who, decided)
+        return [*back, *decided, *granted]
+
+    def author_of(fact: Fact) -> str:
+        if any(fact is one for one in granted):
+            return first_member(fact)
+        return author(fact) if author else by or who
 
     recorded = desk.store.record(
         facts,
@@ -68,7 +77,7 @@ def act(
         key=key,
         request=desk.request,
         allow_secret=allow_secret,
-        author=author,
+        author=author_of,
     )
     try:
         index = desk.store.caught_up()
@@ -79,7 +88,22 @@ def act(
     agent = roster.agent(who, index.state(roster.NAME, who))
     if agent and not agent.is_retired:
         write_presence(desk, agent, now)
-    return recorded
+    return recorded[: len(recorded) - len(granted)]
+
+
+def grants(desk: Desk, index: Index, held: Holdings, who: str, decided: Sequence[Fact]) -> list[Fact]:
+    """The facts that grant places in the line, or end them, after the facts DECIDED by WHO. The author of each is its
+    first member."""
+    if not index.count(*LINE):
+        return []
+    from bb.ops.desk import line_grants  # noqa: PLC0415  (mostly nobody is in line)
+
+    return line_grants.due(index, held, desk.place.store, who, decided)
+
+
+def first_member(fact: Fact) -> str:
+    """The first member of FACT: the agent that it is about."""
+    return str(getattr(fact, fact.__match_args__[0]))
 
 
 def record_sign_of_life(desk: Desk, who: str) -> None:
@@ -168,7 +192,7 @@ def names_of(index: Index, sessions: Sequence[str]) -> list[str]:
 
 def person(desk: Desk, named: str | None) -> str:
     """The person as the caller; refused if the caller is an agent. On a socket, the request must name the person."""
-    who = named or desk.env.get("BB_AGENT")
+    who = named or desk.actor(None) or None
     if who is None and desk.is_served:
         raise NoAgent(hint='name the caller: "agent": "user"')
     if who not in (None, "", ids.PERSON):
@@ -198,8 +222,8 @@ def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
 
     if pause_check.pause_of(index, agent.agent_id):
         return liveness.ACTIVE
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
-    return liveness.liveness(last.seen_at, now, desk.stale_after_in(index))
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).replace(paused=None)
+    return last.liveness(now, desk.stale_after_in(index))
 
 
 def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
@@ -209,10 +233,19 @@ def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     still = contested(desk, agent.agent_id) if last.contested else ()
     pause = pause_check.pause_row(desk.store.caught_up(), agent.agent_id)
-    last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause)
+    last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause, ended_at=0)
     presence.open_session(desk.place.store, agent.agent_id, agent.session)
     presence.write(desk.place.store, last)
     return last
+
+
+def end_session(desk: Desk, who: str) -> None:
+    """Write into the presence file of WHO that its session has ended. The next sign of life cancels this."""
+    desk.may_write()
+    agent, now = registered(desk.store.caught_up(), who), desk.now()
+    last = presence_of(agent, presence.read(desk.place.store, who, now), now)
+    if not agent.is_retired:
+        presence.write(desk.place.store, last.replace(ended_at=max(now, last.seen_at)))
 
 
 def update_presence(desk: Desk) -> None:
@@ -251,7 +284,7 @@ def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
             last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
-                fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True)
+                fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True, ended_at=0)
                 presence.write(store.path, fresh)
 
 
@@ -263,7 +296,7 @@ def roll_up(desk: Desk) -> None:
     beats, threshold = presence.all_presences(store.path, now), desk.stale_after_in(store.caught_up())
     for agent in roster.in_service(store.caught_up().states(roster.NAME)):
         last = beats.get(agent.agent_id)
-        if last is None or last.is_remote or liveness.liveness(last.seen_at, now, threshold) != liveness.ACTIVE:
+        if last is None or last.is_remote or last.replace(paused=None).liveness(now, threshold) != liveness.ACTIVE:
             continue
         if last.seen_at - agent.heard_at >= ROLL_UP:
             fact = Seen(agent.agent_id, liveness.ACTIVE)

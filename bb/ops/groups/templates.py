@@ -74,7 +74,7 @@ def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None)
 def preview(
     desk: Desk, template: TemplateText | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Show what importing a template into a group would change, and change nothing."""
+    """Show what importing a template would change, and change nothing."""
     group, _ = _steered(desk, group_id, by)
     if not template:
         raise MissingTemplate()
@@ -100,7 +100,7 @@ def import_replace(
     confirm: Confirmed | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Replace a group's actors, settings and prompts by those of a template. Other actors are removed.
+    """Apply a template to a group: it replaces the actors, settings and prompts. Other actors are removed.
 
     Messages and history stay. --confirm must repeat the group's id.
     """

@@ -36,6 +36,7 @@ class Token(Number):
     "check",
     reads=True,
     screen="guards",
+    verdicts=("PATH_HELD",),
     examples=(
         "bb check src/parser.py --agent amber-otter",
         "bb check src/parser.py docs --json",

@@ -54,6 +54,7 @@ class Form(Text):
     "ci.check",
     reads=True,
     output="report",
+    verdicts=ci.VERDICTS,
     examples=(
         "bb ci check --base origin/main",
         "bb ci check --base origin/main --declared --format github",
@@ -77,7 +78,7 @@ def check(
     format_: Form = Form("text"),  # noqa: B008
     output: Name | None = None,
 ) -> dict[str, Any]:
-    """For CI: check whether a change touches paths that other agents hold, or held when it was made.
+    """Check whether a change touches paths that other agents hold, or held when it was made.
 
     Each commit is checked; of a merge, only the paths that differ from all its parents. The author of a commit is the
     agent in its BB-Agent trailer. A commit without one is a person's: it causes warnings, not errors. Fails with

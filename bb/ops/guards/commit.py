@@ -8,6 +8,7 @@ from __future__ import annotations
 from bb.coordination.facts import COMMIT, Overridden
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
+from bb.kernel.escaping import quoted
 from bb.ledger.git import work_tree
 from bb.ledger.git.staging import StagedCommit
 from bb.ops.desk import pause_check, signs_of_life
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 IGNORED = "ignored"  # another agent holds the path, but the ignore file names it
 OVERRIDE = "BB_OVERRIDE"
+NAMED = 5  # most paths in the hint
 RECORDED = 100  # most paths in the recorded override; its reservations are always recorded
-HINT = f"unstage it: `git restore --staged PATH`; or override with a reason: {OVERRIDE}='reason' git commit …"
+HINT = "unstage it: `git restore --staged {0}`; to get in line for it: `bb reserve {0} --queue`"
 
 
 def commit_verdict(desk: Desk, who: str | None, override: str | None) -> dict[str, Any]:
@@ -53,7 +55,8 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
         return answer
     in_way = [path for path in answer["paths"] if path["verdict"] == HELD]
     if override is None or any(map(is_frozen, in_way)):  # an agent cannot override a freeze
-        raise path_held(in_way, who, answer, HINT)
+        named = " ".join(quoted(path["path"]) for path in in_way[:NAMED])
+        raise path_held(in_way, who, answer, HINT.format(named if len(in_way) <= NAMED else f"{named} …"))
     others = [held["reservation_id"] for path in in_way for held in path["held_by"] if held["agent_id"] != who]
     paths = tuple(path["path"] for path in in_way[:RECORDED])
     fact = Overridden(who, override, paths, tuple(dict.fromkeys(others)))

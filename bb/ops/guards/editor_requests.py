@@ -1,4 +1,4 @@
-"""Common to the editor hooks: read the payload, find the agent and the files, and answer.
+"""Common to the editor hooks: read the payload, find the agent, and answer.
 
 A guard must not make an editor unusable, so a payload that is not understood passes, with a note on stderr. A failed
 check is a refusal only if both the agent and the files that it would change are known.
@@ -8,34 +8,34 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.holdings.scopes import ScopeOutside
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping, ids, json_text
-from bb.kernel.record import Record
-from bb.ledger.git import place, work_tree
+from bb.ledger.git import place
 from bb.ledger.local import editor_sessions
+from bb.ops.guards.hook_call import note_hook_call
 from bb.ops.params import Text, UncheckedAgent, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from bb.coordination.guards.ignore_files import Ignoring
-    from bb.coordination.holdings.scopes import Scope
     from bb.coordination.wiring.editors import HookPayload
     from bb.ops.desk.desk import Desk
 
 LARGEST = 1 << 25  # bytes of a payload, which may carry a whole file
 BLOCKED = 2  # the exit status that stops a tool in every editor
 MOST_FOLDERS = 50  # most folders that are searched for a repository
-PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")  # the project directory of a host's session
+PROJECTS = (
+    "CLAUDE_PROJECT_DIR",
+    "GEMINI_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+)  # the project directory of a host's session
 PASSED, REFUSED = "passed", "refused"
 
 
 class Host(Text):
-    """The calling editor: claude, codex or gemini. Default: detected from the payload."""
+    """The calling editor: claude, codex, gemini, opencode, cursor, vscode, qwen. Default: detected from the payload."""
 
     metavar = "HOST"
     choices = editors.HOSTS
@@ -66,12 +66,20 @@ def read_payload(desk: Desk, moment: str, host: str | None, payload: str | None)
         raise NotUnderstood(f"it is longer than {LARGEST:,} bytes")
     try:
         # Invalid UTF-8 in the content of a file is tolerated, so that the file's name can still be read.
-        heard = editors.parse_payload(json_text.loads(octets.decode("utf-8", "surrogateescape")), moment, host)
+        sent = json_text.loads(octets.decode("utf-8", "surrogateescape"))
+        heard = editors.parse_payload(sent, moment, _real_host(desk, host))
     except json_text.NotJson as error:
         raise NotUnderstood(f"it is not valid JSON: {error}") from None
     _go_to_editor(desk, heard)
     desk.note_session(heard.session)
+    if payload is None:  # typed by an agent or a person otherwise
+        note_hook_call(desk, heard.host, heard.moment)
     return heard
+
+
+def _real_host(desk: Desk, host: str | None) -> str | None:
+    """HOST, or the host that runs its hooks: Copilot CLI calls the hooks of Claude Code, and reads other answers."""
+    return editors.VSCODE if host == editors.CLAUDE and "COPILOT_CLI" in desk.env else host
 
 
 def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
@@ -98,7 +106,10 @@ def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
 
 
 def agent_of(desk: Desk, heard: HookPayload, named: str | None) -> str | None:
-    """The agent in the editor: the one NAMED, else BB_AGENT, else that of the session; None for a person."""
+    """The agent in the editor: the one NAMED, else BB_AGENT, else that of the session; None for a person.
+
+    A hook of a session that has ended shows that it goes on. Some hosts call it before the start of the session.
+    """
     who = desk.actor(named) or session_of(desk, heard).agent
     return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
 
@@ -106,93 +117,6 @@ def agent_of(desk: Desk, heard: HookPayload, named: str | None) -> str | None:
 def session_of(desk: Desk, heard: HookPayload) -> editor_sessions.Session:
     """The saved state of the editor's session."""
     return editor_sessions.read(desk.place.store, heard.session) if heard.session else editor_sessions.Session()
-
-
-class File(Record):
-    """A file or folder that a tool would change: its scope and its worktree."""
-
-    scope: Scope
-    place: place.Place
-
-
-def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
-    """The files that a tool would change, without those outside this clone.
-
-    They may be in another worktree of the clone, even a nested one. A path that looks like another path counts as both,
-    because the tool writes the one and its user may mean the other.
-    """
-    if len(paths) > editors.MOST_PATHS:
-        raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
-    if any("\0" in path for path in paths):
-        raise NotUnderstood("a path in it contains a NUL")
-    named = [
-        name
-        for path in paths
-        for name in (path, work_tree.probable_path(desk.place, desk.cwd, path, is_path=True))
-        if name
-    ]
-    files = [file for path in named if (file := _file(desk, path))]
-    return list({file.scope.text: file for file in files}.values())
-
-
-def written_paths(desk: Desk, heard: HookPayload) -> list[str]:
-    """The paths that a shell command would write."""
-    paths = []
-    for write in heard.written:
-        path = os.path.join(desk.cwd, write.path)
-        if write.name is None or not os.path.isdir(path):
-            paths.append(path)
-        elif write.name:
-            paths.append(os.path.join(path, write.name))
-    return paths
-
-
-def _file(desk: Desk, path: str) -> File | None:
-    written = os.path.join(desk.cwd, path)
-    for name in dict.fromkeys([written, os.path.realpath(written)]):
-        here = _place_of(desk, name)
-        try:
-            return File(work_tree.scope_of(here, desk.cwd, name, is_path=True, is_exact=True), here)
-        except ScopeOutside.error:
-            continue
-    return None
-
-
-def _place_of(desk: Desk, path: str) -> place.Place:
-    """The worktree of this clone that contains PATH. Files of a submodule belong to the containing worktree."""
-    try:
-        repository = place.find(os.path.dirname(path), {})
-    except place.NotARepository.error:
-        return desk.place
-    is_ours = os.path.realpath(repository.common) == os.path.realpath(desk.place.common)
-    return repository if is_ours and repository.work_tree else desk.place
-
-
-def ignored(desk: Desk, files: Iterable[File]) -> set[File]:
-    """The FILES that the ignore file of their worktree names. Every agent may change them."""
-    rules: dict[place.Place, Ignoring | None] = {}
-    free = set()
-    for file in files:
-        if file.place not in rules:
-            rules[file.place] = _ignoring(desk, file.place)
-        if (rule := rules[file.place]) and rule.ignores(file.scope.path or file.scope.text):
-            free.add(file)
-    return free
-
-
-def _ignoring(desk: Desk, here: place.Place) -> Ignoring | None:
-    """The ignore rules of a worktree, as in the commit hook. git runs only if there is an ignore file."""
-    if here.work_tree is None or not os.path.lexists(os.path.join(here.work_tree, work_tree.IGNORE_FILE)):
-        return None
-    from bb.ledger.git.staging import StagedCommit  # noqa: PLC0415  (few repositories have that file)
-
-    return StagedCommit(here, desk.env).ignoring(ignore_case=work_tree.is_case_insensitive(here))
-
-
-def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:
-    """The first reservation of an agent other than WHO on a judged path."""
-    reservation: dict[str, Any] = next(row for row in judged["held_by"] if row["agent_id"] != who)
-    return reservation
 
 
 # -- answers: the reply for the editor, notes for stderr, and the exit status

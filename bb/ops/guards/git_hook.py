@@ -6,9 +6,11 @@ import os
 
 from bb.kernel import ids
 from bb.kernel.errors import BbError
+from bb.ledger.local import hook_calls
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.guards.commit import commit_verdict
+from bb.ops.guards.hook_call import note_hook_call
 from bb.ops.params import UncheckedText
 
 TYPE_CHECKING = False
@@ -24,25 +26,31 @@ WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that 
 
 @op("hook.pre-commit", reads=True, screen="guards", examples=("bb hook pre-commit",))
 def pre_commit(desk: Desk) -> dict[str, Any]:
-    """Run `bb check --staged` for BB_AGENT before a commit. Prints nothing if the commit may be made."""
-    named = desk.env.get("BB_AGENT")
+    """Run `bb check --staged` for the committing agent. Prints nothing if the commit may be made.
+
+    The agent is BB_AGENT, else the agent of the host's session.
+    """
+    note_hook_call(desk, hook_calls.GIT, "pre-commit")
+    named = desk.actor(None)
     return commit_verdict(desk, None if named in (None, "", ids.PERSON) else named, None)
 
 
 @op("hook.prepare-commit-msg", screen="guards", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
 def prepare_commit_msg(desk: Desk, file: UncheckedText, source: UncheckedText | None = None) -> dict[str, Any]:
-    """Add a trailer with the committing agent to a commit message: `BB-Agent: amber-otter`. Never stops a commit.
+    """Add a trailer with the agent to a commit message: `BB-Agent: amber-otter`. Never stops a commit.
 
     If the agent holds a global reservation of a committed path, its token is added too: `BB-Token: 41`. Only a
-    registered BB_AGENT is named, and only if the message exists already. An existing trailer is kept. Commits that a
-    rebase or a cherry-pick repeats keep their authors.
+    registered agent is named (BB_AGENT, else that of the host's session), and only if the message exists already. An
+    existing trailer is kept. Commits that a rebase or a cherry-pick repeats keep their authors.
 
     Parameters:
         file (FILE): The file with the message.
         source (SOURCE): The source of the message as git names it: message, template, merge, squash or commit.
     """
+    note_hook_call(desk, hook_calls.GIT, "prepare-commit-msg")
     agent = desk.env.get("BB_AGENT")
     try:
+        agent = desk.actor(None) or None
         signed = bool(agent) and source in WRITTEN and _sign(desk, agent or "", file)
     except BbError as error:
         return {"agent_id": agent, "signed": False, "because": f"[{error.code}] {error.message}"}

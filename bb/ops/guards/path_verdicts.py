@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
+MOST_NAMED = 5  # paths in the command of a hint
 FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping", "held"
 
 PathHeld = Conflict.declare(
     "PATH_HELD",
     "Another agent holds some of these paths, or the person has frozen them",
-    hint="do not edit them; ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` waits for them",
+    hint="do not edit them; get in line for them: `bb reserve PATH --queue`",
 )
 
 
@@ -46,8 +47,10 @@ def path_held(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any]
         why = f": {quotation(holder['why'])}" if holder["why"] else ""
         message = f"{holder['agent_id']} has frozen {name(holder['scope'])}, {denied}{why}"
         return PathHeld(message, hint=FROZEN_HINT, **answer)
-    take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
-    hint = hint if holder["is_protected"] else f"take it over first: {take}"
+    take = f"bb reserve {quoted(holder['scope'])} --takeover-stale"
+    held = " ".join(quoted(row["path"]) for row in in_way[:MOST_NAMED])
+    hint = hint or f"do not edit; get in line, and do something else meanwhile: `bb reserve {held} --queue`"
+    hint = hint if holder["is_protected"] else f"take it over first: `{take}`"
     return PathHeld(f"{holder['agent_id']} holds {name(holder['scope'])}, {denied}", hint=hint, **answer)
 
 

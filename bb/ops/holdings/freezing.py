@@ -53,7 +53,7 @@ def freeze(
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Freeze paths: no agent may change them, not even one with a reservation. Only the person may do this.
+    """Freeze paths: no agent may change them, even with a reservation. Only the person may do this.
 
     Agents keep their reservations there and are notified by mail. Until the freeze is lifted (`bb thaw`), no agent may
     reserve, edit or commit these paths, and no option overrides this. The freeze is listed among the reservations,

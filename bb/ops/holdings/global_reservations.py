@@ -44,7 +44,7 @@ GrantPending = Busy.declare(
 
 
 def refuse_incompatible_options(
-    wanted: Wanted, fallback: str | None, *, is_global: bool, waits: bool, key: str | None
+    wanted: Wanted, fallback: str | None, *, is_global: bool, waits: bool, is_queued: bool, key: str | None
 ) -> None:
     """Refuse --fallback without --global, and options that --global does not support."""
     if not is_global:
@@ -52,6 +52,7 @@ def refuse_incompatible_options(
     again = "repeat the command instead: repeating it is safe"
     for name, is_given, hint in (
         ("wait", waits, again),
+        ("queue", is_queued, again),
         ("key", key is not None, again),
         ("allow-overlap", wanted.allow_overlap, "a global reservation cannot overlap another one"),
     ):

@@ -58,7 +58,7 @@ class Resolution(Text):
 @op(
     "protocol.incursions",
     reads=True,
-    screen="overview",
+    screen="protocol_events",
     examples=("bb protocol incursions", "bb protocol incursions --state open --json"),
 )
 def list_incursions(
@@ -88,7 +88,7 @@ def list_incursions(
 
 @op(
     "protocol.resolve",
-    screen="overview",
+    screen="protocol_events",
     examples=(
         "bb protocol resolve k7q2mzp4x3ab.17 --as accepted --agent amber-otter",
         "bb protocol resolve k7q2mzp4x3ab.17 --as reverted --note 'It is as it was.' --json",

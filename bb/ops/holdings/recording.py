@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-TTL = "120"  # minutes
+TTL = str(reservations.TTL)  # minutes
+QUEUED = "x.bb.queued"
+HOT_FOR = clock.HOUR  # how far back a scope counts as much wanted,
+HOT_TIMES = 3  # and how often others must have held it since then
+MOST_LOOKED_AT = 12  # reservations; the first ones that the index returns at once
 
 
 def reserved(
@@ -41,12 +45,12 @@ def reserved(
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         facts = decided(desk, wanted, index, held, number)
-        return [*facts, *_told_of(facts)]
+        return [*facts, *told_of(facts)]
 
     return report(desk, wanted, signs_of_life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret))
 
 
-def _told_of(facts: Sequence[Any]) -> list[Any]:
+def told_of(facts: Sequence[Any]) -> list[Any]:
     """The notices to other holders about FACTS. There are none without an incursion."""
     if not any(isinstance(fact, Incurred) for fact in facts):
         return []
@@ -59,18 +63,28 @@ def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: in
     """The facts to record so that WANTED is reserved; refused if it may not be."""
     pause_check.refuse(index, wanted.agent)
     met = held.overlaps(wanted.scopes, in_any_clone=wanted.base is not None)
-    if os.path.isdir(os.path.join(desk.place.store, "queue")):
+    if _is_anybody_in_line(desk, index):
         from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
 
-        waiting.refuse_to_overtake(desk, wanted, met, number)
+        waiting.refuse_to_overtake(desk, index, held, wanted, met, number)
     return reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
+
+
+def _is_anybody_in_line(desk: Desk, index: Index) -> bool:
+    """Whether an agent may be waiting. The modules of the line are not loaded for this."""
+    if index.count(*signs_of_life.LINE):
+        return True
+    try:
+        return any(name.endswith(".json") for name in os.listdir(os.path.join(desk.place.store, "queue")))
+    except OSError:
+        return False
 
 
 def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, Any]:
     """The result of a reservation from its RECORDED events, as every face shows it."""
     facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
     held = desk.holdings(desk.store.index, desk.now())
-    return answer(desk, [event.id for event in _made(recorded)]) | {
+    return answer(desk, [event.id for event in made(recorded)]) | {
         "taken_over": [
             shown(held, before) | {"owner_liveness": fact.liveness}
             for fact in facts
@@ -78,10 +92,38 @@ def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, A
         ],
         "incursions": [_incursion(fact) for fact in facts if isinstance(fact, Incurred)],
         "not_there": [scope.text for scope in wanted.scopes if not work_tree.exists_in_work_tree(desk.place, scope)],
+        **hot(held, wanted),
+        **waiting_for(desk, wanted.agent),
     }
 
 
-def _made(events: Sequence[Event]) -> list[Event]:
+def waiting_for(desk: Desk, who: str) -> dict[str, Any]:
+    """The member that names the agents in line for what WHO holds. Empty if there are none."""
+    index = desk.store.index
+    if not _is_anybody_in_line(desk, index):
+        return {}
+    from bb.ledger.views import holdings_queue  # noqa: PLC0415  (mostly nobody is in line)
+
+    held = desk.holdings(index, desk.now())
+    rows = holdings_queue.waiting_for(who, holdings_queue.in_order(index, held, desk.place.store), held)
+    return {"waiting_for_you": rows} if rows else {}
+
+
+def hot(held: Holdings, wanted: Wanted) -> dict[str, Any]:
+    """The member that names the scopes which other agents held often lately. Empty if there are none."""
+    others = held.released_lately(held.now - HOT_FOR, MOST_LOOKED_AT, wanted.agent)
+    if len(others) < HOT_TIMES:
+        return {}
+    rows = []
+    for scope in wanted.scopes:
+        agents = [agent for agent, other in others if held.meet(scope, other)]
+        if len(agents) >= HOT_TIMES:
+            rows.append({"scope": scope.text, "times": len(agents), "agents": sorted(set(agents))})
+    return {"hot": rows} if rows else {}
+
+
+def made(events: Sequence[Event]) -> list[Event]:
+    """The events that made reservations."""
     return [event for event in events if event.kind == kinds.BY_FACT["Reserved"][0]]
 
 

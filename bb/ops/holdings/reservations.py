@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bb.coordination.facts import LeftLine
 from bb.coordination.holdings import holdings, reservations
 from bb.coordination.holdings.reservations import InvalidArgs, Wanted
-from bb.kernel import ids
+from bb.kernel import clock, ids
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Scope, Seconds, Text, UncheckedNumber
+from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown, waiting_for
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Seconds, Text, UncheckedNumber
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings import scopes
     from bb.coordination.holdings.held import Overlap
+    from bb.coordination.holdings.places import Place
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
@@ -28,6 +30,13 @@ class Minutes(UncheckedNumber):
     metavar = "MINUTES"
 
 
+class Deadline(Number):
+    """With --queue: the minutes until the place in line ends, at most 1440. Default: 120."""
+
+    metavar = "MINUTES"
+    most = 1440
+
+
 class Fallback(Text):
     """With --global: `local` reserves in this clone only if the remote cannot be reached. The answer says so."""
 
@@ -37,19 +46,24 @@ class Fallback(Text):
 
 @op(
     "agent.reserve",
+    screen="reservations",
     examples=(
-        "bb agent reserve --agent amber-otter --scope src/parser --bead bb-12",
+        "bb agent reserve --agent amber-otter --scope src/parser",
         "bb agent reserve --scope 'src/**/*.py' --scope docs/parser.md --bead bb-12 --ttl 60 --json",
         "bb agent reserve --scope src/parser --bead bb-12 --takeover-stale",
+        "bb agent reserve --scope src/parser --scope docs/parser.md --queue",
         "bb agent reserve --scope src/parser --bead bb-12 --wait 300",
+        "bb reserve src/parser docs/parser.md --bead bb-12",
     ),
+    short="reserve",
+    positional=("scope",),
 )
 def reserve(
     desk: Desk,
     *,
     agent: AgentOrPerson | None = None,
     scope: list[Scope],
-    bead: Bead,
+    bead: Bead | None = None,
     ttl: Minutes = Minutes(TTL),  # noqa: B008  (a text)
     takeover_stale: bool = False,
     allow_overlap: bool = False,
@@ -57,25 +71,32 @@ def reserve(
     global_: bool = False,
     fallback: Fallback | None = None,
     wait: Seconds | None = None,
+    queue: bool = False,
+    deadline: Deadline | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Reserve paths for a bead before you edit them.
+    """Reserve paths before you edit them.
 
     Refused with RESERVATION_CONFLICT if an active agent holds any part of the paths, and with RESERVATION_STALE_FOUND
     if the holder is silent or its reservation has expired. With several scopes, all are reserved or none. The time
     counts from your latest sign of life, so a reservation does not expire while you work, but it ends 24 hours after
     it was made or renewed. Paths that the person has frozen are always refused, and so is every request while the
-    person has paused you (AGENT_PAUSED). --wait waits in a queue, first come first served, and reserves as soon as the
-    scopes are free. Reserving your own scope again renews it. Paths that do not exist yet can be reserved; the answer
-    lists them in `not_there`, in case of a typing error.
+    person has paused you (AGENT_PAUSED). Reserving your own scope again renews it. Paths that do not exist yet can be
+    reserved; the answer lists them in `not_there`, in case of a typing error.
+
+    --queue takes a place in line, first come first served, if the scopes are not free. The exit status is 0, and
+    `queued` says who is in the way. The command that frees the scopes grants the place, and you get one message. The
+    same request again keeps the place; `bb agent release` of one of the scopes leaves the line. --wait keeps a running
+    process in line instead; with --queue, the place stays when the time is up.
 
     Parameters:
         takeover_stale: Take over a reservation whose holder is silent or that has expired. The holder is notified.
         allow_overlap: Reserve despite a partial overlap. It is recorded as an incursion and the holder is notified.
         shared: Share the scope with other shared reservations.
         global_: Reserve in every clone, not only in this one. Needs the remote that this clone publishes to.
-        wait: If the scope is not free, wait in the queue for up to this many seconds, at most a day.
+        wait: If the scopes are not free, wait in line for up to this many seconds, at most a day.
+        queue: If the scopes are not free, take a place in line and return. The place needs no running process.
     """
     who = signs_of_life.caller(desk, agent)
     request = Wanted(
@@ -90,8 +111,15 @@ def reserve(
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
 
-        global_reservations.refuse_incompatible_options(request, fallback, is_global=global_, waits=bool(wait), key=key)
+        global_reservations.refuse_incompatible_options(
+            request, fallback, is_global=global_, waits=bool(wait), is_queued=queue, key=key
+        )
         return global_reservations.reserve(desk, request, fallback, allow_secret)
+    if queue or deadline is not None:
+        from bb.ops.holdings import queueing  # noqa: PLC0415  (most reservations need no line)
+
+        minutes = queueing.deadline(deadline, is_queued=queue)
+        return queueing.reserve_with_place(desk, request, minutes, wait, key, allow_secret)
     if wait:
         from bb.ops.holdings import waiting  # noqa: PLC0415  (most reservations do not wait)
 
@@ -103,11 +131,16 @@ def reserve(
 
 @op(
     "agent.release",
+    screen="reservations",
     examples=(
         "bb agent release --agent amber-otter --scope src/parser",
         "bb agent release --scope src/parser --scope docs --json",
         "bb agent release --all --json",
+        "bb release src/parser docs/parser.md",
+        "bb release --all",
     ),
+    short="release",
+    positional=("scope",),
 )
 def release(
     desk: Desk,
@@ -117,7 +150,9 @@ def release(
     all_: bool = False,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Release your reservations: of these scopes, or all of them with --all.
+    """Release your reservations: of these scopes, or all of them with --all. A place in line is left in the same way.
+
+    A scope that you wait for with --queue is released by leaving the line, for all scopes of that request.
 
     The person (`--agent user`) may release any agent's reservation. The agent is notified by mail.
 
@@ -125,24 +160,35 @@ def release(
         all_: Release all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    wanted_scopes = _these_or_all(desk, scope, all_)
+    wanted_scopes = _these_or_all(desk, scope, all_, "release")
 
-    def decide(_: Index, held: Holdings) -> list[Any]:
+    left: list[Place] = []
+
+    def decide(index: Index, held: Holdings) -> list[Any]:
+        left[:] = _places_to_leave(index, held, who, wanted_scopes)
+        ends = [LeftLine(who, place.id, "cancelled") for place in left]
         if wanted_scopes is None:
-            return reservations.release_all(who, held.reservations_of_agent(who))
-        met = {one: held.overlaps([one], whose=who) for one in wanted_scopes}
-        facts = [fact for one in wanted_scopes for fact in reservations.release(who, one, met[one])]
-        return [*facts, *_told_by_person(who, facts, met.values())]
+            return [*reservations.release_all(who, held.reservations_of_agent(who)), *ends]
+        awaited = {scope for place in left for scope in place.names}
+        met = {one: held.overlaps([one], whose=who) for one in wanted_scopes if one.text not in awaited}
+        facts = [fact for one in met for fact in reservations.release(who, one, met[one])]
+        return [*facts, *ends, *_told_by_person(who, facts, met.values())]
 
-    return _ended_or_renewed(desk, who, decide, key)
+    released = _ended_or_renewed(desk, who, decide, key)
+    return released | ({"left_line": [name for place in left for name in place.names]} if left else {})
 
 
 @op(
     "agent.renew",
+    screen="reservations",
     examples=(
         "bb agent renew --agent amber-otter --scope src/parser --ttl 240",
         "bb agent renew --all",
+        "bb renew --all",
+        "bb renew src/parser --ttl 240",
     ),
+    short="renew",
+    positional=("scope",),
 )
 def renew(
     desk: Desk,
@@ -162,7 +208,7 @@ def renew(
         all_: Renew all your reservations.
     """
     who = signs_of_life.caller(desk, agent, may_be_person=True)
-    wanted_scopes = _these_or_all(desk, scope, all_)
+    wanted_scopes = _these_or_all(desk, scope, all_, "renew")
     minutes = None if ttl is None else reservations.minutes(ttl)
 
     def decide(index: Index, held: Holdings) -> list[Any]:
@@ -186,6 +232,9 @@ def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None 
     """Show reservations and messages that must be acknowledged: of all agents, of one agent, or about one bead.
 
     Changes nothing. --agent selects an agent to show; any caller may use it.
+
+    Parameters:
+        agent: Only this agent.
     """
     desk.store.require_ledger()
     index = desk.store.caught_up()
@@ -200,7 +249,11 @@ def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None 
     owed = [message for message in mails.unsettled(index, agent) if bead in (None, message["bead_id"])]
     over = sum(one.is_over for one in counted)
     return {
-        "reservations": [shown(held, one.reservation) for one in live],
+        "reservations": [
+            shown(held, one.reservation)
+            | {"seconds_left": max(one.expires_at - held.now, 0) // clock.SECOND if one.ends_at else None}
+            for one in live
+        ],
         "unacked_required_messages": owed,
         "summary": {
             "active": len(counted) - over,
@@ -214,7 +267,22 @@ def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None 
 
 def _ended_or_renewed(desk: Desk, who: str, decide: signs_of_life.Decide, key: str | None) -> dict[str, Any]:
     recorded = signs_of_life.act(desk, who, decide, key=key)
-    return answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
+    names = [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data]
+    return answer(desk, names) | waiting_for(desk, who)
+
+
+def _places_to_leave(index: Index, held: Holdings, who: str, wanted: Sequence[scopes.Scope] | None) -> list[Place]:
+    """WHO's places in line for one of the scopes WANTED that it does not hold; all of its places without scopes."""
+    if not index.count(*signs_of_life.LINE):
+        return []
+    from bb.ledger.views import holdings_queue  # noqa: PLC0415  (mostly nobody is in line)
+
+    own = holdings_queue.own_places(index, who)
+    if wanted is None:
+        return own
+    holds = {one.scope.text for one in held.reservations_of_agent(who)}
+    names = {scope.text for scope in wanted} - holds
+    return [place for place in own if names.intersection(place.names)]
 
 
 def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overlap]]) -> list[Any]:
@@ -227,9 +295,10 @@ def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overl
     return person_notices.person_notifications(facts, {reservation.id: reservation for reservation in affected})
 
 
-def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tuple[scopes.Scope, ...] | None:
+def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool, verb: str) -> tuple[scopes.Scope, ...] | None:
     """The scopes named; None for all."""
     if (scope is None) is not is_all:
-        hint = "for example --scope src/parser; `bb agent status` shows all reservations"
-        raise InvalidArgs("pass --scope or --all, not both", hint=hint, path="$.scope")
+        hint = f"for example `bb {verb} src/parser`, or `bb {verb} --all`"
+        message = "name scopes, or pass --all" if scope is None else "name scopes or pass --all, not both"
+        raise InvalidArgs(message, hint=hint, path="$.scope")
     return None if scope is None else scopes_of(desk, scope)

@@ -8,6 +8,7 @@ from typing import Any
 from bb.coordination.agents.pauses import AgentPaused
 from bb.coordination.holdings import scopes, transfers
 from bb.coordination.holdings.held import Overlap
+from bb.coordination.holdings.holdings import Reservation
 from bb.ledger.index.index import Index
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices
@@ -38,7 +39,7 @@ def transfer(
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Transfer your reservations of exactly these scopes to another agent, with the same bead and time.
+    """Transfer your reservations of these scopes to another agent, with the same bead and time.
 
     The transfer is atomic: no third agent can reserve the scopes in between, and of several scopes all are transferred
     or none. The person (`--agent user`) may transfer any agent's reservation; both agents are notified. To describe the
@@ -56,15 +57,17 @@ def transfer(
         signs_of_life.in_service(index, to)
         if pause := pause_check.pause_of(index, to):
             raise AgentPaused(pause.sentence(to), agent_id=to, hint=f"unpause it first: bb agent unpause {to}")
-        return [fact for one in wanted_scopes for fact in passed_on(one, held.overlaps([one]))]
+        passed: list[Reservation] = []
+        facts = [fact for one in wanted_scopes for fact in passed_on(one, held.overlaps([one]), passed)]
+        return [*facts, *(person_notices.transferred(who, passed, to, why) if passed else ())]
 
-    def passed_on(one: scopes.Scope, met: Sequence[Overlap]) -> list[Any]:
+    def passed_on(one: scopes.Scope, met: Sequence[Overlap], passed: list[Reservation]) -> list[Any]:
+        """The facts of one transfer. Its reservation is added to PASSED if it changes hands."""
         transferable = transfers.transferable(who, one, met, from_)
-        reservation = transferable.reservation
-        before[one.text] = reservation.agent
+        before[one.text] = transferable.reservation.agent
         facts = transfers.transfer(who, transferable, to, met)
-        letters = person_notices.transferred(who, one.text, reservation.bead, reservation.agent, to, why)
-        return [*facts, *letters] if facts else []
+        passed += [transferable.reservation] if facts else []
+        return list(facts)
 
     signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())

@@ -10,6 +10,7 @@ from bb.coordination.holdings import scopes
 from bb.coordination.holdings.held import Held
 from bb.coordination.protocol import notices
 from bb.kernel import ids
+from bb.kernel.validation import NO_BEAD
 from bb.ledger.index.index import Index
 from bb.ledger.journal import writers
 from bb.ledger.journal.kinds import Fact
@@ -65,7 +66,7 @@ def _incursion(ours: Held, winner: Held) -> Incurred:
         scope=ours.reservation.scope,
         held=place,
         liveness=winner.liveness,
-        bead=ours.reservation.bead,
+        bead=ours.reservation.bead or NO_BEAD,
         outcome=CONTESTED,
         hint=HINT.format(owner=owner.agent, held=place),
     )

@@ -19,7 +19,7 @@ from bb.ledger.records import event_filters as walks
 from bb.ledger.records import events as recorded
 from bb.ledger.records.store import Store
 from bb.ops.agent_params import Name, Since
-from bb.ops.catalogue import OLDER, TruncatedRows, op
+from bb.ops.catalogue import TruncatedRows, older_events, op
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Number, Text
 
@@ -49,7 +49,7 @@ RawTakesNoFilter = Usage.declare(
 
 @op("ledger.status", reads=True, examples=("bb ledger status",))
 def status(desk: Desk) -> dict[str, Any]:
-    """Show where the ledger is, its size, its writers, and whether it is damaged."""
+    """Show where the ledger is, its size and writers, and whether it is damaged."""
     store = desk.store_or_home
     if not store.exists:
         made_by = "bb init" if store.place.work_tree else "bb init --home"
@@ -109,7 +109,7 @@ def log(
         return _followed(store, walks.Follower(store, event_filter), walks.latest(store, event_filter, limit))
     latest = walks.latest(store, event_filter, limit + 1)
     rows = _judged(store, latest[-limit:])
-    return rows if len(latest) <= limit else TruncatedRows(rows, OLDER.format(min(Number.most, limit * 4)))
+    return rows if len(latest) <= limit else TruncatedRows(rows, older_events(min(Number.most, limit * 4)))
 
 
 def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
@@ -157,7 +157,7 @@ def show(desk: Desk, event: Text) -> dict[str, Any]:
     examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
 )
 def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
-    """Read every line again, and check the chains, the order, the digests and the index.
+    """Verify every line, its chain, its order and its digests, and the index.
 
     Lines that no bb could have written are listed as unreadable, with id and reason. They are kept but do not count.
 

@@ -54,7 +54,7 @@ class Principals(Name):
     examples=("bb ledger key", "bb ledger key --for build-7 --json", "bb ledger key --rotate", "bb ledger key --own"),
 )
 def key(desk: Desk, *, for_: Principals | None = None, rotate: bool = False, own: bool = False) -> dict[str, Any]:
-    """Show this clone's signing key and its line for `.bb/allowed_signers`.
+    """Show this clone's signing key, and its line for `.bb/allowed_signers`.
 
     If you sign git commits with an Ed25519 SSH key (gpg.format=ssh in your own configuration), bb uses that key.
     Otherwise bb creates a key for this clone, now or when it first signs. A key counts once its line is in the reviewed

@@ -89,7 +89,7 @@ def sync(
     dry_run: bool = False,
     background: bool = False,
 ) -> dict[str, Any]:
-    """Fetch the published lines of other clones, and publish the lines of this clone. Uses git; needs no server.
+    """Fetch the lines of other clones, and publish those of this clone. Uses git; needs no server.
 
     The ledger has its own branch on the remote, `bb-ledger`. HEAD, index, work tree and your branches are not changed,
     no hook runs, and git asks no questions. A clone publishes nothing until you run --publish in it once; --dry-run
@@ -130,7 +130,7 @@ def sync(
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
 def commit(desk: Desk) -> dict[str, Any]:
-    """Write all recorded lines into one commit at the local ref refs/bb/ledger. No remote is used.
+    """Write all recorded lines into one commit at refs/bb/ledger. No remote is used.
 
     `git log -p refs/bb/ledger` shows the history. The commit is signed like a publication. If signing fails, it is made
     unsigned, because nothing is sent to other machines.

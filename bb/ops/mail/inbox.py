@@ -31,7 +31,13 @@ MOST = 500
     "agent.inbox",
     reads=True,
     screen="overview",
-    examples=("bb agent inbox --agent amber-otter", "bb agent inbox --state unread --json"),
+    examples=(
+        "bb agent inbox --agent amber-otter",
+        "bb agent inbox --state unread --json",
+        "bb inbox",
+        "bb inbox --state unread",
+    ),
+    short="inbox",
 )
 def inbox(
     desk: Desk,
@@ -46,7 +52,8 @@ def inbox(
     `--agent user` shows the person's inbox.
 
     Parameters:
-        bead (BEAD): Only messages about this bead.
+        agent: The agent whose messages to list. Default: the caller.
+        bead (BEAD): Only messages about this bead (work item).
         limit: The number of newest messages to show, 1 to 500.
     """
     who, index = inbox_owner(desk, agent)

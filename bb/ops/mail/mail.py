@@ -1,13 +1,10 @@
-"""Ops on mail: send it, mark it as read, acknowledge it, wait for it."""
+"""Ops on mail: send it, mark it as read, acknowledge it."""
 
 from __future__ import annotations
 
-from itertools import islice
-
 from bb.coordination.agents import roster
 from bb.kernel import ids
-from bb.kernel.errors import Busy, Refusal
-from bb.ledger.records.changes import LedgerWatch
+from bb.kernel.errors import Refusal
 from bb.ledger.views import mail as mails
 from bb.messaging.facts import Acked, Agreed, Read
 from bb.messaging.mail import mail, mailbox
@@ -15,7 +12,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import NoAgent
 from bb.ops.mail import inbox
-from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Seconds, UncheckedAgent, UncheckedText
+from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, UncheckedAgent, UncheckedText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,17 +23,17 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
-NothingCame = Busy.declare(
-    "NOTHING_CAME", "No message arrived in that time", hint="wait again, or continue with other work"
-)
-
 
 class From(UncheckedAgent):
     """The sender; `user` is the person. Default: BB_AGENT."""
 
+    is_caller = True
+
 
 class To(UncheckedAgent):
     """The recipient: an agent, `role:ROLE`, `broadcast`, or `user` for the person."""
+
+    metavar = "NAME"
 
 
 class Category(UncheckedText):
@@ -47,11 +44,11 @@ class Category(UncheckedText):
 
 
 class Subject(UncheckedText):
-    """The subject, in one line."""
+    """The subject, in one line. Default: the first line of the text."""
 
 
 class Thread(UncheckedText):
-    """The thread of the message. Default: the bead's thread."""
+    """The thread of the message. Default: the thread of the bead; without a bead, that of the two agents."""
 
     metavar = "THREAD"
 
@@ -67,42 +64,56 @@ class MessageId(UncheckedText):
     examples=(
         "bb agent send --to cobalt-harbor --bead bb-12 --category INFO --subject Renamed --body 'parse is read now.'",
         "bb agent send --to role:reviewer --bead bb-12 --category DECISION --subject 'Which format?' --body -",
+        "bb send cobalt-harbor 'parse is renamed to read.'",
+        "bb send broadcast 'The tests of src/parser pass.' --bead bb-12",
     ),
+    short="send",
+    positional=("to", "body"),
 )
 def send(
     desk: Desk,
     *,
     from_: From | None = None,
     to: To,
-    bead: Bead,
-    category: Category,
-    subject: Subject,
+    bead: Bead | None = None,
+    category: Category = Category(mail.INFO),  # noqa: B008  (a text)
+    subject: Subject | None = None,
     body: UncheckedText,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
 ) -> dict[str, Any]:
-    """Send a message about a bead to an agent, a role, all agents, or the person.
+    """Send a message to an agent, a role, all agents, or the person.
 
     Each recipient gets its own copy to read and to acknowledge. The sender of a message to a role or to all agents gets
-    no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them.
+    no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them. If
+    no other agent matches, the message is recorded for the person. HANDOFF and BLOCKED need a bead.
 
     Parameters:
         body: The text of the message; `-` reads it from stdin.
     """
-    return send_message(
-        desk,
-        from_,
-        dict(to=to, category=category, subject=subject, body=text_of(desk, body), bead=bead, thread=thread),  # noqa: C408
-        key,
-        allow_secret,
-    )
+    text = text_of(desk, body)
+    letter = {
+        "to": to,
+        "category": category,
+        "subject": (mail.first_line(text) or NO_TEXT) if subject is None else subject,
+        "body": text,
+        "bead": bead,
+        "thread": thread,
+    }
+    return send_message(desk, from_, letter, key, allow_secret)
 
 
-MOST = 50  # messages in one answer of `wait`; `inbox` lists the rest
+NO_TEXT = "(no text)"  # the subject of a message whose text is refused as blank
 
 
-@op("agent.read", screen="overview", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
+@op(
+    "agent.read",
+    screen="overview",
+    examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17", "bb read k7q2mzp4x3ab.17"),
+    short="read",
+    positional=("message",),
+)
 def read(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -> dict[str, Any]:
     """Mark a message as read. Only its recipient may do this. Doing it again changes nothing."""
     return _gesture(
@@ -114,7 +125,12 @@ def read(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) 
     )
 
 
-@op("agent.ack", examples=("bb agent ack --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
+@op(
+    "agent.ack",
+    examples=("bb agent ack --agent cobalt-harbor --message k7q2mzp4x3ab.17", "bb ack k7q2mzp4x3ab.17"),
+    short="ack",
+    positional=("message",),
+)
 def ack(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -> dict[str, Any]:
     """Acknowledge a message: you accept responsibility for its request. Only its recipient may do this."""
 
@@ -126,55 +142,18 @@ def ack(desk: Desk, *, agent: AgentOrPerson | None = None, message: MessageId) -
     return _gesture(desk, agent, message, mail.AckForbidden, accepted)
 
 
-@op(
-    "agent.wait",
-    screen="overview",
-    examples=("bb agent wait --agent cobalt-harbor --timeout 600 --json", "bb agent wait --new && bb agent inbox"),
-)
-def wait(
-    desk: Desk,
-    *,
-    agent: AgentOrPerson | None = None,
-    timeout: Seconds = Seconds(300),  # noqa: B008
-    new: bool = False,
-) -> dict[str, Any]:
-    """Wait until a message for you arrives, and show it. Waiting uses almost no CPU time.
-
-    Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
-    NOTHING_CAME (exit status 6). Waiting counts as a sign of life.
-
-    Parameters:
-        timeout: Seconds to wait, up to a day.
-        new: Wait for messages that arrive from now on; ignore those already unread.
-    """
-    who, index = inbox.inbox_owner(desk, agent, acts=True)
-    known_ids = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
-    signs_of_life.record_sign_of_life(desk, who)
-    watch = LedgerWatch(desk.store)
-    for _ in watch.changes(
-        timeout, every_minute=lambda: signs_of_life.record_sign_of_life(desk, who), is_over=desk.is_client_gone
-    ):
-        try:
-            unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
-            messages = list(islice((message for message in unread if message["message_id"] not in known_ids), MOST))
-        except Busy:
-            continue
-        if messages:
-            return {"agent_id": who, "messages": messages, "waited_seconds": watch.waited}
-    raise NothingCame(f"no message arrived for {who} within {timeout} s")
-
-
 def send_message(
     desk: Desk,
     sender: str | None,
     letter: dict[str, Any],
     key: str | None = None,
     allow_secret: str | None = None,
+    also: Callable[[Index, str], list[Any]] = lambda *_: [],
 ) -> dict[str, Any]:
-    """Send a LETTER. Returns the first recipient's copy."""
+    """Send a LETTER, and record the facts that ALSO returns for the sender. Returns the first recipient's copy."""
     who = sender if sender == "" else desk.actor(sender)
     if not who:
-        raise NoAgent(hint="pass --from ID, or set BB_AGENT")
+        raise NoAgent(hint="use the name that session-start gave you: pass --from NAME, or set BB_AGENT")
 
     def decide(index: Index, _: Holdings) -> list[Any]:
         message = mail.compose(
@@ -183,7 +162,7 @@ def send_message(
             everybody=lambda: [(agent.agent_id, agent.role) for agent in roster.in_service(index.states(roster.NAME))],
             is_known=lambda name: bool(roster.in_service([(name, index.state(roster.NAME, name))])),
         )
-        return [message]
+        return [message, *also(index, who)]
 
     if not desk.store.exists and who != ids.PERSON:
         raise mail.UnknownSender(f"no agent {who[:60]!r} is registered", agent_id=who[:60])
@@ -191,7 +170,9 @@ def send_message(
     recorded = signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     event = next(event for event in recorded if event.kind == "chat.message")
     copies = mails.copies(desk.store.index, event.id)
-    return copies[0] | {"recipients": [copy["to_agent"] for copy in copies]}
+    recipients = [copy["to_agent"] for copy in copies]
+    is_for_nobody = recipients == [ids.PERSON] and letter["to"] != ids.PERSON
+    return copies[0] | {"recipients": recipients} | ({"recorded_only": True} if is_for_nobody else {})
 
 
 def _gesture(

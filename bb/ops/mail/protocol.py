@@ -7,13 +7,15 @@ from typing import Any
 from bb.coordination.protocol import events
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
-from bb.ops.catalogue import Parameter, first_rows, op
+from bb.messaging.mail import mail as letters
+from bb.ops.catalogue import first_rows, op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import incursions
 from bb.ops.mail import mail
 from bb.ops.mail.mail import From, Subject, Thread, To
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Flag, Key, Number, Scope, Text, UncheckedText
+from bb.ops.signatures import Parameter
 
 EventNotThere = NotFound.declare(
     "PROTOCOL_EVENT_NOT_FOUND", "There is no protocol event with that id", hint="`bb protocol list` shows the ids"
@@ -61,10 +63,13 @@ class Limit(Number):
 
 @op(
     "protocol.handoff",
-    screen="overview",
+    screen="protocol_events",
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
+        "bb handoff cobalt-harbor 'The parser reads all but dates.' --next-action 'Read dates.' --bead bb-12",
     ),
+    short="handoff",
+    positional=("to", "summary"),
     more=_options(events.HANDOFF),
 )
 def handoff(
@@ -73,7 +78,7 @@ def handoff(
     from_: From | None = None,
     to: To,
     bead: Bead,
-    subject: Subject,
+    subject: Subject | None = None,
     scope: Scope | None = None,
     thread: Thread | None = None,
     no_ack: bool = False,
@@ -88,16 +93,19 @@ def handoff(
     Parameters:
         no_ack: The recipient need not acknowledge it.
     """
-    all_fields = fields | {"subject": subject.strip(), "requires_ack": not no_ack}
+    all_fields = fields | {"subject": subject, "requires_ack": not no_ack}
     return _send(desk, from_, to, bead, events.HANDOFF, all_fields, scope, thread, key, allow_secret)
 
 
 @op(
     "protocol.blocked",
-    screen="overview",
+    screen="protocol_events",
     examples=(
         "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker Two --requested-action One --urgency low",
+        "bb blocked user 'Two date formats are in use.' --requested-action 'Choose one.' --urgency low --bead bb-12",
     ),
+    short="blocked",
+    positional=("to", "blocker"),
     more=_options(events.BLOCKED),
 )
 def blocked(
@@ -106,7 +114,7 @@ def blocked(
     from_: From | None = None,
     to: To,
     bead: Bead,
-    subject: Subject,
+    subject: Subject | None = None,
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
@@ -114,14 +122,14 @@ def blocked(
     **fields: Any,
 ) -> dict[str, Any]:
     """Report that you are blocked, why, and what help you request. `--to user` asks the person."""
-    all_fields = fields | {"subject": subject.strip(), "requires_ack": True}
+    all_fields = fields | {"subject": subject, "requires_ack": True}
     return _send(desk, from_, to, bead, events.BLOCKED, all_fields, scope, thread, key, allow_secret)
 
 
 @op(
     "protocol.list",
     reads=True,
-    screen="overview",
+    screen="protocol_events",
     examples=("bb protocol list", "bb protocol list --type HANDOFF --state unread --json"),
 )
 def list_events(
@@ -138,7 +146,7 @@ def list_events(
     An event with several recipients is listed once per recipient, with the state of that copy.
 
     Parameters:
-        bead (BEAD): Only events about this bead.
+        bead (BEAD): Only events about this bead (work item).
         agent: Only events from or to this agent.
     """
     all_events = incursions.events(desk)
@@ -152,7 +160,7 @@ def list_events(
     return first_rows(map(incursions.event_row, matching), limit, Limit.most)
 
 
-@op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
+@op("protocol.show", reads=True, screen="protocol_events", examples=("bb protocol show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: Text) -> dict[str, Any]:
     """Show one protocol event in the Operative Protocol v1 envelope, with its current state.
 
@@ -179,11 +187,13 @@ def _send(
 ) -> dict[str, Any]:
     """Send a protocol event as a message, so that the recipient finds it in its inbox. GIVEN are its fields."""
     main = events.options(category)[0].name
-    payload = events.payload_of(category, given | {main: mail.text_of(desk, given[main])})
+    text, subject = mail.text_of(desk, given[main]), given["subject"]
+    subject = letters.first_line(text) if subject is None else subject.strip()
+    payload = events.payload_of(category, given | {main: text, "subject": subject})
     letter = {
         "to": to,
         "category": category,
-        "subject": payload["subject"],
+        "subject": subject,
         "body": events.text_of(category, payload),
         "bead": bead,
         "thread": thread,

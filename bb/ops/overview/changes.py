@@ -1,7 +1,7 @@
 """Detects whether anything that a screen or a page shows may have changed, and which problems are new or settled.
 
 State changes in three ways. An event is recorded, and a journal grows. An agent sends a heartbeat, joins the queue,
-syncs or edits the tracker's file, and a file or folder changes. Or time passes, and an agent becomes stale or a
+syncs or changes the tracker's data, and a file or folder changes. Or time passes, and an agent becomes stale or a
 reservation expires; that time is known in advance. So a check costs only a few `stat` calls.
 """
 
@@ -31,7 +31,7 @@ class Watched:
         self._desk = desk
         self._marks: list[Mark] = []
         self._due: int | None = None
-        self._tracker = beads.file_of(desk.place, desk.env)
+        self._tracker = beads.files_of(desk.place, desk.env)
         self.has_changed()
 
     def is_at(self, desk: Desk) -> bool:
@@ -55,7 +55,7 @@ class Watched:
             presence.folder(store.path),
             *(os.path.join(store.path, name) for name in (queue.FOLDER, last_sync.NAME)),
         ]
-        return [*grown, *map(_mark, others), *([_mark(self._tracker)] if self._tracker else [])]
+        return [*grown, *map(_mark, [*others, *self._tracker])]
 
     def _thresholds(self, now: int) -> Iterator[int]:
         """The times, past and future, at which state changes without an event."""
@@ -66,8 +66,8 @@ class Watched:
         threshold = desk.stale_after_in(index)
         beats = presence.all_presences(desk.place.store, now)
         for agent in roster.in_service(index.states(roster.NAME)):
-            seen_at = signs_of_life.presence_of(agent, beats.get(agent.agent_id), now).seen_at
-            yield from (seen_at + threshold, seen_at + 2 * threshold)
+            last = signs_of_life.presence_of(agent, beats.get(agent.agent_id), now)
+            yield from (last.seen_at + threshold, last.seen_at + 2 * threshold, last.ended_at)
         for reservation in desk.holdings(index, now).everything():
             yield reservation.expires_at
         for message in mails.unsettled(index):  # an old unaccepted message becomes a problem

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from bb.coordination.agents import liveness, pauses, roster, thresholds
 from bb.coordination.guards import changes
-from bb.kernel import clock, ids, json_text
+from bb.kernel import clock, ids, token_budget
 from bb.kernel.errors import Forbidden, Refused
+from bb.kernel.token_budget import cost
 from bb.ledger.git import git, work_tree
-from bb.ledger.local import last_sync, presence, queue
+from bb.ledger.local import last_sync, presence
 from bb.ledger.published import pins
 from bb.ledger.records import event_filters
 from bb.ledger.travel import publish
+from bb.ledger.views import holdings_queue
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.agent_params import Since
-from bb.ops.catalogue import OLDER, TruncatedRows, op
+from bb.ops.catalogue import TruncatedRows, older_events, op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 ProblemsOpen = Refused.declare(
-    "PROBLEMS_OPEN", "There are problems that need a person", hint="each problem names the next step"
+    "PROBLEMS_OPEN", "There are problems that need a person", hint="take the `next_step` of each problem"
 )
 
 LATELY = 30
@@ -44,7 +46,7 @@ class Limit(Number):
 
 @op("status", reads=True, screen="overview", examples=("bb status", "bb status --json"))
 def status(desk: Desk) -> dict[str, Any]:
-    """Show agents, reservations, messages to acknowledge, incursions, the queue and the last sync."""
+    """Show agents, reservations, messages to accept, incursions, the queue and the last sync."""
     now = desk.now()
     desk.store.require_ledger()
     index = desk.store.caught_up()
@@ -57,6 +59,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "paused": pause_check.pause_row(index, pauses.EVERYBODY),
         "stale_minutes": _stale_minutes(desk, index),
         "agents": shown_agents(desk, index),
+        "retired_agents": _count_retired(index),
         "reservations": [
             shown_reservation(held, one.reservation)
             | {"seconds_left": max(one.expires_at - now, 0) // clock.SECOND if one.ends_at else None}
@@ -65,12 +68,18 @@ def status(desk: Desk) -> dict[str, Any]:
         "unacked": [_brief(message) for message in mails.unsettled(index)],
         "incursions": events.open_incursions(),
         "waiting": [
-            {"agent_id": waiter.agent, "scopes": [scope.text for scope in waiter.scopes]}
-            for waiter in queue.waiting(desk.place.store)
+            holdings_queue.row(one, line, held)
+            for line in [holdings_queue.in_order(index, held, desk.place.store)]
+            for one in line
         ],
         "is_damaged": bool(desk.store.damages()),
         "sync": _synced(desk),
     }
+
+
+def _count_retired(index: Index) -> int:
+    agents = (roster.agent(name, state) for name, state in index.states(roster.NAME))
+    return sum(agent is not None and agent.is_retired for agent in agents)
 
 
 def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
@@ -95,7 +104,13 @@ def _synced(desk: Desk) -> dict[str, Any] | None:
     }
 
 
-@op("problems", reads=True, screen="overview", examples=("bb problems", "bb problems --json"))
+@op(
+    "problems",
+    reads=True,
+    screen="overview",
+    verdicts=("PROBLEMS_OPEN",),
+    examples=("bb problems", "bb problems --json"),
+)
 def problems_op(desk: Desk) -> dict[str, Any]:
     """List the problems that need a person, oldest first. The exit status is 4 if there are any.
 
@@ -124,7 +139,8 @@ def timeline(
     If --limit leaves out events, the answer says so.
 
     Parameters:
-        bead (BEAD): Only entries about this bead.
+        agent: Only events by or about this agent.
+        bead (BEAD): Only entries about this bead (work item).
     """
     now = desk.now()
     desk.store.require_ledger()
@@ -141,7 +157,7 @@ def timeline(
     if len(rows) <= most:
         return rows
     omitted = len(rows) - most if since is not None else None
-    return TruncatedRows(rows[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
+    return TruncatedRows(rows[-most:], older_events(min(Limit.most, most * 4), omitted), omitted)
 
 
 @op(
@@ -151,10 +167,13 @@ def timeline(
     examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"),
 )
 def resume(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
-    """Show in few words what an agent needs to continue after a crash or a compaction.
+    """Show what an agent needs to continue after a crash or a compaction, in few words.
 
     That is: its name and role, its reservations, its mail, the last hand-off with the next step, and the files with
     uncommitted changes in its scopes.
+
+    Parameters:
+        agent: The agent that continues. Default: the caller.
     """
     who = desk.subject(agent)
     index = signs_of_life.index_of(desk, who)
@@ -195,20 +214,16 @@ def resume(desk: Desk, *, agent: AgentOrPerson | None = None) -> dict[str, Any]:
     return _within(answer, RESUME_CHARACTERS)
 
 
-# The answer must fit into 400 tokens. JSON full of ids has less than three characters per token. A non-ASCII character
-# is escaped as six characters and takes more than one token.
-RESUME_CHARACTERS = 1000
-ESCAPED = 6
-LONGEST = (160, 80, 40, 24)
+RESUME_CHARACTERS = 1000  # for 400 tokens
 TEXTS = ("role", "subject", "summary", "next_action", "why")  # other members are names, which are useless if cut
 
 
 def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
     """ANSWER shortened to BUDGET: first the texts, until they take at most half of it, then the lists."""
-    for longest in LONGEST:
-        cut = {name: _cut(name, value, longest) for name, value in answer.items()}
+    for longest in token_budget.LONGEST:
+        cut = token_budget.cut(answer, longest, TEXTS)
         filled = _filled(cut, budget)
-        if "left_out" not in filled or _cost({n: v for n, v in cut.items() if not isinstance(v, list)}) <= budget // 2:
+        if "left_out" not in filled or cost({n: v for n, v in cut.items() if not isinstance(v, list)}) <= budget // 2:
             break
     return filled
 
@@ -217,29 +232,14 @@ def _filled(answer: dict[str, Any], budget: int) -> dict[str, Any]:
     """ANSWER with as many list items as fit into BUDGET."""
     lists = {name: list(value) for name, value in answer.items() if isinstance(value, list)}
     kept: dict[str, list[Any]] = {name: [] for name in lists}
-    room = budget - _cost(answer | kept)
-    while waiting := [name for name in lists if lists[name] and _cost(lists[name][0]) < room]:
+    room = budget - cost(answer | kept)
+    while waiting := [name for name in lists if lists[name] and cost(lists[name][0]) < room]:
         for name in waiting:
-            if (cost := _cost(lists[name][0]) + 1) <= room:
-                room -= cost
+            if (needed := cost(lists[name][0]) + 1) <= room:
+                room -= needed
                 kept[name].append(lists[name].pop(0))
     left_out = {name: len(rest) for name, rest in lists.items() if rest}
     return answer | kept | ({"left_out": left_out} if left_out else {})
-
-
-def _cost(value: Any) -> int:
-    text = json_text.dumps_ascii(value)
-    return len(text) + ESCAPED * text.count("\\u")
-
-
-def _cut(name: str, value: Any, longest: int) -> Any:
-    if isinstance(value, str):
-        return value if len(value) <= longest or name not in TEXTS else value[: longest - 1] + "…"
-    if isinstance(value, list):
-        return [_cut(name, item, longest) for item in value]
-    if isinstance(value, dict):
-        return {member: _cut(member, item, longest) for member, item in value.items()}
-    return value
 
 
 def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from bb.coordination.facts import TOUCHED
 from bb.coordination.protocol import events as protocol_events
 from bb.kernel import clock, ids
 from bb.kernel.escaping import quoted
+from bb.kernel.validation import shown_bead
 from bb.ledger.git import work_tree
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
@@ -63,16 +64,15 @@ def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
     """Requests to the person that are not accepted, and unread questions."""
     for message in mails.unacknowledged(index, ids.PERSON):
-        yield _asked(message, f"bb agent ack --agent user --message {message['message_id']}")
+        yield _asked(message, f"bb ack {message['message_id']} --agent user")
     for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
         if message["category"] == mail.DECISION and not message["requires_ack"]:
-            yield _asked(message, f"bb agent read --agent user --message {message['message_id']}")
+            yield _asked(message, f"bb read {message['message_id']} --agent user")
 
 
 def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
     """The problem of a request to the person, with its text and the command to answer it."""
-    about = f"--to {message['from_agent']} --bead {_bead(message)}"
-    answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
+    answer = f"bb reply {message['message_id']} '…' --agent user"
     if message.get("content_type") == CBCL:
         reply = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
         answer = settle = f"bb cbcl send --agent user '{reply}'"
@@ -134,7 +134,7 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
                 reservation.id,
                 clock.text(reservation.renewed_at),
                 f"{reservation.agent} is evicted and still holds {reservation.scope}",
-                f"take it over with --takeover-stale, or release it: bb agent release --agent user --scope {place}",
+                f"take it over with --takeover-stale, or release it: bb release {place} --agent user",
                 agent_id=reservation.agent,
                 bead_id=reservation.bead,
                 scope=reservation.scope,
@@ -155,7 +155,7 @@ def _collisions(events: Events) -> Iterator[dict[str, Any]]:
             f"{protocol_events.incursion_sentence(event)}, in a scope that {event['to_agent']} holds: {event['held']}",
             next_step,
             event_id=event["id"],
-            bead_id=event["bead_id"],
+            bead_id=shown_bead(event["bead_id"]),
             from_agent=event["from_agent"],
             to_agent=event["to_agent"],
             **doubt_of(event),

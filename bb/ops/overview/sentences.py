@@ -17,10 +17,13 @@ from bb.coordination.facts import (
     AgentFact,
     Expired,
     Incurred,
+    LeftLine,
     Overridden,
     Paused,
     PauseFact,
     Pinned,
+    Queued,
+    QueueFact,
     Redacted,
     Registered,
     Released,
@@ -36,7 +39,7 @@ from bb.coordination.facts import (
     Transferred,
     Updated,
 )
-from bb.coordination.holdings import holdings
+from bb.coordination.holdings import holdings, places
 from bb.coordination.protocol import notices
 from bb.coordination.protocol.events import BLOCKED, HANDOFF
 from bb.groups.facts import (
@@ -52,6 +55,8 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.kernel import escaping, ids
+from bb.kernel.plurals import counted
+from bb.kernel.validation import shown_bead
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.records.events import newest_first
@@ -168,7 +173,7 @@ class SentenceWriter:
         changed = f"the change by {met.incoming} in {met.where}"
         what = f"{met.held} to {met.incoming}" if fact.state == TRANSFERRED else changed
         others = [met.owner, met.incoming]
-        return f"{fact.state} {what}" + (f": {fact.note}" if fact.note else ""), met.bead, others
+        return f"{fact.state} {what}" + (f": {fact.note}" if fact.note else ""), shown_bead(met.bead), others
 
     def _holders(self, reservations: Sequence[str]) -> list[str]:
         states = [(name, self._store.index.state(holdings.NAME, name)) for name in reservations]
@@ -220,9 +225,26 @@ def _unreadable(event: Event) -> dict[str, Any] | None:
 def _reserved(fact: Reserved) -> Sentence:
     """A reservation; by the person, a freeze."""
     if fact.agent != ids.PERSON:
-        return f"reserved {fact.scope} for {fact.ttl} minutes", fact.bead, []
-    until = "" if fact.ttl >= holdings.FOREVER else f" for {fact.ttl} minutes"
+        return f"reserved {fact.scope} for {counted(fact.ttl, 'minute')}", shown_bead(fact.bead), []
+    until = "" if fact.ttl >= holdings.FOREVER else f" for {counted(fact.ttl, 'minute')}"
     return f"froze {fact.scope}{until}" + (f": {fact.why}" if fact.why else ""), None, []
+
+
+def _of_the_line(fact: QueueFact) -> Sentence | None:
+    """Places in the line. A granted place is shown as the reservation, and a replaced one as the new place."""
+    match fact:
+        case Queued(_, wanted, bead):
+            return f"waits in line for {_some(wanted)}", shown_bead(bead), []
+        case LeftLine(how=how) if how in LEFT:
+            return LEFT[how], None, []
+    return None
+
+
+LEFT = {
+    places.CANCELLED: "left the line",
+    places.TIME_OVER: "left the line, because its time was over",
+    places.RETIRED: "left the line, because it was retired",
+}
 
 
 def _of_attention(fact: AttentionFact) -> Sentence | None:
@@ -313,6 +335,7 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
 FAMILIES: tuple[tuple[Any, Callable[[Any], Sentence | None]], ...] = (
     (GroupFact | ContextChanged, _of_the_group),
     (AttentionFact, _of_attention),
+    (QueueFact, _of_the_line),
     (PauseFact, _of_a_pause),
     (Pinned, _of_a_threshold),
     (Heard | Installed | Removed, _of_cbcl),
@@ -327,11 +350,11 @@ def _incursion(fact: Incurred, by: str) -> Sentence | None:
     """An incursion; its author is named if it was not the agent that caused it."""
     if fact.outcome == TAKEN_OVER:
         return None  # the TakenOver fact has its own sentence
-    verb = {REFUSED: "was refused", OVERLAPPING: "works in", CONTESTED: "also reserved", TOUCHED: "changed"}.get(
+    verb = {REFUSED: "asked for", OVERLAPPING: "works in", CONTESTED: "also reserved", TOUCHED: "changed"}.get(
         fact.outcome, "met"
     )
     finding = "" if by == fact.incoming else f"found that {fact.incoming} "
-    return f"{finding}{verb} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]
+    return f"{finding}{verb} {fact.where}, held by {fact.owner}", shown_bead(fact.bead), [fact.owner, fact.incoming]
 
 
 def _some(paths: Sequence[str]) -> str:

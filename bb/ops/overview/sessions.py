@@ -10,6 +10,7 @@ from bb.coordination.holdings.scopes import EXACT
 from bb.coordination.protocol import events, notices
 from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
+from bb.kernel.validation import NO_BEAD
 from bb.ledger.git import work_tree
 from bb.ledger.local import beads
 from bb.ledger.views import mail as mails
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
-NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # placeholders of facts without a bead: CBCL, freezes, pauses
+NO_BEADS = ("", NO_BEAD, freezing.BEAD, pauses.BEAD)  # placeholders of facts without a bead
 
 SessionNotFound = NotFound.declare(
     "SESSION_NOT_FOUND", "There is no session for that bead", hint="`bb sessions list` lists the beads"
@@ -71,7 +72,7 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Text | None 
         "liveness": {agent["agent_id"]: agent["liveness"] for agent in view.agents},
         "incursions": view.open_incursions(),
         "agents": view.agents,
-        "beads": provenance(view.tracker),
+        "beads": provenance(view.tracker, desk.now()),
     }
 
 
@@ -85,15 +86,16 @@ def show(desk: Desk, bead: Text) -> dict[str, Any]:
     view = _View(desk)
     if bead not in view.names():
         raise SessionNotFound(f"there is no session for bead {bead[:60]}", bead_id=bead[:60])
-    return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker)}
+    return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker, desk.now())}
 
 
-def provenance(found: KnownBeads) -> dict[str, Any]:
-    """The source of the bead data, and its age."""
+def provenance(found: KnownBeads, now: int) -> dict[str, Any]:
+    """The source of the bead data, and its age NOW."""
     return {
         "source": found.source,
         "path": found.path,
         "as_of": None if found.as_of is None else clock.text(found.as_of),
+        "age_seconds": None if found.as_of is None else max(now - found.as_of, 0) // clock.SECOND,
         "skipped": found.skipped,
         "note": found.note,
     }
@@ -111,7 +113,7 @@ class _View:
         self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
         self._live: dict[str, list[Held]] = {}
         for held in self._held.everything():
-            if not held.is_over:
+            if not held.is_over and held.reservation.bead:
                 self._live.setdefault(held.reservation.bead, []).append(held)
         self.agents = shown_agents(desk, self._index)
         self._conflicts = dict(self._incursion_kinds())
@@ -191,7 +193,8 @@ class _View:
         for event in sorted(self.open_incursions(), key=lambda event: event["payload"]["incursion_kind"] == EXACT):
             kind = event["payload"]["incursion_kind"]
             yield event["bead_id"], kind
-            yield from ((held.reservation.bead, kind) for held in self._held_by(event["to_agent"], event["held"]))
+            beads = [held.reservation.bead for held in self._held_by(event["to_agent"], event["held"])]
+            yield from ((bead, kind) for bead in beads if bead)
 
     def _held_by(self, agent: str, scope: str) -> list[Held]:
         return [held for held in self._held.reservations_of_agent(agent) if held.reservation.scope == scope]

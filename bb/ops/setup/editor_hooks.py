@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from bb.coordination.holdings import reservations
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editor_hooks import Wiring, command
-from bb.kernel import ids
+from bb.kernel import clock, ids
 from bb.kernel.escaping import harmless
 from bb.ledger.git.place import NoWorkTree
+from bb.ledger.local import hook_calls
 from bb.ledger.wiring import editor_settings as files
 from bb.ops.agent_params import Name
 from bb.ops.desk.desk import Desk
@@ -17,15 +19,34 @@ from bb.ops.guards.editor_hook import AutoBead
 from bb.ops.guards.editor_requests import Host
 from bb.ops.params import AgentId, invalid
 
+REVIEW = (
+    "review them in Codex: /hooks. Until then `codex exec` skips them in silence; "
+    "in CI: codex exec --dangerously-bypass-hook-trust"
+)
 NOTES = {
     editors.CLAUDE: "Claude Code uses the hooks at once; /hooks lists them",
-    editors.CODEX: "Codex uses the hooks once you trust the project and review them: /hooks",
-    editors.GEMINI: "Gemini CLI uses the hooks from its next session on; /hooks panel lists them",
+    editors.CODEX: f"Codex uses the hooks once you trust the project and {REVIEW}",
+    editors.GEMINI: "Gemini CLI uses the hooks from its next session on, in a trusted folder; /hooks panel lists them",
+    editors.OPENCODE: "OpenCode loads the plugin at its next start",
+    editors.CURSOR: "Cursor uses the hooks at once in a trusted workspace; its settings list them under Hooks",
+    editors.VSCODE: "VS Code and Copilot CLI use the hooks from the next session on. They also call those in "
+    ".claude/settings.json, so install only one of the two",
+    editors.QWEN: "Qwen Code uses the hooks from its next session on",
+}
+# What to do if an editor has not called its hooks.
+UNUSED = {
+    editors.CLAUDE: "start a session of Claude Code; /hooks lists them",
+    editors.CODEX: REVIEW,
+    editors.GEMINI: "start a session of Gemini CLI in a trusted folder; /hooks panel lists them",
+    editors.OPENCODE: "restart OpenCode",
+    editors.CURSOR: "start a session of Cursor in a trusted workspace; its settings list them under Hooks",
+    editors.VSCODE: "start a session in VS Code or Copilot CLI; VS Code lists them with /hooks",
+    editors.QWEN: "start a session of Qwen Code",
 }
 
 
 class Editor(Host):
-    """The editor: claude, codex or gemini."""
+    """The editor: claude, codex, gemini, opencode, cursor, vscode or qwen."""
 
     metavar = "EDITOR"
 
@@ -65,7 +86,7 @@ def install(
         register=register,
     )
     path, is_changed = files.install(_work_tree(desk), wiring, is_local=local, dry_run=dry_run)
-    commands = {names[editor]: command(wiring, moment) for moment, names in editors.MOMENTS.items()}
+    commands = {names[editor]: command(wiring, moment) for moment, names in editors.MOMENTS.items() if editor in names}
     done = {"editor": editor, "path": path, "changed": is_changed, "is_done": not dry_run}
     return done | {"commands": commands, "note": NOTES[editor]}
 
@@ -85,8 +106,25 @@ def status(desk: Desk) -> list[dict[str, Any]]:
     for editor, is_local in [(editor, is_local) for editor in editors.HOSTS for is_local in (False, True)]:
         if not is_local or files.file_of(root, editor, is_local=True) != files.file_of(root, editor, is_local=False):
             path, moments = files.installed(root, editor, is_local=is_local)
-            rows.append({"editor": editor, "path": path, "moments": moments})
+            rows.append({"editor": editor, "path": path, "moments": moments} | use_of(desk, editor, path, moments))
     return rows
+
+
+def use_of(desk: Desk, editor: str, path: str, moments: list[str]) -> dict[str, Any]:
+    """When EDITOR last called each of its hooks, and what to do if it has called none since they were installed.
+
+    Codex asks for a new review of hooks that were changed, so calls before the last change of the file do not count.
+    """
+    if not moments:
+        return {}
+    called = hook_calls.last_calls(desk.place.store)
+    ours = {names[editor]: moment for moment, names in editors.MOMENTS.items() if editor in names}
+    calls = {name: called.get((editor, ours[name])) for name in moments if name in ours}
+    last = max((at for at in calls.values() if at is not None), default=None)
+    note = None
+    if last is None or last < os.stat(path).st_mtime_ns // 1_000_000 - hook_calls.RARELY:
+        note = f"{'never called' if last is None else 'not called since they were changed'}: {UNUSED[editor]}"
+    return {"calls": {name: at and clock.text(at) for name, at in calls.items()}, "note": note}
 
 
 def _work_tree(desk: Desk) -> str:

@@ -21,7 +21,7 @@ REWRITTEN = "{} rewrites its hooks from time to time; run `bb hooks install` aga
 EditorNeeded = Usage.declare(
     "EDITOR_NEEDED",
     "These options do not fit: some are only for editors, others only for git",
-    hint="git hooks: `bb hooks install`; an editor's: `bb hooks install --editor claude|codex|gemini`",
+    hint="git hooks: `bb hooks install`; an editor's: `bb hooks install --editor EDITOR`, see its --help",
 )
 
 
@@ -48,16 +48,18 @@ def install(
     dry_run: bool = False,
     anywhere: bool = False,
 ) -> dict[str, Any]:
-    """Install hooks in git or in an editor that call `bb` before changes. Running it again changes nothing.
+    """Install hooks in git or an editor that call `bb` before changes. Running it again changes nothing.
 
     Without --editor, git's hooks are installed in git's hooks folder (core.hooksPath if set, else the folder of this
     clone, for all its worktrees). An existing hook is kept, runs first, and can still refuse. pre-commit checks the
     commit (`bb check --staged`), prepare-commit-msg adds a `BB-Agent:` trailer for an agent, and the other hooks sync
     the ledger if it has been synced before (`bb sync`).
 
-    With --editor, the editor calls bb around every edit, command, prompt and stop. The hooks are added to the project's
-    settings (.claude/settings.json, .codex/hooks.json or .gemini/settings.json); other settings stay. Earlier hooks of
-    bb with other options are replaced.
+    With --editor, the editor calls bb around every edit, command, prompt and stop, and at the start and the end of a
+    session. The hooks are added to the project's settings: .claude/settings.json, .codex/hooks.json,
+    .gemini/settings.json, .qwen/settings.json, .cursor/hooks.json, or for VS Code and Copilot CLI
+    .github/hooks/bb.json. Other settings stay; earlier hooks of bb with other options are replaced. For OpenCode a
+    plugin is written: .opencode/plugins/bb.js.
 
     Parameters:
         register: With --editor: register a session under an unused name if its agent is unknown.
@@ -112,7 +114,10 @@ def uninstall(
 
 @op("hooks.status", reads=True, screen="guards", examples=("bb hooks status", "bb hooks status --json"))
 def status(desk: Desk) -> dict[str, Any]:
-    """List the git hooks (bb's, changed, or foreign) and the editors that call bb, with their moments."""
+    """List the hooks of git and of editors: bb's own, changed or foreign, with their moments.
+
+    For each hook of an editor, the time of its last call in this clone is shown, to the minute.
+    """
     at = git_hooks.folder(desk.place)
     rows = [
         {"hook": hook.name, "state": hook.state, "kept": hook.aside if hook.kept is not None else None}

@@ -10,6 +10,7 @@ from bb.coordination.facts import Pinned
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.event import GENESIS
+from bb.kernel.plurals import counted
 from bb.ledger.git import git
 from bb.ledger.git import place as places
 from bb.ledger.git.place import NoWorkTree, Place
@@ -27,7 +28,7 @@ from bb.ops.setup import skill as skills
 HistoryPresent = Refused.declare(
     "HISTORY_PRESENT",
     "The ledger contains events that were recorded after `bb init`",
-    hint="to delete the history for good, add --delete-history",
+    hint="to delete the history for good: `bb init --undo --delete-history`",
 )
 
 NothingToUndo = Usage.declare(
@@ -43,7 +44,7 @@ NoSession = Usage.declare(
 )
 
 ProblemsFound = Refused.declare(
-    "PROBLEMS_FOUND", "Some checks failed", hint="each problem names the command that repairs it"
+    "PROBLEMS_FOUND", "Some checks failed", hint="repair what can be repaired: `bb doctor --fix`"
 )
 
 
@@ -87,7 +88,9 @@ def init(
 
     The ledger is stored in git's own directory, shared by all worktrees and branches of this clone. No index or branch
     is changed, and nothing is sent to other machines. Only --skill writes into the work tree: the skill for agents,
-    and a section in AGENTS.md between two markers. At a terminal you are asked whether to install it.
+    a section in AGENTS.md between two markers, and, where they would not read AGENTS.md, a section in an existing
+    CLAUDE.md for Claude Code and context.fileName in .gemini/settings.json for Gemini CLI. At a terminal you are asked
+    whether to install it.
 
     --undo removes what init created and was not changed since. If the ledger has later events, it is refused without
     --delete-history. --home creates a ledger in bb's home directory, for use outside repositories.
@@ -102,7 +105,7 @@ def init(
         adopt: Continue as this agent, which has unfinished work here.
         role (ROLE): With --register: the agent's role. Default: `agent`.
         scope (SCOPE): With --adopt: the agent's scope. Default: its current or last reservations.
-        bead (BEAD): With --adopt: the bead of the work.
+        bead (BEAD): With --adopt: the bead (work item) of the work.
         non_interactive: Never ask; fail if the right identity is not certain.
         stale_minutes (MINUTES): Pin the minutes of silence after which an agent is stale, in every clone; `default`
             unpins them.
@@ -210,21 +213,23 @@ def _refuse_useless_options(idle: Mapping[str, bool], *, is_alone: bool) -> None
         raise NoSession(f"{option} needs {'--register' if option == '--role' else '--adopt'}")
 
 
-@op("doctor", reads=True, examples=("bb doctor", "bb doctor --fix --json"))
+@op("doctor", reads=True, verdicts=("PROBLEMS_FOUND",), examples=("bb doctor", "bb doctor --fix --json"))
 def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     """Check bb's installation and the ledger, and name the command that repairs each problem.
 
     Checks Python, git, the environment variables, which program the shell runs as `bb`, and the ledger: its format,
-    journals, index, leftover files and clock. --fix repairs what can be repaired without losing anything.
+    journals, index, leftover files and clock. It proves the installed hooks and MCP entries as `bb setup --check` does.
+    --fix repairs what can be repaired without losing anything.
 
     Parameters:
         fix: Repair what can be repaired without losing a complete line.
     """
     from bb.ledger.care import checkup  # noqa: PLC0415  (not needed for the help text)
+    from bb.ops.setup import proof  # noqa: PLC0415
 
     now = desk.now_or_none()
     mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
-    findings = checkup.check(desk.cwd, desk.env, now, desk.progress)
+    findings = [*checkup.check(desk.cwd, desk.env, now, desk.progress), *proof.findings(desk)]
     report: dict[str, Any] = {"checks": [finding.as_dict() for finding in findings], "mended": mended}
     if broken := [finding for finding in findings if finding.state == checkup.BROKEN]:
         names = ", ".join(finding.name for finding in broken)
@@ -234,11 +239,17 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
 
 def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_history: bool) -> dict[str, Any]:
     """Remove what init created. The history is deleted only with --delete-history."""
+    removed = remove_ledger(desk, place, dry_run=dry_run, delete_history=delete_history)
+    return {**removed, **({} if is_home else {"skill": skills.remove(desk, dry_run=dry_run)})}
+
+
+def remove_ledger(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> dict[str, Any]:
+    """Remove the ledger. Refused if it contains events beyond the first, unless its history is to be deleted."""
     from bb.ledger.care import repair  # noqa: PLC0415  (needed only for --undo)
 
     events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
-        raise HistoryPresent(f"the ledger has {events:,} events beyond the first", events=events)
+        raise HistoryPresent(f"the ledger has {counted(events, 'event')} beyond the first", events=events)
     ours = repair.owned_paths(place.store)
     published = [name for name, pin in pins.read(place.store).remotes.items() if pin.publishes]
     if not dry_run:
@@ -254,7 +265,6 @@ def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_hist
         "events_deleted": 0 if dry_run else events,
         "left": [] if dry_run else repair.files_in(place.store),
         "published_on": published,
-        **({} if is_home else {"skill": skills.remove(desk, dry_run=dry_run)}),
     }
 
 

@@ -20,10 +20,10 @@ from bb.kernel.errors import BbError
 from bb.kernel.escaping import quoted
 from bb.ledger.git import git
 from bb.ledger.index.index import Index
-from bb.ledger.local import beads, presence
+from bb.ledger.local import beads, editor_sessions, presence
 from bb.ledger.views.holdings import Holdings
 from bb.ops.agents import agent as agents
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import session_agent, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.sessions import provenance
 
@@ -44,7 +44,7 @@ def session(
     if adopt is not None and register is not None:
         raise adoption.AdoptOrRegister()
     if adopt is not None:
-        return _adopt(desk, ids.actor_id(adopt), scope, bead, may_ask=not non_interactive)
+        return adopt_agent(desk, ids.actor_id(adopt), scope, bead, may_ask=not non_interactive)
     if register is not None:
         return _register(desk, ids.agent_id(register), identity.role(ROLE if role is None else role))
     raise adoption.AmbiguousSession()
@@ -89,7 +89,7 @@ def add_recommendation(desk: Desk, refusal: BbError, role: str | None) -> None:
 def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
     is_new = not desk.store.exists
     answer = agents.register(desk, name=name, role=role)  # type: ignore[arg-type]
-    recommendation = adoption.recommend(adoption.REGISTER, adoption.NAME_FREE, name, f"{name} was free")
+    recommendation = adoption.recommend(adoption.REGISTER, adoption.NAME_FREE, name, f"{name} was free", is_done=True)
     return {
         "created": is_new,
         "agent_id": name,
@@ -99,7 +99,7 @@ def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
     }
 
 
-def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
+def adopt_agent(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
     """Continue as an earlier agent, if there is evidence of its unfinished work and no other session has its name."""
     index = signs_of_life.index_of(desk, name)
     agent = signs_of_life.registered(index, name)
@@ -107,24 +107,8 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
     held = desk.holdings(index, desk.now())
     given_scopes = [desk.scope(text) for text in scope]
     claims = held.claimed_by(name)
-    claimed = given_scopes or [claim for claim, _ in claims]
-    dirty, note = _changed(desk, held, claimed)
-    changed = _own(held, name, dirty)
-    tracker = beads.read_beads(desk.place, desk.env)
-    owned = [one.id for one in rules.owned_by(tracker.beads, name)]
-    if given_scopes:
-        owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given_scopes) is not False]
-    looked_at = {
-        "claimed": [claim.text for claim in claimed],
-        "changed": changed,
-        "held_by_others": [path for path in dirty if path not in set(changed)],
-        "in_progress": owned,
-        "beads": provenance(tracker),
-        "note": note,
-    }
-    weighed = adoption.weigh(
-        name, changed=changed, claimed=[claim.text for claim in claimed], in_progress=owned, bead=about
-    )
+    weighed, looked_at = _weighed(desk, held, name, given_scopes, about)
+    changed = looked_at["changed"]
     evidence, waived = _doubted(desk, agent, weighed, looked_at, may_ask=may_ask)
     with_changes = [(claim, its) for claim, its in claims if any(held.lies_in(path, claim) for path in changed)]
     linked = [about, *(its for _, its in with_changes), *evidence.beads]
@@ -139,6 +123,38 @@ def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may
         still=lambda index: _must_still_hold(desk, index, name, evidence, looked_at, waived),
     )
     return resumed | {"looked_at": looked_at}
+
+
+def evidence_of(desk: Desk, index: Index, name: str) -> Evidence | None:
+    """The evidence that NAME left unfinished work here, if there is any and its session is not known to be alive."""
+    agent = signs_of_life.registered(index, name)
+    if _alive_at(desk, agent) is not None:
+        return None
+    found, _ = _weighed(desk, desk.holdings(index, desk.now()), name, (), None)
+    return found
+
+
+def _weighed(
+    desk: Desk, held: Holdings, name: str, given_scopes: Sequence[Scope], about: str | None
+) -> tuple[Evidence | None, dict[str, Any]]:
+    """The evidence for adopting NAME, and what was looked at to find it."""
+    claimed = given_scopes or [claim for claim, _ in held.claimed_by(name)]
+    dirty, note = _changed(desk, held, claimed)
+    changed = _own(held, name, dirty)
+    tracker = beads.read_beads(desk.place, desk.env)
+    owned = [one.id for one in rules.owned_by(tracker.beads, name)]
+    if given_scopes:
+        owned = [its_bead for its_bead in owned if held.worked_in(name, its_bead, given_scopes) is not False]
+    looked_at = {
+        "claimed": [claim.text for claim in claimed],
+        "changed": changed,
+        "held_by_others": [path for path in dirty if path not in set(changed)],
+        "in_progress": owned,
+        "beads": provenance(tracker, desk.now()),
+        "note": note,
+    }
+    scopes_claimed = [claim.text for claim in claimed]
+    return adoption.weigh(name, changed=changed, claimed=scopes_claimed, in_progress=owned, bead=about), looked_at
 
 
 def _doubted(
@@ -177,6 +193,8 @@ def _must_still_hold(
 
 def _alive_at(desk: Desk, known: Agent) -> int | None:
     last = presence.read(desk.place.store, known.agent_id, desk.now())
+    if last and last.has_ended and known.session_at <= last.ended_at:
+        return None
     return callers.alive_at(known, desk.sessions, last.seen_at if last else 0, desk.now())
 
 
@@ -215,7 +233,7 @@ def _resumed(
     """Record the RESUME (§3.4) and the new session of the name, if STILL allows it under the ledger's lock."""
     name, text = known.agent_id, adoption.summary(evidence, beads)
     named = None if desk.sessions else callers.generated_session_id(os.urandom(8))
-    session = desk.sessions[0] if desk.sessions else f"{ids.NAMED_BY_BB}{callers.session_digest(named or '')}"
+    session = session_agent.to_open(desk) or f"{ids.NAMED_BY_BB}{callers.session_digest(named or '')}"
 
     def decide(index: Index) -> list[Any]:
         agent = still(index)
@@ -235,6 +253,8 @@ def _resumed(
 
     recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
     signs_of_life.write_presence(desk, signs_of_life.in_service(desk.store.caught_up(), name), desk.now())
+    editor_sessions.forget_agent(desk.place.store, name)
+    session_agent.save(desk, name, continues=desk.env.get("BB_AGENT") in (None, "", name))
     why = f"allowed by {evidence.reason}: {text}"
     return {
         "agent_id": name,
@@ -248,7 +268,7 @@ def _resumed(
         "warning": f"{name} is still active; make sure that no other session uses this name"
         if was == liveness.ACTIVE
         else None,
-        "recommendation": adoption.recommend(adoption.ADOPT, evidence.reason, name, why),
+        "recommendation": adoption.recommend(adoption.ADOPT, evidence.reason, name, why, is_done=True),
     }
 
 

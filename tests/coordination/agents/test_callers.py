@@ -116,7 +116,33 @@ def test_whichever_order_the_lines_come_in_the_last_session_in_ledger_order_is_t
 def test_what_the_host_says_comes_before_bb_session_and_any_of_them_is_the_caller(
     env: dict[str, str], said: str, expected: list[str]
 ):
-    assert callers.sessions(env, said) == tuple(map(callers.session_digest, expected))
+    assert callers.sessions(env, *filter(None, [said])) == tuple(map(callers.session_digest, expected))
+
+
+def test_codex_names_a_thread_and_the_session_that_it_shares_with_its_subagents():
+    env = {"CODEX_SESSION_ID": "root", "CODEX_THREAD_ID": "sub", "OPENCODE_SESSION_ID": "o"}
+
+    assert callers.host_sessions(env) == ("sub", "root", "o")
+    assert callers.host_sessions({"CODEX_THREAD_ID": "a\nb", "BB_SESSION": "own"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("sessions", "expected"),
+    [
+        ({}, []),
+        ({ONE: ("ada", ())}, ["ada"]),
+        ({ONE: ("ada", ()), TWO: ("ada", ())}, ["ada"]),
+        ({ONE: ("ada", ()), TWO: ("bo1", (ONE,))}, ["bo1"]),
+        ({TWO: ("bo1", (ONE, THREE)), ONE: ("ada", (THREE,)), THREE: ("cyd", ())}, ["bo1"]),
+        ({ONE: ("ada", ()), TWO: ("bo1", ())}, ["ada", "bo1"]),
+        ({ONE: ("ada", (TWO,)), TWO: ("bo1", (ONE,))}, ["ada", "bo1"]),
+        ({ONE: ("ada", (THREE,))}, ["ada"]),
+    ],
+)
+def test_of_sessions_one_within_the_other_the_inner_one_is_the_caller(
+    sessions: dict[str, tuple[str, tuple[str, ...]]], expected: list[str]
+):
+    assert callers.agents_of(sessions) == expected
 
 
 @pytest.mark.parametrize("own", ["x" * 201, "a\nb", " ", "\x1b[31m"])

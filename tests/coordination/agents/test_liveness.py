@@ -86,3 +86,13 @@ def test_4_1_any_other_setting_is_refused_and_shown(text: str):
     assert "BB_AGENT_STALE_MINUTES" in error.message
     assert len(error.message) < 200
     assert "15" in (error.hint or "")
+
+
+def test_an_agent_whose_session_ended_is_stale_at_once_and_evicted_as_always():
+    def ended(at: int, silence: int) -> str:
+        return liveness(SEEN, SEEN + silence, 15 * MINUTE, at)
+
+    assert ended(SEEN, 0) == ended(SEEN + 5, 10) == "stale"
+    assert ended(SEEN, 30 * MINUTE) == "evicted"
+    assert ended(SEEN - 1, 0) == "active"  # it was seen since
+    assert ended(0, 0) == "active"

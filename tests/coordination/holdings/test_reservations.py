@@ -193,9 +193,12 @@ def test_a_conflict_tells_the_holder_the_overlap_its_liveness_and_until_when():
         assert word in error.message
 
 
-@pytest.mark.parametrize(("scopes", "is_told"), [(["src/parser"], True), (["src"], False), (["src", "src/a"], False)])
-def test_a_conflict_points_to_allow_overlap_only_where_that_would_help(scopes: list[str], is_told: bool):
-    assert ("--allow-overlap" in (refusal(wanting(*scopes), held()).hint or "")) is is_told
+@pytest.mark.parametrize("scopes", [["src/parser"], ["src"], ["src", "src/a b"]])
+def test_the_hint_of_a_conflict_is_the_command_that_gets_in_line(scopes: list[str]):
+    hint = refusal(wanting(*scopes, shared=True), held()).hint or ""
+    named = " ".join(f"'{scope}'" if " " in scope else scope for scope in scopes)
+    assert f"`bb reserve {named} --queue --bead bb-9 --ttl 60 --shared`" in hint
+    assert "--allow-overlap" not in hint
 
 
 @pytest.mark.parametrize(
@@ -317,9 +320,9 @@ def test_a_conflict_names_every_holder_living_or_silent_and_says_all_that_must_b
     assert [each["agent_id"] for each in error.details["conflicts"]] == [BO, CY, "dee"]
     assert "src/b (stale)" in error.message
     assert "src/c (evicted)" in error.message
-    assert "--allow-overlap" in (error.hint or "")
-    assert "--takeover-stale" in (error.hint or "")
-    facts = ask(wanting(allow_overlap=True, takeover=True), *there)  # what the hint says
+    assert "--allow-overlap" not in (error.hint or "")
+    assert "`bb reserve src --queue --takeover-stale --bead bb-9 --ttl 60`" in (error.hint or "")
+    facts = ask(wanting(allow_overlap=True, takeover=True), *there)
     assert [fact.owner for fact in of(TakenOver, facts)] == [CY, "dee"]
 
 

@@ -241,6 +241,8 @@ def test_a_pipe_gets_everything_one_line_each(crowd: Scratch, command: str):
     texts = texts_of(told(crowd, command))
 
     lines = crowd.bb(*SCREENS[command].split(), COLUMNS="40", LINES="10").out.splitlines()
+    if command == "problems":
+        assert lines.pop(0) == f"{len(told(crowd, command)['problems'])} problems need a person"
 
     assert len(lines) == len(texts) + others
     unquoted = [line.replace('"', "") for line in lines]

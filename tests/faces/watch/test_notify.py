@@ -112,7 +112,7 @@ def test_each_new_problem_is_told_once_and_not_what_was_there(here: Near, tell: 
         "BB_PROBLEM_ID": f"asked:{message}",
         "BB_PROBLEM_KIND": "asked",
         "BB_PROBLEM_TEXT": "amber-otter is blocked and asks user: Which format?",
-        "BB_PROBLEM_NEXT_STEP": f"bb agent ack --agent user --message {message}",
+        "BB_PROBLEM_NEXT_STEP": f"bb ack {message} --agent user",
         "BB_PROBLEM_SINCE": document["problem"]["since"],
         "BB_REPOSITORY": "repo",
     }

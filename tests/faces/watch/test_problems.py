@@ -52,8 +52,11 @@ def test_in_a_pipe_it_reads_like_bb_problems_and_no_bell_rings(here: Near):
     with Following(here, "problems", "--watch") as watch:
         assert watch.line() == "Nothing needs you."
         message = ask(here, "Which format?")
-        lines = [watch.line() for _ in range(4)]
-        assert lines == here.bb("problems").out.splitlines()
+        lines = [watch.line().strip() for _ in range(4)]
+        headline, *listed = [line.strip() for line in here.bb("problems").out.splitlines()]
+        assert headline == "1 problem needs a person"
+        assert lines[1:] == listed[1:]
+        assert lines[0].endswith(' amber-otter is blocked and asks user: "Which format?"')
         settle(here, message)
         assert watch.line().endswith('settled: amber-otter is blocked and asks user: "Which format?"')
 

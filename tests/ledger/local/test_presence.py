@@ -51,6 +51,17 @@ def test_what_is_written_is_read_back(store: Path):
     assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]
 
 
+def test_the_end_of_a_session_is_read_back_and_an_unreadable_one_counts_as_none(store: Path):
+    over = presence.Presence(ADA, NOW, 3, RECORD, ended_at=NOW + 5)
+    presence.write(str(store), over)
+
+    assert presence.read(str(store), ADA) == over
+    assert over.has_ended
+    assert not over.replace(seen_at=NOW + 6).has_ended
+    put(store, json.dumps(WHOLE | {"ended_at": "yesterday"}).encode())
+    assert presence.read(str(store), ADA) == over.replace(ended_at=0, seen_at=NOW, beats=WHOLE["beats"])
+
+
 DAY = 24 * 3600 * 1000
 
 

@@ -65,10 +65,10 @@ def test_of_several_mistakes_the_first_in_the_order_of_the_rules_is_always_the_o
 
 
 def test_an_empty_fan_out_is_refused_last_of_all():
-    assert refusal(to="role:cook").code == "UNKNOWN_RECIPIENT"
+    assert refusal(to="role:").code == "UNKNOWN_RECIPIENT"
     for code, change in WRONG:
         if "to" not in change:
-            assert refusal(**{"to": "role:cook"} | change).code == code
+            assert refusal(**{"to": "role:"} | change).code == code
 
 
 def test_nobody_is_asked_who_is_here_before_everything_else_is_right():
@@ -156,18 +156,48 @@ def test_a_message_to_a_role_goes_to_everybody_who_has_it_but_the_sender(role: s
     assert compose(to=f"role:{role}").to == to
 
 
-@pytest.mark.parametrize("role", ["", "Builder", "build", "builder ", "cook"])
-def test_a_role_is_exactly_that_role(role: str):
+@pytest.mark.parametrize("role", ["Builder", "build", "builder ", "cook"])
+def test_a_message_to_a_role_that_nobody_has_is_recorded_for_the_person(role: str):
+    assert compose(to=f"role:{role}").to == ("user",)
+
+
+@pytest.mark.parametrize("role", ["", " "])
+def test_a_role_is_not_blank(role: str):
     error = refusal(to=f"role:{role}")
     assert (error.code, error.exit_status) == ("UNKNOWN_RECIPIENT", 3)
     assert "no agents with role" in error.message
 
 
 @pytest.mark.parametrize("to", ["broadcast", "role:builder"])
-def test_a_message_to_a_group_that_is_only_its_sender_is_refused_and_says_so(to: str):
-    error = refusal(here=[("ada", "builder")], to=to)
-    assert error.code == "UNKNOWN_RECIPIENT"
-    assert "excluded" in error.message
+def test_a_message_to_a_group_that_is_only_its_sender_is_recorded_for_the_person(to: str):
+    assert compose(here=[("ada", "builder")], to=to).to == ("user",)
+
+
+def test_a_message_without_a_bead_is_in_the_thread_of_its_two_agents():
+    assert compose(bead=None) == Sent(
+        "ada", ("bo1",), "INFO", "Parser", "It parses.", "", "agents:ada+bo1", False, None, None
+    )
+    assert compose(bead=None, sender="bo1", to="ada").thread == "agents:ada+bo1"
+
+
+@pytest.mark.parametrize("category", ["HANDOFF", "BLOCKED"])
+def test_a_protocol_event_needs_a_bead(category: str):
+    """§6.1"""
+    assert refusal(bead=None, category=category).code == "MISSING_BEAD_ID"
+
+
+@pytest.mark.parametrize(
+    ("body", "subject"),
+    [
+        ("One.\nTwo.", "One."),
+        ("\n\n  One.  \n", "One."),
+        ("a\tb", "a b"),
+        ("x" * 600, "x" * (mail.SUBJECT_LENGTH - 1) + "…"),
+        (" ", ""),
+    ],
+)
+def test_the_subject_of_a_message_without_one_is_its_first_line(body: str, subject: str):
+    assert mail.first_line(body) == subject
 
 
 def test_a_broadcast_where_nobody_is_says_so():

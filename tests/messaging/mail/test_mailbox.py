@@ -121,8 +121,8 @@ OWED = {"owed", "owed bo1"}
     [
         ([ASKED], {"to bo1", "handed to bo1", "unread bo1"} | OWED),
         ([ASKED, said(READ, 5)], {"to bo1", "handed to bo1"} | OWED),
-        ([ASKED, said(ACKED, 5)], {"to bo1", "handed to bo1"}),
-        ([ASKED, said(AGREED, 5)], {"to bo1", "handed to bo1"}),
+        ([ASKED, said(ACKED, 5)], {"to bo1", "handed to bo1", "accepted ada"}),
+        ([ASKED, said(AGREED, 5)], {"to bo1", "handed to bo1", "accepted ada"}),
         ([TOLD], {"to bo1", "unread bo1"}),
         ([TOLD, said(READ, 5)], {"to bo1"}),
         ([TOLD, said(AGREED, 5)], {"to bo1"}),

@@ -66,9 +66,11 @@ def incursions(repo: Scratch) -> list[dict[str, Any]]:
 
 
 def kept(repo: Scratch) -> dict[str, bytes]:
-    """Every octet the ledger holds: journals, presence, all but locks and the index, which is only a cache."""
+    """Every octet the ledger holds: journals, presence, all but locks, the times at which hooks were called, and the
+    caches: the index, and the edits that passed lately."""
     files = (file for file in repo.store.rglob("*") if file.is_file() and not file.name.startswith(("lock", "index.")))
-    return {str(file.relative_to(repo.store)): file.read_bytes() for file in files}
+    kept_files = (file for file in files if file.parent.name not in ("hook-calls", "passed"))
+    return {str(file.relative_to(repo.store)): file.read_bytes() for file in kept_files}
 
 
 @contextmanager

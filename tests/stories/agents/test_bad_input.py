@@ -49,6 +49,7 @@ CALLS: dict[str, dict[str, str]] = {
     "agent read": {"--agent": HARBOR, "--message": "MESSAGE"},
     "agent ack": {"--agent": HARBOR, "--message": "MESSAGE"},
     "agent wait": {"--agent": HARBOR, "--timeout": "0"},
+    "agent reply": {"--agent": HARBOR, "--message": "MESSAGE", "--body": "Done."},
     "check": {"PATH": "src/parser", "--agent": OTTER},
     "scope compare": {"A": "src/*", "B": "src/lib"},
     "protocol handoff": LETTER | {"--summary": "All but dates.", "--next-action": "Dates."},
@@ -58,12 +59,14 @@ CALLS: dict[str, dict[str, str]] = {
     "protocol incursions": {},
     "protocol resolve": {"EVENT": "INCURSION", "--agent": HARBOR, "--as": "accepted"},
     "resume": {"--agent": OTTER},
+    "turn": {"--agent": OTTER},
     "status": {},
     "problems": {},
     "timeline": {},
     "sessions list": {},
     "sessions show": {"BEAD": "bb-1"},
     "init": {"--register": FRESH},
+    "start": {"NAME": FRESH},
     "sync": {"--remote": "origin", "--timeout": "20"},
     "hooks install": {"--editor": "claude"},
     "hooks uninstall": {"--editor": "claude"},
@@ -83,6 +86,7 @@ CALLS: dict[str, dict[str, str]] = {
 ELSEWHERE = (
     "hook.",
     "doctor",
+    "setup",  # asks before it changes anything: tests/stories/setup
     "chat.replay",  # reads a script, or steps, and nothing of the ledger
     "cbcl.",  # tests/cbcl, tests/stories/cbcl
     *(f"ledger.{verb}" for verb in ("status", "log", "show", "verify", "export", "rebuild")),
@@ -226,6 +230,7 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "agent read": ("--agent", NOT_FOUND),
     "agent ack": ("--agent", NOT_FOUND),
     "agent wait": ("--agent", NOT_FOUND),
+    "agent reply": ("--agent", NOT_FOUND),
     "check": ("--agent", NOT_FOUND),
     "protocol list": ("--agent", NOT_FOUND),
     "protocol incursions": ("--agent", NOT_FOUND),
@@ -233,6 +238,7 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "ledger redact": ("--agent", NOT_FOUND),
     "ledger rotate": ("--agent", NOT_FOUND),
     "resume": ("--agent", NOT_FOUND),
+    "turn": ("--agent", NO_ID),
     "timeline": ("--agent", NOT_FOUND),
     "agent send": ("--from", NO_SENDER),
     "protocol handoff": ("--from", NO_SENDER),
@@ -273,6 +279,7 @@ def test_a_name_that_nobody_can_have_cannot_be_taken(repo: Near):
 
 GONE = {
     "agent heartbeat": "AGENT_RETIRED",
+    "turn": "AGENT_RETIRED",
     "agent retire": "AGENT_RETIRED",
     "agent reserve": "AGENT_RETIRED",
     "agent renew": "AGENT_RETIRED",
@@ -285,6 +292,7 @@ GONE = {
     "ledger rotate": "AGENT_RETIRED",
     "agent read": "READ_FORBIDDEN",
     "agent ack": "ACK_FORBIDDEN",
+    "agent reply": NO_SENDER,
     "agent send": NO_SENDER,
     "protocol handoff": NO_SENDER,
     "protocol blocked": NO_SENDER,
@@ -303,7 +311,7 @@ def test_a_retired_agent_does_nothing_more_but_can_be_asked_about(repo: Near, ve
 
 
 GROUPS = ["role:builder", "broadcast"]
-NOBODY = [STRANGER, RETIRED, "", " ", "role:nobody", "role:", "role: builder", "BROADCAST", "users", "user "]
+NOBODY = [STRANGER, RETIRED, "", " ", "role:", "BROADCAST", "users", "user "]
 
 
 @pytest.mark.parametrize("verb", ["agent send", "protocol handoff", "protocol blocked"])
@@ -311,14 +319,6 @@ def test_nothing_is_sent_to_nobody(repo: Near, verb: str):
     calls = [words(verb, {"--to": name}) for name in [*NOBODY, *MALFORMED, *OF_ACTORS] if name not in GROUPS]
 
     assert set(refusals(repo, calls)) == {"UNKNOWN_RECIPIENT"}
-
-
-def test_a_group_of_none_but_the_sender_is_nobody(copy: Near):
-    _must(copy, ["agent", "register", "--name", FRESH, "--role", "lonely"])
-
-    alone = refusals(copy, [words("agent send", {"--from": FRESH, "--to": "role:lonely"})])
-
-    assert alone == ["UNKNOWN_RECIPIENT"]
 
 
 HEED_BB_AGENT = [
@@ -355,7 +355,7 @@ def test_whoever_says_to_be_anybody_else_than_the_person_gives_no_orders(repo: N
     assert refusals(repo, [words(verb, {"--agent": STRANGER})]) == ["PERSON_ONLY"]
 
 
-DO_NOT = [verb for verb in CALLS if verb not in (*HEED_BB_AGENT, *ORDERS)]
+DO_NOT = [verb for verb in CALLS if verb not in (*HEED_BB_AGENT, *ORDERS, "start")]
 
 
 @pytest.mark.parametrize(("verb", "name"), grid(DO_NOT, [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""], 2))
@@ -364,6 +364,13 @@ def test_who_need_not_say_its_name_is_not_asked_for_it(copy: Near, verb: str, na
 
     assert (told.status, told.err) == (0, "")
     assert is_harmless(told.out)
+
+
+@pytest.mark.parametrize("name", ["amber otter", NOT_UTF8, "\x1b[2J\u202e", " ", "x" * 100_000])
+def test_nobody_starts_under_a_name_that_is_none(repo: Near, name: str):
+    assert (
+        refusals(repo, [Call(["start"], {"BB_AGENT": name}), Call(words("start"), {"BB_AGENT": name})]) == [NO_ID] * 2
+    )
 
 
 # -- values that are none
@@ -384,6 +391,7 @@ CODES = {  # what a value is refused with that is not what the option takes
     "--root": "INVALID_SCOPE",
     "--bead": "MISSING_BEAD_ID",
     "--ttl": "INVALID_ARGS",
+    "--deadline": "INVALID_ARGS",
     "--category": "INVALID_CATEGORY",
     "--subject": "INVALID_MESSAGE",
     "--thread": "INVALID_MESSAGE",
@@ -411,6 +419,9 @@ CODES = {  # what a value is refused with that is not what the option takes
 )
 CODES_OF_VERBS = {
     ("agent heartbeat", "--agent"): NO_ID,
+    ("turn", "--agent"): NO_ID,
+    ("agent reply", "--message"): "MESSAGE_NOT_FOUND",
+    ("start", "NAME"): NO_ID,
     ("agent show", "--agent"): NO_ID,
     ("agent reserve", "--bead"): "INVALID_ARGS",
     ("agent transfer", "--to"): NOT_FOUND,
@@ -713,7 +724,16 @@ def test_a_clock_that_is_set_to_no_time_stops_everything_that_needs_one(repo: Ne
 @pytest.mark.parametrize("text", ["0", "-5", "10081", "10.5", "1e2", "abc", "nan", " ", "9" * 5000, "١٥", NOT_UTF8])
 def test_a_threshold_that_is_none_is_refused_where_it_would_judge(repo: Near, text: str):
     judging = ["agent heartbeat", "agent list", "agent show", "agent status", "agent reserve", "agent renew", "check"]
-    judging += ["status", "problems", "resume", "sessions list", "sessions show", "protocol list", "protocol show"]
+    judging += [
+        "status",
+        "problems",
+        "resume",
+        "turn",
+        "sessions list",
+        "sessions show",
+        "protocol list",
+        "protocol show",
+    ]
     judging += ["protocol incursions", "protocol resolve", "ci check"]
 
     told = refusals(repo, [Call(words(verb), {"BB_AGENT_STALE_MINUTES": text}) for verb in judging])
@@ -759,18 +779,18 @@ NOT_THERE = [
     ("protocol resolve", {"EVENT": "EVENT"}, "INCURSION_NOT_FOUND"),
     ("protocol resolve", {"--agent": OTTER}, "RESOLVE_FORBIDDEN"),
     ("protocol resolve", {"--as": "reverted"}, "INCURSION_RESOLVED"),
-    ("protocol resolve", {"--as": "ACCEPTED"}, "INVALID_VALUE"),
+    ("protocol resolve", {"--as": "accept"}, "INVALID_VALUE"),
     ("protocol incursions", {"--state": "unread"}, "INVALID_VALUE"),
     ("sessions show", {"BEAD": "bb-999"}, "SESSION_NOT_FOUND"),
     ("sessions show", {"BEAD": "%"}, "SESSION_NOT_FOUND"),
-    ("agent send", {"--category": "info"}, "INVALID_CATEGORY"),
+    ("agent send", {"--category": "news"}, "INVALID_CATEGORY"),
     ("agent send", {"--category": "RESUME"}, "INVALID_CATEGORY"),
-    ("agent inbox", {"--state": "READ"}, "INVALID_STATE"),
+    ("agent inbox", {"--state": "reed"}, "INVALID_STATE"),
     ("agent list", {"--liveness": "dead"}, "INVALID_VALUE"),
     ("agent list", {"--status": "busy"}, "INVALID_VALUE"),
-    ("protocol list", {"--type": "handoff"}, "INVALID_VALUE"),
+    ("protocol list", {"--type": "hand-off"}, "INVALID_VALUE"),
     ("protocol list", {"--state": "done"}, "INVALID_VALUE"),
-    ("protocol blocked", {"--urgency": "HIGH"}, "INVALID_VALUE"),
+    ("protocol blocked", {"--urgency": "highest"}, "INVALID_VALUE"),
     ("protocol blocked", {"--urgency": "urgent"}, "INVALID_VALUE"),
     ("scope compare", {"--platform": "mac"}, "INVALID_VALUE"),
     ("sessions list", {"--state": "open"}, "INVALID_VALUE"),
@@ -782,7 +802,7 @@ NOT_THERE = [
     ("hooks install", {"--editor": "vim"}, "INVALID_VALUE"),
     ("hooks install", {"--editor": None, "--program": "bb"}, "EDITOR_NEEDED"),
     ("hooks install", {"--editor": None, "--bead": "bb-1"}, "EDITOR_NEEDED"),
-    ("hooks uninstall", {"--editor": "Claude"}, "INVALID_VALUE"),
+    ("hooks uninstall", {"--editor": "Claude Code"}, "INVALID_VALUE"),
     ("ledger redact", {"EVENT": "abcdefghijkl.1"}, "EVENT_NOT_FOUND"),
     ("ledger redact", {"EVENT": "abcdefghijkl.0"}, "INVALID_EVENT_ID"),
     ("ledger redact", {"--agent": HARBOR}, "REDACT_FORBIDDEN"),
@@ -798,7 +818,7 @@ NOT_THERE = [
     ("ci check", {"--scope": ".."}, "SCOPE_OUTSIDE"),
     ("ci check", {"--remote": "--upload-pack=id"}, "REMOTE_NOT_FOUND"),
     ("ci check", {"--remote": "ext::sh -c id"}, "LEDGER_UNREACHABLE"),
-    ("ci check", {"--format": "TEXT"}, "INVALID_VALUE"),
+    ("ci check", {"--format": "txt"}, "INVALID_VALUE"),
     ("ci check", {"--unreachable": "maybe"}, "INVALID_VALUE"),
     ("ci check", {"--output": "no/such/folder/report"}, "OUTPUT_NOT_WRITTEN"),
     ("agent reserve", {"--fallback": "local"}, "INVALID_ARGS"),
@@ -917,7 +937,7 @@ def test_a_session_is_not_started_by_mistake(repo: Near, options: list[str], cod
     assert refusals(repo, [["init", *options]]) == [code]
 
 
-NEED_NO_LEDGER = ["agent register", "init", "agent name", "agent list", "check", "scope compare"]
+NEED_NO_LEDGER = ["agent register", "init", "start", "agent name", "agent list", "check", "scope compare"]
 NEED_NO_LEDGER += ["hooks install", "hooks uninstall", "hooks status", "mcp install"]
 
 
@@ -1007,6 +1027,7 @@ SHOWING: dict[str, list[str]] = {
     "timeline": ["timeline", "--limit", "1000"],
     "resume": ["resume", "--agent", OTTER],
     "resume, who has mail": ["resume", "--agent", HARBOR],
+    "turn": ["turn", "--agent", HARBOR, "--all"],
     "agent status": ["agent", "status"],
     "agent list": ["agent", "list"],
     "agent show": ["agent", "show", "--agent", OTTER],
@@ -1095,6 +1116,7 @@ HOOKS: dict[str, dict[str, str]] = {
     "hook session-start": {"--agent": OTTER, "--payload": '{"hook_event_name": "SessionStart"}'},
     "hook prompt": {"--agent": OTTER, "--payload": '{"hook_event_name": "UserPromptSubmit"}'},
     "hook stop": {"--agent": OTTER, "--payload": '{"hook_event_name": "Stop"}'},
+    "hook session-end": {"--agent": OTTER, "--payload": '{"hook_event_name": "SessionEnd"}'},
 }
 PAYLOADS = [
     *("", "{", "[]", "null", "7", "[" * 9000, '{"hook_event_name": 7}', '{"tool_name": "Write"}', '{"a": "\\ud800"}'),
@@ -1254,7 +1276,7 @@ def test_the_ends_of_time_are_times(copy: Near, now: str):
     for verb in sorted(CALLS, key=lambda verb: verb == "agent retire"):
         told, asked = (copy.bb(*_named(copy, [*words(verb), *more]), BB_NOW=now) for more in ([], ["--json"]))
         for ran in (told, asked):
-            assert ran.status in (0, 3, 4, 7), f"{verb}: {ran}"
+            assert ran.status in (0, 3, 4, 6, 7), f"{verb}: {ran}"
             assert is_harmless(ran.out + ran.err), f"{verb}: {ran}"
         assert not re.search(r"(?<![\w-])[-−]\s?\d", told.out + asked.out), f"{verb}: {told}{asked}"
     assert copy.json("status").status == 0  # back at noon, all goes on

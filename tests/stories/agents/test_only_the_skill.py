@@ -49,29 +49,25 @@ class Newcomer:
         self.name = ""
 
     def tries(self, *words: str) -> Ran:
-        typed = [*words, "--json"]
+        typed = list(words)
         as_shown = [each for each in SHOWN if verb(each) == verb(typed) and options(typed) <= options(each)]
         assert as_shown, f"the skill does not show {' '.join(typed)}"
         settings = {"BB_AGENT": self.name} if self.name else {}
-        return self.repo.bb(*typed, BB_NOW=str(self.clock), **settings)
+        return self.repo.bb(*typed, "--json", BB_NOW=str(self.clock), **settings)
 
     def does(self, *words: str) -> Any:
         return self.tries(*words).data
 
-    def starts(self) -> None:
-        """§1: a free name, and whatever the answer recommends if somebody has been quicker."""
-        self.name = self.does("agent", "name")["agent_id"]
-        self.registers()
-
-    def registers(self) -> None:
-        begun = self.tries("init", "--non-interactive", "--register", self.name, "--role", "builder")
+    def starts(self, name: str = "amber-otter") -> None:
+        """§1: the name that comes to mind, or a free one if another agent has been quicker."""
+        begun = self.tries("start", name, "--role", "builder")
         if begun.status:
             assert begun.code == "DUPLICATE_AGENT_ID"
-            advised = begun.envelope["error"]["details"]["recommendation"]["command"].split()
-            self.name = self.does(*advised[1:])["agent_id"]
+            begun = self.tries("start")
+        self.name = begun.data["agent_id"]
 
     def unread(self) -> list[dict[str, Any]]:
-        return list(self.does("agent", "inbox", "--state", "unread"))
+        return list(self.does("inbox", "--state", "unread"))
 
 
 @pytest.fixture
@@ -94,61 +90,58 @@ def repo(tmp_path: Path) -> Near:
 def two(repo: Near, clock: Clock) -> tuple[Newcomer, Newcomer]:
     first, second = Newcomer(repo, clock), Newcomer(repo, clock)
     first.starts()
-    second.name = first.name  # two sessions come to the same idea
-    second.registers()
+    second.starts()  # two sessions come to the same idea
     assert second.name != first.name
     return first, second
 
 
 def test_two_collide_and_neither_touches_what_the_other_holds(two: tuple[Newcomer, Newcomer]):
     first, second = two
-    first.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
+    first.does("reserve", "src/parser")
 
-    refused = second.tries("agent", "reserve", "--scope", "src", "--bead", "demo-a1.2")
+    refused = second.tries("reserve", "src")
 
     assert (refused.status, refused.code) == (7, "RESERVATION_CONFLICT")
     (conflict,) = refused.envelope["error"]["details"]["conflicts"]
     assert (conflict["agent_id"], conflict["scope"]) == (first.name, "src/parser")
     assert second.tries("check", "src/parser/dates.py").code == "PATH_HELD"
-    assert second.does("agent", "reserve", "--scope", "src/lexer", "--bead", "demo-a1.2")["scope"] == "src/lexer"
-    about = ["--bead", "demo-a1.2", "--category", "INFO", "--subject", "Tokens", "--body", "Dates need a new token."]
-    second.does("agent", "send", "--to", first.name, *about)
+    assert second.does("reserve", "src/lexer")["scope"] == "src/lexer"
+    second.does("send", first.name, "Dates need a new token.")
 
     (message,) = first.unread()
-    assert (message["from_agent"], message["subject"]) == (second.name, "Tokens")
-    assert first.does("agent", "read", "--message", message["message_id"])["state"] == "read"
+    assert (message["from_agent"], message["subject"]) == (second.name, "Dates need a new token.")
+    assert first.does("read", message["message_id"])["state"] == "read"
     assert first.does("check", "src/parser/dates.py")["paths"][0]["verdict"] == "yours"
 
 
 def test_work_is_handed_over_accepted_and_held_by_who_goes_on(two: tuple[Newcomer, Newcomer]):
     first, second = two
-    first.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
-    next_step = ["--subject", "Parser", "--summary", "All but dates.", "--next-action", "Read dates."]
-    first.does("protocol", "handoff", "--to", second.name, "--bead", BEAD, *next_step)
-    first.does("agent", "release", "--all")
+    first.does("reserve", "src/parser")
+    first.does("handoff", second.name, "All but dates.", "--bead", BEAD, "--next-action", "Read dates.")
+    first.does("release", "--all")
     assert first.does("agent", "retire")["released"] == 0
 
     (message,) = second.unread()
     assert (message["category"], message["requires_ack"]) == ("HANDOFF", True)
     assert message["payload"]["next_action"] == "Read dates."
-    assert second.does("agent", "ack", "--message", message["message_id"])["state"] == "acked"
-    second.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
+    assert second.does("ack", message["message_id"])["state"] == "acked"
+    second.does("reserve", "src/parser")
 
     state = second.does("status")
     assert [(each["agent_id"], each["scope"]) for each in state["reservations"]] == [(second.name, "src/parser")]
     assert state["unacked"] == []
-    assert first.tries("agent", "reserve", "--scope", "src/lexer", "--bead", BEAD).code == "AGENT_RETIRED"
+    assert first.tries("reserve", "src/lexer").code == "AGENT_RETIRED"
 
 
 def test_after_a_crash_the_work_is_gone_on_with_under_its_name(two: tuple[Newcomer, Newcomer], clock: Clock):
     lost, other = two
-    lost.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
+    lost.does("reserve", "src/parser")
     (lost.repo.path / "src" / "parser" / "dates.py").write_text("x = 2\n")
     name = lost.name
     clock.pass_by(20)  # and the session is no more
 
-    other.does("agent", "heartbeat")
-    wanted = other.tries("agent", "reserve", "--scope", "src/parser/dates.py", "--bead", "demo-a1.2")
+    other.does("turn")
+    wanted = other.tries("reserve", "src/parser/dates.py")
     assert wanted.code == "RESERVATION_STALE_FOUND"
     again = Newcomer(other.repo, clock)
     adopted = again.does("init", "--non-interactive", "--adopt", name, "--scope", "src/parser")
@@ -158,7 +151,7 @@ def test_after_a_crash_the_work_is_gone_on_with_under_its_name(two: tuple[Newcom
     assert adopted["agent_id"] == name
     stands = again.does("resume")
     assert ([each["scope"] for each in stands["holds"]], stands["dirty"]) == (["src/parser"], ["src/parser/dates.py"])
-    wanted = other.tries("agent", "reserve", "--scope", "src/parser", "--bead", "demo-a1.2", "--takeover-stale")
+    wanted = other.tries("reserve", "src/parser", "--takeover-stale")
     assert wanted.code == "RESERVATION_CONFLICT"
     assert f"continues as {name}" in str(again.does("timeline", "--since", "1h"))
 
@@ -171,22 +164,21 @@ def test_without_evidence_nobody_becomes_somebody_else(two: tuple[Newcomer, Newc
     refused = stranger.tries("init", "--non-interactive", "--adopt", first.name, "--scope", "src")
 
     assert refused.code == "ADOPTION_REJECTED"
-    advised = refused.envelope["error"]["details"]["recommendation"]["command"].split()
-    assert stranger.does(*advised[1:])["agent_id"] not in ("", first.name)
+    assert stranger.does("start")["agent_id"] not in ("", first.name)
 
 
 def test_what_the_silent_leave_behind_is_taken_over_and_they_are_told(two: tuple[Newcomer, Newcomer], clock: Clock):
     silent, other = two
-    silent.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
+    silent.does("reserve", "src/parser")
     clock.pass_by(31)
-    other.does("agent", "heartbeat")
+    other.does("turn")
 
-    claim = ["agent", "reserve", "--scope", "src/parser", "--bead", "demo-a1.2"]
+    claim = ["reserve", "src/parser"]
     assert other.tries(*claim).code == "RESERVATION_STALE_FOUND"
     (taken,) = other.does(*claim, "--takeover-stale")["taken_over"]
     assert (taken["agent_id"], taken["state"]) == (silent.name, "expired")
 
-    silent.does("agent", "heartbeat")  # it was only slow
+    silent.does("turn")  # it was only slow
     assert silent.does("resume")["holds"] == []
     assert [message["category"] for message in silent.unread()] == ["INFO"]
     assert silent.tries("check", "src/parser/dates.py").code == "PATH_HELD"
@@ -194,19 +186,17 @@ def test_what_the_silent_leave_behind_is_taken_over_and_they_are_told(two: tuple
 
 def test_who_is_blocked_says_so_and_the_work_ends_with_evidence_and_nothing_held(two: tuple[Newcomer, Newcomer]):
     first, second = two
-    first.does("agent", "reserve", "--scope", "src/parser", "--bead", BEAD)
-    asks = ["--subject", "Dates", "--blocker", "Two formats.", "--requested-action", "Choose.", "--urgency", "high"]
-    first.does("protocol", "blocked", "--to", second.name, "--bead", BEAD, *asks)
+    first.does("reserve", "src/parser")
+    asks = ["--requested-action", "Choose.", "--urgency", "high"]
+    first.does("blocked", second.name, "Two formats.", "--bead", BEAD, *asks)
     (question,) = second.unread()
-    second.does("agent", "ack", "--message", question["message_id"])
-    about = ["--bead", BEAD, "--category", "INFO", "--subject", "Dates", "--body", "RFC 3339."]
-    second.does("agent", "send", "--to", first.name, *about)
-    (answer,) = first.does("agent", "wait", "--timeout", "1")["messages"]
+    second.does("ack", question["message_id"])
+    second.does("reply", question["message_id"], "RFC 3339.")
+    (answer,) = first.does("wait", "--timeout", "1")["messages"]
     assert answer["body"] == "RFC 3339."
 
-    evidence = ["--subject", "Parser done", "--body", "pytest tests/parser: 42 passed."]
-    first.does("agent", "send", "--to", "broadcast", "--bead", BEAD, "--category", "INFO", *evidence)
-    first.does("agent", "release", "--all")
+    first.does("send", "broadcast", "Parser done. pytest tests/parser: 42 passed.", "--bead", BEAD)
+    first.does("release", "--all")
     first.does("agent", "retire")
 
     state = second.does("status")

@@ -305,7 +305,12 @@ def test_6_2_blocked_carries_its_payload_and_always_asks_to_be_accepted(two: Scr
 
 @pytest.mark.parametrize(
     ("verb", "option"),
-    [("handoff", option) for option in HANDOFF[::2]] + [("blocked", option) for option in BLOCKED[::2]],
+    [
+        (verb, option)
+        for verb, words in (("handoff", HANDOFF), ("blocked", BLOCKED))
+        for option in words[::2]
+        if option != "--subject"
+    ],
 )
 def test_6_2_a_blank_or_missing_field_is_refused_and_nothing_is_recorded(two: Scratch, verb: str, option: str):
     words = {"handoff": HANDOFF, "blocked": BLOCKED}[verb]
@@ -320,6 +325,20 @@ def test_6_2_a_blank_or_missing_field_is_refused_and_nothing_is_recorded(two: Sc
     assert blank.code in ("INVALID_PROTOCOL_EVENT", "INVALID_MESSAGE", "MISSING_BEAD_ID", "INVALID_VALUE")
     assert missing.code == "MISSING_OPTION"
     assert unchanged(two, before)
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "text"), [("handoff", HANDOFF, "--summary"), ("blocked", BLOCKED, "--blocker")]
+)
+def test_6_2_an_event_always_has_a_subject_and_a_blank_one_is_refused(
+    two: Scratch, verb: str, words: list[str], text: str
+):
+    place = words.index("--subject")
+    without = [*words[:place], *words[place + 2 :]]
+    call = ["protocol", verb, "--from", AMBER, "--to", COBALT, *without]
+
+    assert two.json(*call, "--subject", "  ").code in ("INVALID_PROTOCOL_EVENT", "INVALID_MESSAGE")
+    assert two.json(*call).data["payload"]["subject"] == words[words.index(text) + 1]
 
 
 def test_6_2_an_urgency_that_is_none_is_refused(two: Scratch):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bb.kernel import clock
 from tests.stories.agents.agents_support import (
     HARBOR,
     OTTER,
@@ -22,6 +25,7 @@ from tests.stories.agents.agents_support import (
 )
 from tests.support import Scratch
 
+GIT_ALONE = os.path.dirname(shutil.which("git") or "")  # no tracker is in this folder
 HANDOFF = ["--bead", "bb-1", "--subject", "Parser", "--summary", "All but dates.", "--next-action", "Dates."]
 
 
@@ -99,7 +103,7 @@ def test_what_the_person_is_asked_is_told_word_for_word_with_a_way_to_answer(rep
     found = problems(repo)
     assert [problem["kind"] for problem in found] == ["asked", "asked"]
     told = repo.bb("problems").out
-    for text in ("Two are in use.", "Choose one.", f"bb agent send --from user --to {OTTER} --bead bb-1", "agent ack"):
+    for text in ("2 problems need a person", "Two are in use.", "Choose one.", "bb reply ", "bb ack "):
         assert text in told
 
     for problem in found:
@@ -204,6 +208,24 @@ def test_beads_that_are_each_others_parents_are_shown_all_the_same(repo: Scratch
     beads(repo, {"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}, {"id": "c", "parent": "c"})
 
     assert states(repo).keys() == {"a", "b", "c"}
+
+
+def test_the_age_of_an_export_is_told_and_that_the_tracker_has_changed_since(repo: Scratch):
+    folder = repo.path / ".beads"
+    folder.mkdir()
+    export = folder / "issues.jsonl"
+    export.write_text('{"id": "a", "title": "One", "status": "in_progress"}\n')
+    (folder / "beads.db").write_text("")
+    for path, hours in ((export, 3), (folder / "beads.db", 4)):
+        then = clock.parse(repo.settings["BB_NOW"]) // 1000 - hours * 3600 - 20
+        os.utime(path, (then, then))
+    assert f"Beads: {export}, written 3h 0m ago" in repo.bb("sessions", "list", PATH=GIT_ALONE).out.splitlines()
+
+    (folder / "beads.db").write_text("changed")
+
+    told = repo.bb("sessions", "list", PATH=GIT_ALONE).out
+    assert "the tracker has changed since issues.jsonl was written, so it may know more" in told.casefold()
+    assert 3 * 3600 <= repo.json("sessions", "list", PATH=GIT_ALONE).data["beads"]["age_seconds"] < 4 * 3600
 
 
 def test_a_tracker_that_cannot_be_read_is_told(repo: Scratch):

@@ -453,8 +453,8 @@ def test_a_person_sees_a_table_whose_columns_stand_below_each_other(repo: Scratc
     told = repo.bb("agent", "list", BB_NOW=moment(20)).out.splitlines()
 
     assert told == [
-        f"amber-otter    stale    seen {NOON}  builder",
-        f"cobalt-harbor  stale    seen {NOON}  builder",
+        "amber-otter    stale    seen 20m ago     builder",
+        "cobalt-harbor  stale    seen 20m ago     builder",
     ]
 
 

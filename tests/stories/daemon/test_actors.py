@@ -16,6 +16,7 @@ import pytest
 if os.name == "nt":
     pytest.skip("POSIX terminals", allow_module_level=True)
 
+from bb.coordination.agents import callers
 from bb.kernel import clock
 from tests.stories.daemon.actor_support import BASH, Stage, gone, zombies_of
 from tests.stories.daemon.ipc_support import Refusal, request
@@ -69,6 +70,21 @@ def test_it_knows_who_it_is_and_is_given_what_is_for_it_alone(stage: Stage):
     assert Path(f"{told}.bb").read_text().strip(), "bb is found"
     shown = json.dumps([stage.call("group_show"), stage.call("actor_list"), stage.events("actor.add", "actor.start")])
     assert "/secret" not in shown
+
+
+def test_it_is_in_no_session_of_the_program_that_started_the_daemon(tmp_path: Path):
+    """Otherwise `bb` in it would act as the agent in whose shell the daemon was started."""
+    stage = Stage(tmp_path, BB_SESSION="own", **dict.fromkeys([*callers.HOSTS, *callers.MARKS], "1"))
+    told = stage.folder / "told"
+    try:
+        stage.add("peer-1", ["sh", "-c", f"env -0 > {told}.new; mv {told}.new {told}; sleep 60"])
+        until(told.exists)
+    finally:
+        stage.close()
+
+    names = {line.split("=", 1)[0] for line in told.read_text().split("\0")}
+    assert "BB_AGENT" in names
+    assert not names & set(callers.VARIABLES)
 
 
 def test_it_works_in_the_directory_that_is_its_own(stage: Stage):

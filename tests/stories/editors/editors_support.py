@@ -12,8 +12,10 @@ DATA = Path(__file__).resolve().parents[2] / "data" / "hooks"
 
 
 def payload(name: str, files: Path, command: str = "", **more: Any) -> str:
-    """The recorded payload of that NAME, about FILES and sent from there."""
-    text = (DATA / f"{name}.json").read_text()
+    """The payload of that NAME, about FILES and sent from there: a recorded one if there is one."""
+    host, _, short = name.partition("/")
+    (file,) = [*DATA.glob(f"recorded/{host}-*/{short}.json")] or [DATA / f"{name}.json"]
+    text = file.read_text()
     found = json.loads(text.replace("CWD", json.dumps(str(files))[1:-1]))
     if command:
         found["tool_input"]["command"] = command
@@ -22,7 +24,9 @@ def payload(name: str, files: Path, command: str = "", **more: Any) -> str:
 
 def hook(repo: Scratch, verb: str, name: str, *words: str, cwd: Path | None = None, **more: Any) -> Ran:
     """What `bb hook VERB` answers to the recorded payload of that NAME."""
-    settings = {key: more.pop(key) for key in list(more) if key.startswith(("BB_", "CLAUDE_"))}
+    settings = {
+        key: more.pop(key) for key in list(more) if key.startswith(("BB_", "CLAUDE_", "CODEX_", "GEMINI_", "OPENCODE_"))
+    }
     said = payload(name, cwd or repo.path, **more)
     ran = repo.bb("hook", verb, *words, stdin=said, cwd=cwd, **settings)
     assert "INTERNAL_ERROR" not in ran.err, ran.err
@@ -41,6 +45,8 @@ def refusal(ran: Ran) -> str:
     verdict = said.get("hookSpecificOutput", {})
     if said.get("decision") == "deny":
         return str(said["reason"])
+    if said.get("permission") == "deny":
+        return str(said["agent_message"])
     return str(verdict["permissionDecisionReason"]) if verdict.get("permissionDecision") == "deny" else ""
 
 

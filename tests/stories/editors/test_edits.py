@@ -14,6 +14,8 @@ from tests.support import Scratch
 EDITS = [
     *("claude/write", "claude/edit", "claude/multi-edit", "claude/notebook", "claude/mcp"),
     *("codex/apply-patch", "codex/apply-patch-move", "codex/patch-in-shell", "gemini/write-file", "gemini/replace"),
+    *("opencode/edit", "opencode/write", "opencode/apply-patch", "cursor/write", "qwen/write", "qwen/edit"),
+    *("vscode/replace-string", "vscode/edit-files", "vscode/copilot-edit", "vscode/copilot-as-claude"),
 ]
 
 
@@ -33,8 +35,8 @@ def test_what_another_agent_holds_is_refused_in_every_editor(repo: Scratch, name
         why = refusal(hook(repo, "pre-tool", name, "--agent", OTTER))
 
     assert f"src/a.py is reserved by {HARBOR} for bb-1 (active, until 2026-01-05T14:00:00.000Z)" in why
-    assert f"--to {HARBOR}" in why
-    assert "--wait" in why
+    assert f"bb send {HARBOR}" in why
+    assert "--queue" in why
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -54,7 +56,7 @@ def test_who_has_fallen_silent_is_to_be_taken_over_first(repo: Scratch):
     why = refusal(hook(later, "pre-tool", "claude/write", BB_AGENT=OTTER))
 
     assert "(stale, until" in why
-    assert "--scope src/a.py --takeover-stale" in why
+    assert "bb reserve src/a.py --takeover-stale" in why
 
 
 def test_the_same_file_in_another_worktree_is_the_same_file(repo: Scratch, tmp_path: Path):
@@ -183,7 +185,7 @@ def test_a_first_edit_reserves_where_that_is_wanted(repo: Scratch):
         ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
         assert (ran.status, ran.out) == (0, "")
     (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
-    assert (made["bead_id"], made["agent_id"]) == ("auto", OTTER)
+    assert (made["bead_id"], made["agent_id"]) == (None, OTTER)
     assert repo.bb("check", "app/[slug]/new.ts", "--agent", HARBOR).status == 7
     assert "app/" in refusal(hook(repo, "pre-tool", "claude/write", **(said | {"BB_AGENT": HARBOR})))
 
@@ -263,7 +265,7 @@ def test_what_a_shell_writes_first_is_reserved_where_that_is_wanted(repo: Scratc
     assert run(repo, "make > build.log; sed -i s/x/y/ docs/a.md; cat README", "--auto-reserve") == ""
 
     (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
-    assert (made["scope"], made["bead_id"]) == ("docs/a.md", "auto")
+    assert (made["scope"], made["bead_id"]) == ("docs/a.md", None)
 
 
 def test_a_person_is_told_and_what_cannot_be_told_passes(repo: Scratch):

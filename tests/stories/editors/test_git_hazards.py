@@ -10,7 +10,7 @@ from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, noth
 from tests.stories.editors.editors_support import hook, refusal, reply
 from tests.support import Scratch
 
-SHELLS = ["claude/bash", "codex/bash", "gemini/shell"]
+SHELLS = ["claude/bash", "codex/bash", "gemini/shell", "opencode/bash", "cursor/shell", "vscode/terminal", "qwen/shell"]
 
 
 @pytest.fixture

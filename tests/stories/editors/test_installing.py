@@ -9,12 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from bb.coordination.wiring import editors
 from tests.near import near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, reserve
 from tests.stories.editors.editors_support import payload
 from tests.support import Scratch, environment
 
-FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
+FILES = {
+    "claude": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": ".opencode/plugins/bb.js",
+    "cursor": ".cursor/hooks.json",
+    "vscode": ".github/hooks/bb.json",
+    "qwen": ".qwen/settings.json",
+}
+MOMENTS = dict.fromkeys(FILES, 5) | {"claude": 6, "codex": 6, "gemini": 6, "qwen": 6}
 
 
 @pytest.fixture
@@ -35,11 +45,11 @@ def test_installing_twice_changes_once_and_uninstalling_leaves_nothing(repo: Scr
     assert (made["changed"], again["changed"], made["path"]) == (True, False, str(file))
     assert file.read_bytes() == before
     (shown,) = [each for each in repo.json("hooks", "status").data["editors"] if each["moments"]]
-    assert (shown["editor"], len(shown["moments"])) == (editor, 5)
+    assert (shown["editor"], len(shown["moments"])) == (editor, MOMENTS[editor])
     assert repo.json("hooks", "uninstall", "--editor", editor, "--dry-run").data["changed"]
     assert file.read_bytes() == before
     assert repo.json("hooks", "uninstall", "--editor", editor).data["changed"]
-    assert not file.parent.exists()
+    assert not (repo.path / FILES[editor].partition("/")[0]).exists()
     assert not repo.json("hooks", "uninstall", "--editor", editor).data["changed"]
 
 
@@ -102,8 +112,10 @@ def test_the_command_that_is_installed_is_one_that_refuses(tmp_path: Path, edito
     program.write_text('#!/bin/sh\nexec python3 -m bb "$@"\n')
     program.chmod(0o755)
     made = repo.json("hooks", "install", "--editor", editor, "--agent", OTTER, "--program", str(program)).data
-    command = made["commands"]["BeforeTool" if editor == "gemini" else "PreToolUse"]
-    name = {"claude": "write", "codex": "apply-patch", "gemini": "replace"}[editor]
+    command = made["commands"][editors.MOMENTS[editors.PRE_TOOL][editor]]
+    name = {"codex": "apply-patch", "gemini": "replace", "opencode": "edit", "vscode": "edit-files"}.get(
+        editor, "write"
+    )
 
     done = subprocess.run(
         ["sh", "-c", command],

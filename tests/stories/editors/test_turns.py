@@ -27,7 +27,7 @@ from tests.support import Ran, Scratch
 
 ESCAPES = ALL_ESCAPES.replace("\0", "")  # which no command line can carry
 HOSTS = ["claude", "codex", "gemini"]
-AFTER_EDIT = {"claude": "after-write", "codex": "after-patch", "gemini": "after-replace"}
+AFTER_EDIT = {"claude": "after-write", "codex": "after-apply-patch", "gemini": "after-replace"}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_session_learns_who_it_is_where_it_stands_and_the_rules(repo: Scratch,
     assert f"you are {OTTER} (builder)" in said
     assert f"Other active agents: {HARBOR}." in said
     assert "You hold: src/a.py (bb-1)." in said
-    assert "1 messages unread, 1 to acknowledge" in said
+    assert "1 message unread, 1 to accept" in said
     assert "Reserve before you edit" in said
     assert "no stash" in said
     assert len(said) < 1600, "four hundred tokens"

@@ -34,7 +34,7 @@ def test_what_is_frozen_is_edited_in_no_editor_and_by_no_agent(repo: Scratch, na
     say(repo, "freeze", "src", "--why", WHY)
     why = refusal(hook(repo, "pre-tool", name, "--agent", who))
     assert f'src/a.py is frozen by user as part of src: "{WHY}"' in why
-    assert "--to user" in why
+    assert "bb send user" in why
     assert "--takeover-stale" not in why
     assert "--wait" not in why
 
@@ -77,7 +77,7 @@ def test_a_paused_agent_edits_nothing_in_any_editor(repo: Scratch, name: str):
     say(repo, "agent", "pause", OTTER, "--why", WHY)
     why = refusal(hook(repo, "pre-tool", name, "--agent", OTTER))
     assert f'user paused you at {NOON}: "{WHY}"' in why
-    assert "protocol handoff" in why
+    assert "bb handoff" in why
     say(repo, "agent", "unpause", OTTER)
     assert refusal(hook(repo, "pre-tool", name, "--agent", OTTER)) == ""
 
@@ -123,6 +123,6 @@ def test_a_paused_agent_with_nothing_left_to_do_may_stop(repo: Scratch):
 def test_an_agent_in_an_editor_does_not_speak_for_the_person(repo: Scratch, command: str):
     why = refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command=command))
     assert f"is for the person only, and you are {OTTER}" in why
-    assert "--to user" in why
+    assert "bb send user" in why
     assert refusal(hook(repo, "pre-tool", "claude/bash", command=command)) == "", "as a person's command"
     assert refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command="bb agent inbox --agent user")) == ""

@@ -38,6 +38,19 @@ def test_an_agents_commit_is_signed_and_a_persons_is_not(repo: Scratch):
     assert commit(repo, "-m", "Three", text="3", BB_AGENT="user") == "Three"
 
 
+def test_a_commit_in_the_shell_of_a_session_is_its_agents(repo: Scratch):
+    shell = {"CODEX_THREAD_ID": "one"}
+    repo.json("agent", "register", "--name", "quiet-heron", "--role", "builder", **shell).data  # noqa: B018
+
+    assert commit(repo, "-m", "One", **shell) == "One\n\nBB-Agent: quiet-heron"
+    assert commit(repo, "-m", "Two", text="2", CODEX_THREAD_ID="of nobody") == "Two"
+    write(repo, "src/parser/a.py", "changed\n")
+    repo.git("add", "src")
+    assert "PATH_HELD" in git(repo, "commit", "-m", "Three", **shell).err
+    assert message(repo) == "Two"
+    assert well(git(repo, "commit", "-m", "Three")).status == 0, "a person is warned and not stopped"
+
+
 def test_the_trailer_joins_those_that_are_there(repo: Scratch):
     found = commit(repo, "-m", "One", "-m", "Why.\n---\nMore.", "-m", "Fixes: #1", "--signoff", **AS_HARBOR)
 

@@ -349,9 +349,11 @@ def test_everything_that_starts_git_goes_through_the_one_door():
         return {path: source.count(text) for path, source in sources.items() if text in source}
 
     program, door, commit = "ledger/git/program.py", "ledger/git/git.py", "ledger/git/commit_index.py"
-    assert counts(" processes.start(") == {program: 1, "ledger/signing/keys.py": 1}, (
-        "git, and the user's own ssh-keygen"
-    )
+    assert counts(" processes.start(") == {
+        program: 1,
+        "ledger/signing/keys.py": 1,
+        "ledger/wiring/trial_runs.py": 1,
+    }, "git, the user's own ssh-keygen, and the hooks of bb that a trial plays in a repository of its own"
     assert counts(" spawned(") == {program: 2}, "the definition, and outside of any repository"
     assert counts("program.spawned(") == {door: 1, commit: 1}, "for a repository, and for a commit"
     assert sources[door].count("refuse_foreign(") == 2, "the definition, and before git is started for a repository"

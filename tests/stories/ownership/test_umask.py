@@ -84,6 +84,7 @@ def with_hub(path: Path, *how: str) -> Scratch:
     finally:
         os.umask(before)
     repo.settings |= {"CCCC_HOME": str(path.parent / f"{path.name}-home" / "below")}
+    repo.settings["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # hooks find bb there
     return repo
 
 

@@ -362,3 +362,38 @@ def waiters(repo: Path) -> list[str]:
 def ago(minutes: float) -> str:
     """So many minutes before now."""
     return clock.text(time.time_ns() // 1_000_000 - round(minutes * clock.MINUTE))
+
+
+# -- places in line
+
+
+def stand_and_leave(repo: str, agent: str, seed: str) -> None:
+    """Get in line, see what came of it, release and leave the line until killed."""
+    desk, chance = Desk(repo, {"BB_AGENT": agent}), random.Random(seed)
+    while True:
+        wanted = chance.sample(PLOTS, chance.choice((1, 1, 2)))
+        op = chance.choice(("agent.reserve", "agent.release", "agent.renew"))
+        given: dict[str, Any] = {"scope": wanted, "queue": True} if op == "agent.reserve" else {"all_": True}
+        if op == "agent.reserve" and chance.random() < 0.2:
+            given["wait"] = 1
+        held = [each["scope"] for each in call(desk, "agent.status", agent=agent)["reservations"]]
+        if op == "agent.release" and held and chance.random() < 0.9:  # else it leaves the line too
+            given = {"scope": held}
+        try:
+            answer = call(desk, op, **given)
+        except BbError as refusal:
+            tell(f"refused {refusal.code}")
+        else:
+            tell(f"{op} {(answer.get('queued') or {}).get('place_id') or '-'}")
+
+
+# Some of these meet and some do not, so several agents may be granted something at once.
+PLOTS = ("src/parser", "src/parser/lexer.py", "src/lexer", "docs", "docs/*.md", "web")
+
+
+def ends_of(lines: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """How each place in line ended, by its id: at most once, unless something is wrong."""
+    found: dict[str, list[str]] = {line["id"]: [] for line in of_kind(lines, "x.bb.queued")}
+    for line in of_kind(lines, "x.bb.left_line"):
+        found[line["data"]["place_id"]].append(line["data"]["how"])
+    return found

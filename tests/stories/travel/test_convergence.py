@@ -143,7 +143,11 @@ class World:
         """What HERE knows that all must agree on. How alive somebody seems is what each has heard itself."""
         status = here.ask("agent.status", now=self.now)
         held = [
-            {name: value for name, value in each.items() if name not in ("owner_liveness", "expires_at")}
+            {
+                name: value
+                for name, value in each.items()
+                if name not in ("owner_liveness", "expires_at", "seconds_left")
+            }
             | {"state": "active" if each["state"] in ("expired", "contested") else each["state"]}
             for each in status["reservations"]
         ]

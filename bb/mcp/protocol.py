@@ -1,0 +1,132 @@
+"""MCP's requests and answers on one connection, in both versions of the protocol. Nothing here reads or writes.
+
+The older version begins with an `initialize` handshake (up to 2025-11-25). In the newer one (2026-07-28) each request
+stands for itself: its metadata has the version and the client. The first request decides which version a connection
+speaks.
+
+The official SDK speaks the same, but importing it takes three times as long as everything else that happens until the
+first tool call is answered (docs/decisions/0047). A test compares the answers of both.
+"""
+
+from __future__ import annotations
+
+from bb.mcp import answers, host_sessions
+from bb.mcp.answers import INVALID_PARAMS, RequestError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.mcp.answers import Result
+    from bb.mcp.host_sessions import Caller
+    from bb.mcp.tool_calls import Toolbox
+
+    Work = Callable[[Callable[[], bool]], Result]
+
+OLD = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NEW = "2026-07-28"
+META, VERSION = "_meta", "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES, SERVER = "io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/serverInfo"
+INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION = -32600, -32601, -32022
+OFFERED = {
+    "capabilities": {
+        "tools": {"listChanged": False},
+        "resources": {"listChanged": False, "subscribe": False},
+    },
+    "instructions": answers.INSTRUCTIONS,
+}
+ONLY_OLD, ONLY_NEW = ("initialize", "ping"), ("server/discover",)
+NOT_KEPT = {"ttlMs": 0, "cacheScope": "private"}  # tells a host not to keep a result that it might keep
+MAY_KEEP = ("server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read")
+# The parameters that a method needs, and those that it takes, with their types.
+NEEDED: dict[str, dict[str, type]] = {
+    "initialize": {"protocolVersion": str, "capabilities": dict, "clientInfo": dict},
+    "tools/call": {"name": str},
+    "resources/read": {"uri": str},
+}
+TAKEN: dict[str, dict[str, type]] = {"tools/call": {"arguments": dict}}
+
+
+class Connection:
+    """What a server must remember of the host that it is connected to: the version and the client."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+        self._client = ""
+        self._speaks = ""  # the version of the protocol; empty before the first request
+
+    def work(self, method: str, params: Mapping[str, Any]) -> Work:
+        """What answers a request. Refused with RequestError if it is not valid."""
+        meta = params.get(META)
+        meta = meta if isinstance(meta, dict) else {}
+        is_new = self._is_new(method, params, meta)
+        found = self._found(method, params, host_sessions.caller(meta, self._client))
+        if found is None or method in (ONLY_OLD if is_new else ONLY_NEW):
+            raise RequestError(METHOD_NOT_FOUND, "Method not found", method)
+        if not is_new and not self._speaks and method not in ONLY_OLD:
+            raise RequestError(INVALID_PARAMS, "initialize comes first")
+        _check(method, params)
+        return (lambda is_gone: _complete(method, found(is_gone))) if is_new else found
+
+    def _is_new(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]) -> bool:
+        """Whether a request is in the newer version. A connection does not change its version."""
+        is_new = VERSION in meta
+        if is_new and self._speaks in OLD:
+            raise RequestError(INVALID_REQUEST, "this connection began with initialize and stays with that version")
+        if not is_new and self._speaks == NEW:
+            if method == "initialize":
+                raise _unsupported(params.get("protocolVersion"))
+            raise RequestError(INVALID_PARAMS, f"params.{META} must have {VERSION} and {CAPABILITIES}")
+        if is_new and not isinstance(meta.get(CAPABILITIES), dict):
+            raise RequestError(INVALID_PARAMS, f"params.{META} must have {CAPABILITIES}")
+        if is_new and meta[VERSION] != NEW:
+            raise _unsupported(meta[VERSION])
+        if is_new and method == "initialize":
+            raise _unsupported(params.get("protocolVersion"))
+        if is_new:
+            self._speaks = NEW
+        return is_new
+
+    def _found(self, method: str, params: Mapping[str, Any], caller: Caller) -> Work | None:
+        """What answers a request of this METHOD; None if there is no such method."""
+        toolbox = self._toolbox
+        work: dict[str, Work] = {
+            "initialize": lambda _: self._initialized(params),
+            "server/discover": lambda _: {**OFFERED, "supportedVersions": [NEW]},
+            "ping": lambda _: {},
+            "tools/list": lambda _: answers.tools(toolbox, caller.client),
+            "tools/call": lambda is_gone: answers.called(toolbox, params, caller, is_gone),
+            "resources/list": lambda _: answers.listed_resources(),
+            "resources/templates/list": lambda _: answers.templates(),
+            "resources/read": lambda is_gone: answers.read(toolbox, params, caller, is_gone),
+        }
+        return work.get(method)
+
+    def _initialized(self, params: Mapping[str, Any]) -> Result:
+        info, wanted = params["clientInfo"], params["protocolVersion"]
+        name = info.get("name")
+        self._client = name if isinstance(name, str) else ""
+        self._speaks = wanted if wanted in OLD else OLD[-1]
+        return {"protocolVersion": self._speaks, **OFFERED, "serverInfo": answers.SERVER_INFO}
+
+
+def _check(method: str, params: Mapping[str, Any]) -> None:
+    needed, taken = NEEDED.get(method, {}), TAKEN.get(method, {})
+    for name, kind in needed.items():
+        if not isinstance(params.get(name), kind):
+            raise RequestError(INVALID_PARAMS, f"params.{name} is missing or has another type")
+    for name, kind in taken.items():
+        if params.get(name) is not None and not isinstance(params[name], kind):
+            raise RequestError(INVALID_PARAMS, f"params.{name} has another type")
+
+
+def _complete(method: str, result: Result) -> Result:
+    """RESULT as the newer version has it."""
+    more: Result = NOT_KEPT if method in MAY_KEEP else {}
+    return {**result, "resultType": "complete", **more, META: {SERVER: answers.SERVER_INFO}}
+
+
+def _unsupported(version: object) -> RequestError:
+    requested = {"requested": version[:60]} if isinstance(version, str) else {}
+    return RequestError(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [NEW], **requested})
