@@ -97,7 +97,14 @@ def test_what_the_person_agreed_to_is_a_warning():
 
 @pytest.mark.parametrize(
     ("minutes", "by", "is_told"),
-    [(10, OTTER, True), (5, OTTER, True), (4.99, OTTER, True), (4.9, OTTER, False), (10, HARBOR, False), (10, None, False)],
+    [
+        (10, OTTER, True),
+        (5, OTTER, True),
+        (4.99, OTTER, True),
+        (4.9, OTTER, False),
+        (10, HARBOR, False),
+        (10, None, False),
+    ],
 )
 def test_what_a_paused_agent_commits_is_told_from_then_on(minutes: float, by: str | None, is_told: bool):
     paused = facts.Paused("user", OTTER, "wait")
@@ -235,7 +242,8 @@ def test_the_same_about_several_commits_is_said_once():
 
 
 @pytest.mark.parametrize(
-    ("minutes", "is_held"), [(-1 / 60, False), (-0.5 / 60, True), (0, True), (120, True), (121.9, True), (122, True), (122.1, False)]
+    ("minutes", "is_held"),
+    [(-1 / 60, False), (-0.5 / 60, True), (0, True), (120, True), (121.9, True), (122, True), (122.1, False)],
 )
 def test_a_reservation_holds_from_when_it_was_made_to_its_time_and_two_minutes(minutes: float, is_held: bool):
     """Clocks of two machines are compared, so two minutes are the holder's. Commits are dated to whole seconds."""
