@@ -1,0 +1,153 @@
+"""What an edit does to a weave.
+
+- A kept line that is deleted becomes a deletion of the agent. Lines that are added belong to the agent.
+- If the edit puts lines in the place of uncommitted lines of another agent, they are entangled: both agents own them.
+- An uncommitted line that only moved keeps its owner.
+- Lines that are put back as the base has them are no change any more.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.lines import line_diff
+from bb.coordination.lines.weave import (
+    ADDED,
+    DELETED,
+    KEPT,
+    Owners,
+    Run,
+    Weave,
+    hunks,
+    owners_of_lines,
+    together,
+    unchanged,
+    woven,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bb.coordination.lines.line_diff import Change
+
+
+def edited(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Sequence[bytes], agent: str) -> Weave:
+    """The weave after AGENT changed the file from NOW to AFTER."""
+    if after == base:
+        return unchanged(len(base))
+    places = line_diff.changes(now, after)
+    moves = _Moves(weave, now, places, agent)
+    cursor = _Cursor(weave)
+    runs: list[Run] = []
+    for place in places:
+        for first, end, start, stop in _line_by_line(place) if moves.touches(place) else (place,):
+            runs += cursor.behind_deletions(first)
+            removed = list(cursor.up_to(end))
+            runs += _deletions(removed, agent)
+            runs += _additions(removed, after[start:stop], agent, moves)
+    runs += cursor.rest()
+    return restored(woven(runs), base, after)
+
+
+def _line_by_line(place: Change) -> Iterator[Change]:
+    """If as many lines come as go, each line replaces the one in its place."""
+    first, end, start, stop = place
+    if end - first != stop - start:
+        yield place
+        return
+    for line in range(end - first):
+        yield first + line, first + line + 1, start + line, start + line + 1
+
+
+class _Cursor:
+    """Takes a weave apart at lines of the present content."""
+
+    def __init__(self, weave: Weave) -> None:
+        self._runs = list(reversed(weave))
+        self._now = 0
+
+    def behind_deletions(self, line: int) -> Iterator[Run]:
+        """The runs before LINE, and the deletions in front of it."""
+        yield from self.up_to(line)
+        while self._runs and self._runs[-1].kind == DELETED:
+            yield self._runs.pop()
+
+    def up_to(self, line: int) -> Iterator[Run]:
+        """The runs before LINE. The deletions in front of it are left."""
+        while self._runs and self._now < line:
+            run = self._runs.pop()
+            count = run.count if run.kind == DELETED else min(run.count, line - self._now)
+            if count < run.count:
+                self._runs.append(run.replace(count=run.count - count))
+            self._now += 0 if run.kind == DELETED else count
+            yield run.replace(count=count)
+
+    def rest(self) -> list[Run]:
+        return self._runs[::-1]
+
+
+def _deletions(removed: Iterable[Run], agent: str) -> Iterator[Run]:
+    """What is left of REMOVED runs: the lines that the base has, now deleted. Lines that were only added are gone."""
+    for run in removed:
+        if run.kind == KEPT:
+            yield Run(DELETED, run.count, (agent,))
+        elif run.kind == DELETED:
+            yield run
+
+
+def _additions(removed: Iterable[Run], added: Iterable[bytes], agent: str, moves: _Moves) -> Iterator[Run]:
+    """The runs of the ADDED lines: the agent's, together with whoever had changed the REMOVED ones."""
+    replaced = together({agent}, *(run.owners for run in removed if run.kind == ADDED))
+    for line in added:
+        yield Run(ADDED, 1, moves.taken(line) or replaced)
+
+
+class _Moves:
+    """Uncommitted lines of others that one edit removes in one place and adds in another."""
+
+    def __init__(self, weave: Weave, now: Sequence[bytes], places: Sequence[Change], agent: str) -> None:
+        self._owners: dict[bytes, list[Owners]] = {}
+        self._foreign: set[Change] = set()
+        owners = owners_of_lines(weave) if places else []
+        for place in places:
+            for line in range(place[0], place[1]):
+                if owners[line] not in ((), (agent,)):
+                    self._owners.setdefault(now[line], []).append(owners[line])
+                    self._foreign.add(place)
+
+    def touches(self, place: Change) -> bool:
+        """Whether PLACE removes such a line."""
+        return place in self._foreign
+
+    def taken(self, line: bytes) -> Owners | None:
+        """The owners of a removed LINE that is added again; None if there is none. Blank lines say nothing."""
+        waiting = self._owners.get(line) if line.strip() else None
+        return waiting.pop(0) if waiting else None
+
+
+def restored(weave: Weave, base: Sequence[bytes], now: Sequence[bytes]) -> Weave:
+    """The weave where lines that were deleted and added again, in one hunk, are kept lines again."""
+    runs: list[Run] = []
+    last = 0  # the line of the base behind the runs so far
+    for hunk in hunks(weave):
+        runs.append(Run(KEPT, hunk.base[0] - last))
+        runs += _without_equal_lines(hunk.runs, base[slice(*hunk.base)], now[slice(*hunk.now)])
+        last = hunk.base[1]
+    return woven([*runs, Run(KEPT, len(base) - last)])
+
+
+def _without_equal_lines(runs: Weave, old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[Run]:
+    if not old or not new:
+        return runs
+    places = line_diff.changes(old, new)
+    if places == [(0, len(old), 0, len(new))]:
+        return runs
+    lines = [run.replace(count=1) for run in runs for _ in range(run.count)]
+    deleted = [place for place, run in enumerate(lines) if run.kind == DELETED]
+    added = [place for place, run in enumerate(lines) if run.kind == ADDED]
+    left: list[Run] = []
+    a = 0
+    for first, end, start, stop in [*places, (len(old), len(old), len(new), len(new))]:
+        left.append(Run(KEPT, first - a))
+        left += [lines[place] for place in sorted(deleted[first:end] + added[start:stop])]
+        a = end
+    return left
