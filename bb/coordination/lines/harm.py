@@ -74,8 +74,8 @@ def _moved(places: Sequence[Change], now: Sequence[bytes], after: Sequence[bytes
     """The removed lines that the edit adds again elsewhere."""
     added: dict[bytes, int] = {}
     for _, _, start, stop in places:
-        for line in after[start:stop]:
-            added[line] = added.get(line, 0) + 1
+        for text in after[start:stop]:
+            added[text] = added.get(text, 0) + 1
     moved = set()
     for first, end, _, _ in places:
         for line in range(first, end):

@@ -54,10 +54,8 @@ def _see(store: LinesStore, paths: Iterable[str], now: int) -> list[FileState]:
     before = {path: store.state(path) for path in named}
     if None in before.values() or any(state.head != store.head for state in before.values() if state):
         store.read_bases(named)
-    gone = [
-        path for path, state in before.items() if state is not None and state.now.blob and not _is_there(store, path)
-    ]
-    gone += [path for path, state in before.items() if state is None and not _is_there(store, path)]
+    had_content = [path for path, state in before.items() if state is None or state.now.blob]
+    gone = [path for path in had_content if not _is_there(store, path)]
     found = []
     for path in sorted(named, key=lambda path: path not in gone):
         known = before[path]
