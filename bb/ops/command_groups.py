@@ -62,7 +62,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
 # The sections of `bb --help`. A command that is in none of them is in the last one.
 SECTIONS = {
     "Work": (
-        "start turn reserve release renew check commit send reply inbox read ack wait handoff blocked resume "
+        "start turn reserve release renew check run commit send reply inbox read ack wait handoff blocked resume "
         "agent scope"
     ),
     "People": "status problems timeline sessions watch web report notify freeze thaw demo",
