@@ -305,9 +305,9 @@ class CommandWord(UncheckedText):
     in_json="Print one JSON document when the command has ended. The command's own output then goes to stderr.",
 )
 def run(asked: Asked, command: list[CommandWord] | None = None, *, clean: bool = False, keep: bool = False) -> int:
-    """Run a command in a throw-away tree of HEAD plus only your own uncommitted changes.
+    """Run a command on HEAD plus only your own uncommitted changes.
 
-    So half-done work of others in the same work tree does not break your tests, and nothing that the command writes
+    The command runs in a throw-away tree. So half-done work of others in the same work tree does not break your tests, and nothing that the command writes
     changes the work tree. Files that git ignores and that tests need are there as well: folders such as node_modules
     and .venv as links, files such as .env as copies. What is built from the sources, and caches, are left out.
 

@@ -10,6 +10,7 @@ from bb.ledger.git import git, program
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.lines import editable_installs
 from bb.ledger.lines.throwaway_tree import throwaway_tree
+from bb.ops.desk import signs_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def surroundings(desk: Desk, *, is_clean: bool) -> AbstractContextManager[Surrou
 
 def tree_to_run(desk: Desk, place: Place) -> str:
     """The id of the tree of HEAD with the changes of the caller."""
-    desk.actor(None)  # refuses a caller that cannot be
+    if desk.actor(None):
+        signs_of_life.caller(desk, None, may_be_person=True)
     found = git.ask(["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], git_dir=place.git_dir)
     if found.status != 0:
         raise NoCommits()
