@@ -14,13 +14,128 @@ SCRIPTS = frozenset(["javascript", "typescript", "tsx"])
 C_LIKE = frozenset(["c", "cpp"])
 # Words before a declaration that do not say what it is.
 MODIFIERS = frozenset(
-    ["export", "default", "async", "declare", "abstract", "public", "private", "protected", "static", "readonly", "override", "final", "sealed", "partial", "internal", "open", "inline", "virtual", "extern", "unsafe", "synchronized", "native", "strictfp", "transient", "volatile", "suspend", "data", "inner", "companion", "lateinit", "operator", "infix", "tailrec", "external", "actual", "expect", "lazy", "implicit", "case", "fileprivate", "mutating", "nonmutating", "convenience", "required", "indirect", "weak", "constexpr", "consteval", "explicit", "friend", "pub", "const"]
+    [
+        "export",
+        "default",
+        "async",
+        "declare",
+        "abstract",
+        "public",
+        "private",
+        "protected",
+        "static",
+        "readonly",
+        "override",
+        "final",
+        "sealed",
+        "partial",
+        "internal",
+        "open",
+        "inline",
+        "virtual",
+        "extern",
+        "unsafe",
+        "synchronized",
+        "native",
+        "strictfp",
+        "transient",
+        "volatile",
+        "suspend",
+        "data",
+        "inner",
+        "companion",
+        "lateinit",
+        "operator",
+        "infix",
+        "tailrec",
+        "external",
+        "actual",
+        "expect",
+        "lazy",
+        "implicit",
+        "case",
+        "fileprivate",
+        "mutating",
+        "nonmutating",
+        "convenience",
+        "required",
+        "indirect",
+        "weak",
+        "constexpr",
+        "consteval",
+        "explicit",
+        "friend",
+        "pub",
+        "const",
+    ]
 )
 CONTROL = frozenset(
-    ["if", "for", "while", "switch", "catch", "return", "new", "else", "throw", "do", "try", "using", "lock", "foreach", "synchronized", "assert", "yield", "await", "sizeof", "when", "match", "guard", "defer", "package", "import", "goto", "case"]
+    [
+        "if",
+        "for",
+        "while",
+        "switch",
+        "catch",
+        "return",
+        "new",
+        "else",
+        "throw",
+        "do",
+        "try",
+        "using",
+        "lock",
+        "foreach",
+        "synchronized",
+        "assert",
+        "yield",
+        "await",
+        "sizeof",
+        "when",
+        "match",
+        "guard",
+        "defer",
+        "package",
+        "import",
+        "goto",
+        "case",
+    ]
 )
-OF_SCRIPTS = frozenset(["if", "for", "while", "switch", "catch", "return", "new", "else", "throw", "do", "try", "with", "yield", "await", "super", "function"])
-TYPES = frozenset(["class", "interface", "enum", "record", "struct", "namespace", "object", "trait", "protocol", "extension", "module", "union"])
+OF_SCRIPTS = frozenset(
+    [
+        "if",
+        "for",
+        "while",
+        "switch",
+        "catch",
+        "return",
+        "new",
+        "else",
+        "throw",
+        "do",
+        "try",
+        "with",
+        "yield",
+        "await",
+        "super",
+        "function",
+    ]
+)
+TYPES = frozenset(
+    [
+        "class",
+        "interface",
+        "enum",
+        "record",
+        "struct",
+        "namespace",
+        "object",
+        "trait",
+        "protocol",
+        "extension",
+        "module",
+        "union",
+    ]
+)
 FUNCTIONS = frozenset(["fun", "func", "function", "def", "fn"])
 SPECIAL_METHODS = frozenset(["init", "deinit", "constructor", "subscript"])
 
@@ -109,10 +224,8 @@ def _rust(words: Sequence[str], parent: str) -> Declared | None:
         words = words[1:]
         if words[:1] == ["("]:
             words = words[words.index(")") + 1 :] if ")" in words else []
-    while (
-        (words
-        and words[0] in ("async", "unsafe", "default", "extern"))
-        or (words[:1] == ["const"] and "fn" in words[1:4])
+    while (words and words[0] in ("async", "unsafe", "default", "extern")) or (
+        words[:1] == ["const"] and "fn" in words[1:4]
     ):
         words = words[1:]
         if words and words[0].startswith('"'):

@@ -109,11 +109,9 @@ def _declared(text: bytes, language: str) -> tuple[str, str]:
     """The kind and name of a declaration; the name is empty if it has none."""
     words = text.split(None, 2)
     if language == "shell":
-        name = words[1] if words[0] == b"function" and len(words) > 1 else words[0]
-        return FUNCTION, _name(name)
+        return FUNCTION, _name(words[1] if words[0] == b"function" and len(words) > 1 else words[0])
     if words[0] == b"async":
-        words = words[1].split() + words[2:]
-        words = [b"def", text.split(b"def", 1)[1].strip()]
+        words = [b"def", text.partition(b"def")[2].strip()]
     if len(words) < 2:
         return FUNCTION, ""
     name = _name(words[1])

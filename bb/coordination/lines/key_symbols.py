@@ -113,10 +113,10 @@ def _mapping(lines: Sequence[bytes]) -> Iterator[Symbol]:
         if is_mark:
             continue
         last = at
-        name = _yaml_key(body)
+        found = _yaml_key(body)
         is_inside = not above or indent > above[-1][0]
-        if name is not None and is_inside and len(above) < LEVELS and (above or indent == 0):
-            above.append((indent, f"{above[-1][1]}.{name}" if above else name, at))
+        if found is not None and is_inside and len(above) < LEVELS and (above or indent == 0):
+            above.append((indent, f"{above[-1][1]}.{found}" if above else found, at))
         if body[-1:] in b"|>+-" and body.rstrip(b"+-0123456789")[-1:] in (b"|", b">"):
             block = indent
         elif (body[:1] == b"-" and above and indent <= above[-1][0]) or name is None or len(above) == LEVELS:

@@ -1,0 +1,1 @@
+"""Ops on the lines of the work tree: whose they are."""
