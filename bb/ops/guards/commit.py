@@ -5,14 +5,13 @@ If the check fails for any reason, an agent is refused. A person gets a warning 
 
 from __future__ import annotations
 
-import os
-
 from bb.coordination.facts import COMMIT, Overridden
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import quoted
 from bb.ledger.git import work_tree
 from bb.ledger.git.staging import StagedCommit
+from bb.ledger.lines import lines_store
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import NoAgent
 from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, path_held, path_verdict, refuse_damage
@@ -101,7 +100,7 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
 
 def _lines_of_others(desk: Desk, coming: StagedCommit, changes: Sequence[Change], who: str) -> list[dict[str, Any]]:
     """The uncommitted lines of other agents that the commit contains."""
-    if desk.place.work_tree is None or not os.path.isdir(os.path.join(desk.place.git_dir, "bb", "lines")):
+    if not lines_store.has_lines(desk.place):
         return []
     from bb.ops.guards import staged_lines  # noqa: PLC0415  (many work trees have no lines of several agents)
 
