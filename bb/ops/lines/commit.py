@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.lines.file_state import FileState
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
     from bb.ops.desk.desk import Desk
 
 MOST_TRIES = 8  # a branch that moves more often than that while a commit is made is odd
