@@ -6,7 +6,7 @@ level. So `Install` in a page with one title is called `Install`.
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import HEADING, Symbol
+from bb.coordination.lines.symbol import HEADING, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

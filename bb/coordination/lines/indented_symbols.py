@@ -6,7 +6,7 @@ that begins with a closing bracket continues what is above it. Lines within a st
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import CLASS, FUNCTION, VALUE, Symbol
+from bb.coordination.lines.symbol import CLASS, FUNCTION, VALUE, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ TOML and INI: a table or section is a symbol with its keys. YAML and JSON: the k
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import KEY, Symbol
+from bb.coordination.lines.symbol import KEY, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
