@@ -167,8 +167,8 @@ class Known(Record):
 
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
-    changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
     pauses: Mapping[str, State] = {}
+    changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
 
 
 class Wanted(Record):

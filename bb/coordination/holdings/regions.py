@@ -5,7 +5,7 @@
     new:NAME               a symbol that the holder adds; once it is there, the region is its lines
     40-60                  lines; what they are is kept as an anchor, so that the region moves with them
 
-In the ledger, the region of lines has its anchor after a `~`, and `new` has its holder: `40-60~3fa9…`, `new~amber-otter`.
+In the ledger, lines have their anchor after a `~`, and `new` has its holder: `40-60~3fa9…`, `new~amber-otter`.
 A symbol has no anchor: its name finds it. Two regions overlap if they share a line of the file as it is now. If one of
 them cannot be found there, their names decide: equal names overlap, and so do a name and what is within it.
 """

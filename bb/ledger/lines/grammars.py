@@ -173,7 +173,7 @@ def _declarations(node: Any, prefix: str, language: str, parent: str) -> Iterato
             continue
         if language == "rust" and child.type in ("type_item", "const_item") and parent:
             continue
-        if language in ("javascript", "typescript", "tsx") and child.type in ("method_signature",) and not parent:
+        if language in ("javascript", "typescript", "tsx") and child.type == "method_signature" and not parent:
             continue
         first = _first_of_lead(outer)
         yield Symbol(prefix + name, kind, first, _end(outer))

@@ -85,8 +85,8 @@ def check(
     CI_INCURSION (exit status 7) if another agent held or holds a path or the person has frozen it, with
     OUTSIDE_DECLARED if a path is outside its author's reservations, and with PAUSED_AUTHOR if a paused agent committed.
     The ledger is fetched from the remote into a temporary place. The history between the two commits must be available;
-    the contents of files need not be, unless an agent reserved a region of a file. Paths in the .bbignore of the base are not checked. Without --record, nothing is
-    changed.
+    the contents of files need not be, unless an agent reserved a region of a file: a region whose file is not there
+    counts as the whole file. Paths in the .bbignore of the base are not checked. Without --record, nothing is changed.
 
     Parameters:
         base (REV): The commit that the change is based on, such as origin/main. The commits from there to --head are

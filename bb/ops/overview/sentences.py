@@ -238,11 +238,8 @@ def _of_the_line(fact: QueueFact) -> Sentence | None:
     """Places in the line. A granted place is shown as the reservation, and a replaced one as the new place."""
     match fact:
         case Queued(bead=bead):
-            return (
-                f"waits in line for {_some(list(map(scopes.shown, fact.scopes, fact.regions or [None] * len(fact.scopes))))}",
-                shown_bead(bead),
-                [],
-            )
+            wanted = list(map(scopes.shown, fact.scopes, fact.regions or [""] * len(fact.scopes)))
+            return f"waits in line for {_some(wanted)}", shown_bead(bead), []
         case LeftLine(how=how) if how in LEFT:
             return LEFT[how], None, []
     return None
