@@ -140,7 +140,11 @@ def _members(lines: Sequence[bytes]) -> Iterator[Symbol]:
     names: list[str] = []
     firsts: list[int] = []
     for at, line in enumerate(lines):
-        if depth > LEVELS and not line.strip().startswith((b"{", b"}", b"[", b"]")) and not line.rstrip().endswith(OPENING):
+        if (
+            depth > LEVELS
+            and not line.strip().startswith((b"{", b"}", b"[", b"]"))
+            and not line.rstrip().endswith(OPENING)
+        ):
             continue  # a member that is too deep to be a symbol
         place = 0
         while place < len(line):
