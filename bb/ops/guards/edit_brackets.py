@@ -17,7 +17,7 @@ from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
-from bb.ops.guards import line_refusals
+from bb.ops.guards import line_refusals, touched_lines
 from bb.ops.guards.edited_files import files_of, written_paths
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bb.coordination.lines.file_state import FileState
     from bb.coordination.lines.harm import Harm
     from bb.coordination.wiring.editors import HookPayload
-    from bb.coordination.wiring.tool_edits import Makes
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
@@ -52,7 +51,9 @@ def end(desk: Desk, heard: HookPayload, who: str) -> str:
     files = list(_files(desk, heard))
     warning = ""
     for store in dict.fromkeys(store for store, _, _ in files):
-        acts = {path: Act(ENDED, who, _makes(desk, heard, file)) for one, file, path in files if one is store}
+        acts = {
+            path: Act(ENDED, who, touched_lines.made(desk, heard, file)) for one, file, path in files if one is store
+        }
         before = {path: store.state(path) for path in acts}
         for state in moves.looks(store, acts, acts.__getitem__, desk.now()):
             warning = warning or line_refusals.warning(before[state.path], state, who)
@@ -101,7 +102,9 @@ def _named(desk: Desk, heard: HookPayload) -> Iterator[str]:
 
 def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, file: File, who: str) -> Harm | None:
     """What the tool would do to the lines of others, as far as its input tells."""
-    makes = None if state.is_whole or state.form != PLAIN or not state.now.blob else _makes(desk, heard, file)
+    makes = (
+        None if state.is_whole or state.form != PLAIN or not state.now.blob else touched_lines.made(desk, heard, file)
+    )
     if makes is None:
         return None
     content = store.content(state.now.blob)
@@ -113,14 +116,6 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     if found is None and tool_edits.writes_all(heard.tool, heard.given):
         found = harm.undone(_steps(store, state, who), after, who)
     return found
-
-
-def _makes(desk: Desk, heard: HookPayload, file: File) -> Makes | None:
-    """What the tool makes of the file, by the name that the tool has for it."""
-    root = file.place.work_tree or ""
-    wanted = os.path.realpath(os.path.join(root, file.scope.path or ""))
-    names = [name for name in heard.paths if os.path.realpath(os.path.join(desk.cwd, name)) == wanted]
-    return tool_edits.result(heard.tool, heard.given, names[0]) if names else None
 
 
 def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, list[bytes], list[bytes]]]:

@@ -14,7 +14,7 @@ from bb.kernel.escaping import quoted
 from bb.kernel.foreign import Foreign
 from bb.ledger.git.place import NotARepository
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.guards import edit_verdicts, path_verdicts, repeated_edits
+from bb.ops.guards import edit_verdicts, path_verdicts, repeated_edits, touched_lines
 from bb.ops.guards.edited_files import files_of, written_paths
 from bb.ops.guards.editor_requests import REFUSED, agent_of, allow, refuse
 
@@ -94,7 +94,7 @@ def _judged(
         from bb.ledger.journal.journal import LedgerDamaged  # noqa: PLC0415
 
         raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
-    judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who)
+    judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who, touched_lines.before(desk, heard))
     if in_way := list(edit_verdicts.that_are(path_verdicts.HELD, desk, judged).values()):
         if who:
             return refuse(heard, _why_not(in_way, who))
@@ -108,7 +108,9 @@ def _judged(
         is_new = state is not None and answer["verdict"] != REFUSED
         return _judged(desk, heard, who, files, None, repeated_edits.state_of(desk)) if is_new else answer
     found = [row["verdict"] for row in judged.values()]
-    if who and state is not None and path_verdicts.HELD not in found:  # else an ignore file lets it pass
+    is_same_everywhere = not any(edit_verdicts.IN_PART in row for row in judged.values())
+    if who and state is not None and is_same_everywhere and path_verdicts.HELD not in found:
+        # Otherwise an ignore file lets it pass, or the next edit may be in another region.
         repeated_edits.note(desk, heard, who, state, is_reserved=path_verdicts.FREE not in found)
     return allow(heard)
 
