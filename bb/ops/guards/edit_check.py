@@ -142,7 +142,8 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     if frozen := next((row for row in in_way if path_verdicts.is_frozen(row)), None):
         return _why_frozen(frozen, who)
     first = edit_verdicts.holder(in_way[0], who)
-    path = _short(in_way[0]["path"])
+    is_in_part = edit_verdicts.IN_PART in in_way[0]
+    path = _short(first["scope"] if is_in_part else in_way[0]["path"])
     more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
     if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
         scope = quoted(_short(first["scope"]))
@@ -151,7 +152,8 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
         way = f"get in line for it: bb reserve {quoted(path)} --queue --agent {who}"
     ask = f"ask: bb send {Foreign(first['agent_id'])} {quoted(f'I need {path}: why, and until when')} --agent {who}"
     whose = edit_verdicts.whose(in_way[0], who)
-    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
+    rest = "edit another part of the file" if is_in_part else "work on something else"
+    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or {rest}."
 
 
 def _why_frozen(found: dict[str, Any], who: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 IN_PART = "in_part"
+REGION = "::"  # stands between a file and its region
 
 
 def verdicts(
@@ -60,7 +61,9 @@ def whose(found: dict[str, Any], who: str | None) -> str:
     about = f" for {first['bead_id']}" if first["bead_id"] else ""
     end = "expired at" if first["is_expired"] else "until"
     file, part = escaping.name(path), ""
-    if path == "." or scope.startswith(f"{path}/"):
+    if scope.startswith(f"{path}{REGION}"):
+        file = escaping.name(scope)
+    elif path == "." or scope.startswith(f"{path}/"):
         file = f"{escaping.name(scope)} in {file}"
     elif scope != path:
         part = f" as part of {escaping.name(scope)}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.lines import line_diff
-from bb.coordination.lines.weave import DELETED
+from bb.coordination.lines import line_diff, own_part
 from bb.coordination.wiring import tool_edits
 from bb.ledger.lines import work_files
 from bb.ledger.lines.lines_store import LinesStore, has_lines
@@ -49,15 +48,6 @@ def after(who: str) -> Callable[[File], Sequence[Range] | None]:
     def touched(file: File) -> Sequence[Range] | None:
         path = file.scope.path
         state = LinesStore(file.place).state(path) if path and has_lines(file.place) else None
-        if state is None or state.is_whole:
-            return None
-        ranges = []
-        line = 0
-        for run in state.weave:
-            end = line + (run.count if run.kind != DELETED else 0)
-            if who in run.owners:
-                ranges.append((line, end))
-            line = end
-        return ranges
+        return own_part.touched(state, who) if state else None
 
     return touched
