@@ -190,8 +190,11 @@ class Look:
         if is_plain and blob == self._base.blob:
             return PLAIN, Version(blob, found.mode), found.is_whole
         form = self._form_of(found)
-        octets = work_files.converted(store.place, self._path, found.octets) if form == CONVERTED else found.octets
-        return form, Version(store.keep(octets), found.mode), found.is_whole or self._is_whole_base()
+        if form == CONVERTED:
+            blob = store.keep(work_files.converted(store.place, self._path, found.octets))
+        else:
+            store.contents.keep(blob, found.octets)
+        return form, Version(blob, found.mode), found.is_whole or self._is_whole_base()
 
     def _form_of(self, found: Found) -> str:
         before = self.before

@@ -102,9 +102,10 @@ def _named(desk: Desk, heard: HookPayload) -> Iterator[str]:
 
 def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, file: File, who: str) -> Harm | None:
     """What the tool would do to the lines of others, as far as its input tells."""
-    makes = (
-        None if state.is_whole or state.form != PLAIN or not state.now.blob else touched_lines.made(desk, heard, file)
-    )
+    is_shared = bool(harm.others(state.owners, who))
+    is_rewrite = tool_edits.writes_all(heard.tool, heard.given)
+    has_lines = bool(state.now.blob) and not state.is_whole and state.form == PLAIN
+    makes = touched_lines.made(desk, heard, file) if has_lines and (is_shared or is_rewrite) else None
     if makes is None:
         return None
     content = store.content(state.now.blob)
@@ -112,8 +113,10 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     if made is None or made == content:
         return None
     after = line_diff.split(made)
-    found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
-    if found is None and tool_edits.writes_all(heard.tool, heard.given):
+    found = None
+    if is_shared:
+        found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
+    if found is None and is_rewrite:
         found = harm.undone(_steps(store, state, who), after, who)
     return found
 
