@@ -26,7 +26,7 @@ from scripts.trial.agents import TIRED, GaveUpError, folder, replace_file
 from scripts.trial.edits import REPLACE, AnchorNotFoundError, occurrences, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from scripts.trial.agents import Agent
     from scripts.trial.edits import Edit
@@ -421,13 +421,13 @@ def own_content(agent: Agent, head: str, file: str, edits: Sequence[Edit]) -> st
             base = without(edit.anchor, base)
         if occurrences(edit.text, work) != 1:
             raise AnchorNotFoundError(f"{file}: the work tree does not have once: {edit.text!r}")
-    for edit in sorted(open_edits, key=lambda edit: place_of(edit.text, work), reverse=True):
+    for edit in sorted(open_edits, key=lambda edit: place_of(edit.text, work)):
         start = place_of(edit.text, work)
         work = work[:start] + work[start + len(edit.text) :]
         places.append((work.count("\n", 0, start), edit.text))
     moved = line_in_base(agent, base, work)
     kept = base.splitlines(keepends=True)
-    for line, text in places:  # from the last one up, so that the numbers above stay right
+    for line, text in reversed(places):  # from the last one up, so that the numbers above stay right
         kept.insert(moved(line), text)
     return "".join(kept)
 
@@ -437,7 +437,7 @@ def without(block: str, content: str) -> str:
     return content[:start] + content[start + len(block) :]
 
 
-def line_in_base(agent: Agent, base: str, work: str):  # type: ignore[no-untyped-def]
+def line_in_base(agent: Agent, base: str, work: str) -> Callable[[int], int]:
     """Where in BASE a place between two lines of WORK is, by git's diff of the two."""
     with tempfile.TemporaryDirectory(prefix="bb-trial-") as aside:
         for name, text in (("base", base), ("work", work)):
