@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
@@ -28,13 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from scripts.trial.edits import Edit
-    from scripts.trial.tasks import Task, Unit
+    from scripts.trial.recorded import Task, Unit
     from scripts.trial.ways import Way
 
-# Seconds of thinking at each step, before --scale. A step's own time is between half and one and a half of this.
+# Seconds of thinking at each step, before --scale. A step's own time is between half and one and a half of this, and
+# each agent has its own pace, or all would have half-done work, and test, at the same moments.
 THINKING = {"read": 1.0, "edit": 0.8, "commit": 0.5, "again": 0.6}
 TIRED = 40  # tries of one step, after which the agent leaves it undone; the print says so
 MARKS = ("<<<<<<< ", ">>>>>>> ")  # what a conflict leaves in a file
+
+# An editor's tool reads and writes a file within a millisecond. The trial is not about two tools in one millisecond.
+ONE_AT_A_TIME = threading.Lock()
 
 PHASES = ("think", "edit", "test", "git", "bb", "wait", "again")
 
@@ -63,6 +68,7 @@ class Agent:
         self.notes = Notes()
         self.copies: dict[str, str] = {}  # of the files, as a careless agent remembers them
         self.steps = 0
+        self.pace = 0.7 + 0.6 * hashlib.sha256(task.agent.encode()).digest()[0] / 255
         self._phases: list[tuple[str, float]] = []
 
     # -- the work
@@ -125,8 +131,8 @@ class Agent:
 
     def write(self, edit: Edit, new: str) -> bool:
         """Change the file as an editor's tool does: an exact replacement now, or the whole content."""
-        with self.phase("edit"):
-            if self.careful:  # the tool reads and writes at once: what others wrote since the thought stays
+        with self.phase("edit"), ONE_AT_A_TIME:
+            if self.careful:  # what others wrote since the thought stays
                 try:
                     new = edit.applied(self.content(edit.file))
                 except AnchorNotFoundError:
@@ -174,7 +180,7 @@ class Agent:
         """The seconds of the next thought, the same in every run: chance would hide what a way costs."""
         self.steps += 1
         digest = hashlib.sha256(f"{self.name} {self.steps}".encode()).digest()
-        return THINKING[kind] * self.scale * (0.5 + digest[0] / 255)
+        return THINKING[kind] * self.scale * self.pace * (0.5 + digest[0] / 255)
 
     def tire(self, tries: int, what: str) -> None:
         if tries >= TIRED:

@@ -66,7 +66,11 @@ def lines(content: str) -> Lines:
 
 def occurrences(block: str, content: str) -> int:
     """How often BLOCK, some whole lines, occurs in CONTENT."""
-    return ("\n" + content).count("\n" + block)
+    found, start = 0, ("\n" + content).find("\n" + block)
+    while start >= 0:  # not str.count(), which finds only one of two that share a line feed
+        found += 1
+        start = ("\n" + content).find("\n" + block, start + 1)
+    return found
 
 
 def place_of(block: str, content: str) -> int:

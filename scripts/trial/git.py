@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bb.coordination.agents import callers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOREIGN = ("BB_", "GIT_", "CCCC_", "_BB", "PYTHON", "PYTEST", *callers.HOSTS, *callers.MARKS)
 
@@ -30,11 +33,10 @@ def environment(name: str = "trial", **settings: str) -> dict[str, str]:
     }
 
 
-def git(place: str, *words: str, **more: Any) -> str:
+def git(place: str, *words: str, env: Mapping[str, str] | None = None) -> str:
     """What `git WORDS` prints at PLACE; an error of git ends the trial."""
-    settings: dict[str, Any] = {"env": environment(), "check": True, "stdout": subprocess.PIPE, "text": True} | more
-    ran = subprocess.run(["git", "-C", place, *words], **settings)
-    return str(ran.stdout)
+    env = environment() if env is None else env
+    return subprocess.run(["git", "-C", place, *words], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def content(place: str, commit: str, file: str) -> str:

@@ -21,7 +21,7 @@ from scripts.trial.git import content, git
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scripts.trial.tasks import Task
+    from scripts.trial.recorded import Task
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def foreign_lines(place: str, commit_and_parents: list[str], tasks: Sequence[Tas
     author = git(place, "show", "--no-patch", "--format=%an", commit).strip()
     own = [edit for task in tasks if task.agent == author for edit in task.edits]
     found = 0
-    for file in git(place, "diff", "--name-only", "--no-renames", parents[0], commit).splitlines():
+    changed = (git(place, "diff", "--name-only", "--no-renames", each, commit).splitlines() for each in parents)
+    for file in sorted(set().union(*changed)):
         before = before_commit(place, parents, file)
         now = lines(content(place, commit, file))
         found += (now - before - written(own, file)).total()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scripts.trial.edits import Edit
-    from scripts.trial.tasks import Recorded
+    from scripts.trial.recorded import Recorded
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 CACHE = os.path.join(ROOT, ".cache", "trial")
@@ -41,7 +41,11 @@ def archive(recorded: Recorded) -> str:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
             ran = subprocess.run(
-                [*command, "--dest", folder, wanted], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+                [*command, "--dest", folder, wanted],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             found = [name for name in os.listdir(folder) if name.endswith(".tar.gz")]
             if ran.returncode or not found:

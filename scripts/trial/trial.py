@@ -20,7 +20,7 @@ from scripts.trial.judge import judge
 from scripts.trial.ways import MAIN, WAYS
 
 if TYPE_CHECKING:
-    from scripts.trial.tasks import Recorded
+    from scripts.trial.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Outcome:
         return asdict(self)
 
 
-def run(recorded: Recorded, source: str, way_name: str, *, agents: int, careful: bool, scale: float, bb: str, python: str) -> Outcome:
+def run(
+    recorded: Recorded, source: str, way_name: str, *, agents: int, careful: bool, scale: float, bb: str, python: str
+) -> Outcome:
     """Run one trial on a copy of the repository SOURCE."""
     scratch = tempfile.mkdtemp(prefix="bb-trial-")
     try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from scripts.trial.agents import Agent
     from scripts.trial.edits import Edit
-    from scripts.trial.tasks import Task, Unit
+    from scripts.trial.recorded import Task, Unit
 
 MAIN = "refs/heads/main"
 PATIENCE = 2  # failed tests in the shared checkout before a careful agent tests its own tree aside
@@ -142,7 +142,9 @@ class Files(Way):
     def begin(self, agent: Agent, unit: Unit) -> None:
         if agent.notes.counts["commits"]:
             agent.run_bb("turn", "--json")
-        ran = agent.run_bb("reserve", *unit.files, "--bead", f"{agent.name}-{len(agent.notes.calls)}", "--queue", "--json")
+        ran = agent.run_bb(
+            "reserve", *unit.files, "--bead", f"{agent.name}-{len(agent.notes.calls)}", "--queue", "--json"
+        )
         answer = answered(ran)
         if answer.get("state") != "queued":
             return
