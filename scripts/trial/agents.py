@@ -123,7 +123,6 @@ class Agent:
             self.copies.pop(edit.file, None)
             return False
         if not self.way.make(self, edit, new):
-            self.notes.counts["refused"] += 1
             self.copies.pop(edit.file, None)
             return False
         self.copies[edit.file] = new

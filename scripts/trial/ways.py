@@ -140,10 +140,9 @@ class Files(Way):
         set_up_bb(self, tasks)
 
     def begin(self, agent: Agent, unit: Unit) -> None:
-        if agent.notes.counts["commits"]:
-            agent.run_bb("turn", "--json")
+        agent.run_bb("turn", "--json")
         ran = agent.run_bb(
-            "reserve", *unit.files, "--bead", f"{agent.name}-{len(agent.notes.calls)}", "--queue", "--json"
+            "reserve", *unit.files, "--bead", f"trial-{agent.task.units.index(unit) + 1}", "--queue", "--json"
         )
         answer = answered(ran)
         if answer.get("state") != "queued":
@@ -186,7 +185,6 @@ class Files(Way):
 
     def commit(self, agent: Agent, unit: Unit) -> None:
         """A careless agent tries `git add -A`. If hook or guard refuse, and else too, it commits its own files."""
-        agent.notes.counts["commits"] += 1
         if not agent.careful and allowed(agent, shell(f"git add -A && git commit -m '{unit.message}'")):
             agent.run_git("add", "-A")
             if agent.run_git("commit", "--quiet", "--message", unit.message, check=False).returncode == 0:
@@ -211,6 +209,9 @@ class Lines(Way):
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         set_up_bb(self, tasks)
+
+    def begin(self, agent: Agent, unit: Unit) -> None:  # noqa: ARG002
+        agent.run_bb("turn", "--json")
 
     def make(self, agent: Agent, edit: Edit, new: str) -> bool:
         return bracketed(agent, edit, new)
