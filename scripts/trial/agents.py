@@ -79,6 +79,9 @@ class Agent:
             for number, unit in enumerate(self.task.units):
                 self.way.begin(self, unit)
                 self.read(unit)
+                self.think("read")
+                if self.way.waits(self, unit):
+                    self.read(unit)  # the files are not as they were
                 self.edit(unit)
                 if not self.careful and number == 1:
                     self.way.stash(self, unit)
@@ -96,7 +99,6 @@ class Agent:
     def read(self, unit: Unit) -> None:
         with self.phase("edit"):
             self.copies = {file: self.content(file) for file in unit.files}
-        self.think("read")
 
     def edit(self, unit: Unit) -> None:
         """All edits of UNIT. One that cannot be made now is tried again after the others."""
@@ -222,10 +224,12 @@ class Agent:
             raise RuntimeError(f"{self.name}: git {' '.join(words)}: {ran.stderr.strip() or ran.stdout.strip()}")
         return ran
 
-    def run_bb(self, *words: str, payload: Mapping[str, object] | None = None) -> subprocess.CompletedProcess[str]:
+    def run_bb(
+        self, *words: str, payload: Mapping[str, object] | None = None, phase: str = "bb"
+    ) -> subprocess.CompletedProcess[str]:
         """One bb command, as a process of its own."""
         started = time.monotonic()
-        with self.phase("bb"):
+        with self.phase(phase):
             ran = subprocess.run(
                 [self.way.bb, *words],
                 cwd=self.place,

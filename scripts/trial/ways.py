@@ -18,7 +18,6 @@ import shlex
 import subprocess
 import tempfile
 import threading
-import time
 from typing import TYPE_CHECKING
 
 from scripts.trial import git as gits
@@ -41,7 +40,6 @@ class Way:
     """What all ways share: one checkout, edits without questions."""
 
     name = ""
-    needs_bb = False
 
     def __init__(self, place: str, python: str, bb: str) -> None:
         self.place, self.python, self.bb = place, python, bb
@@ -54,6 +52,10 @@ class Way:
 
     def begin(self, agent: Agent, unit: Unit) -> None:
         """Before the files of UNIT are read."""
+
+    def waits(self, agent: Agent, unit: Unit) -> bool:  # noqa: ARG002
+        """Wait until the files of UNIT may be edited; whether that took any waiting."""
+        return False
 
     def make(self, agent: Agent, edit: Edit, new: str) -> bool:
         """Make one edit, unless it is refused."""
@@ -134,35 +136,31 @@ class Nothing(Way):
 
 class Files(Way):
     name = "files"
-    needs_bb = True
+
+    def __init__(self, place: str, python: str, bb: str) -> None:
+        super().__init__(place, python, bb)
+        self.in_line: dict[str, bool] = {}  # by agent: whether it has to wait for its files
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         set_up_bb(self, tasks)
 
     def begin(self, agent: Agent, unit: Unit) -> None:
+        """Take a place in line first: the time until it is granted is for reading and planning."""
         agent.run_bb("turn", "--json")
-        ran = agent.run_bb(
-            "reserve", *unit.files, "--bead", f"trial-{agent.task.units.index(unit) + 1}", "--queue", "--json"
-        )
-        answer = answered(ran)
-        if answer.get("state") != "queued":
-            return
+        bead = f"trial-{agent.task.units.index(unit) + 1}"
+        ran = agent.run_bb("reserve", *unit.files, "--bead", bead, "--queue", "--json")
+        self.in_line[agent.name] = answered(ran).get("state") == "queued"
+
+    def waits(self, agent: Agent, unit: Unit) -> bool:  # noqa: ARG002
+        if not self.in_line[agent.name]:
+            return False
         agent.notes.counts["queued"] += 1
         for tries in range(TIRED):
-            started = time.monotonic()
-            with agent.phase("wait"):
-                ran = subprocess.run(
-                    [self.bb, "wait", "--timeout", "600", "--json"],
-                    cwd=agent.place,
-                    env=gits.environment(agent.name, BB_AGENT=agent.name),
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            agent.notes.calls.setdefault("wait", []).append(time.monotonic() - started)
+            ran = agent.run_bb("wait", "--timeout", "600", "--json", phase="wait")
             if ran.returncode == 0 and json.loads(ran.stdout)["data"].get("granted"):
-                return
+                return True
             agent.tire(tries + 1, "reservation")
+        raise AssertionError("tire() ends this")
 
     def make(self, agent: Agent, edit: Edit, new: str) -> bool:
         return bracketed(agent, edit, new)
@@ -205,7 +203,6 @@ class Files(Way):
 
 class Lines(Way):
     name = "lines"
-    needs_bb = True
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         set_up_bb(self, tasks)
