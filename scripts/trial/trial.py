@@ -120,7 +120,7 @@ def work_together(team: list[Agent]) -> None:
             failures.append(error)
             raise
 
-    threads = [threading.Thread(target=work, args=[agent], name=agent.name) for agent in team]
+    threads = [threading.Thread(target=work, args=[agent], name=agent.name, daemon=True) for agent in team]
     for thread in threads:
         thread.start()
     for thread in threads:
