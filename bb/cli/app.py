@@ -355,7 +355,7 @@ def _param(parameter: Parameter) -> Any:
     notes = ["[required]"] if parameter.is_required else []
     notes += [f"[default: {parameter.default}]"] if parameter.default not in (None, ()) else []
     return TyperOption(
-        param_decls=[parameter.option, parameter.name],
+        param_decls=[*parameter.options, parameter.name],
         type=str,
         metavar=parameter.metavar,
         multiple=parameter.is_repeated,

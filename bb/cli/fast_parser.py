@@ -45,9 +45,10 @@ def verb(plain: list[str]) -> str | None:
 def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
     """The values in WORDS for the parameters of OP; None if the words are not plain."""
     options = {
-        parameter.option: parameter
+        option: parameter
         for parameter in op.parameters
         if not parameter.is_argument or parameter.is_option_too
+        for option in parameter.options
     }
     options.setdefault(callers.OPTION.option, callers.OPTION)
     values: dict[str, Any] = {}

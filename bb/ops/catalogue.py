@@ -59,6 +59,8 @@ HOT = {
         ("bb.ops.ledger.ledger", ("ledger.status", "ledger.log", "ledger.show", "ledger.verify")),
         ("bb.ops.setup.repository", ("doctor",)),
         ("bb.ops.guards.check", ("check",)),
+        ("bb.ops.lines.edit", ("edit.begin", "edit.end", "mine")),
+        ("bb.ops.lines.commit", ("commit",)),
         ("bb.ops.ledger.sync", ("sync",)),
         ("bb.ops.guards.ci", ("ci.check",)),
         ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),

@@ -10,10 +10,11 @@ _MODULES_AND_HELP = {
     "": (
         (
             "setup.repository setup.setup setup.start overview.turn overview.overview guards.check holdings.freezing "
-            "ledger.sync chat.events"
+            "ledger.sync chat.events lines.edit lines.commit lines.diff lines.blame"
         ),
         "",
     ),
+    "edit": ("lines.edit", "Brackets around an edit, for agents without hooks."),
     "agent": (
         (
             "agents.agent agents.heartbeat agents.service agents.pausing holdings.reservations holdings.transfers "
@@ -62,8 +63,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
 # The sections of `bb --help`. A command that is in none of them is in the last one.
 SECTIONS = {
     "Work": (
-        "start turn reserve release renew check commit send reply inbox read ack wait handoff blocked resume "
-        "agent scope"
+        "start turn reserve release renew check edit mine commit diff blame run send reply inbox read ack wait "
+        "handoff blocked resume agent scope"
     ),
     "People": "status problems timeline sessions watch web report notify freeze thaw demo",
     "Ledger": "init doctor sync ledger ci",

@@ -39,6 +39,7 @@ class Kind:
     offered: ClassVar[tuple[str, ...]] = ()  # values for shell completion; the op's rules accept others too
     is_agent: ClassVar[bool] = False
     is_caller: ClassVar[bool] = False
+    letter: ClassVar[str] = ""  # the letter of a short option, where users expect one from git: `-m`
 
     @classmethod
     def from_text(cls, text: Any, name: str) -> Any:

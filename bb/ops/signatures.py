@@ -34,6 +34,11 @@ class Parameter(Record):
         return "--" + self.name.replace("_", "-")
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The option, and its short form if it has one."""
+        return (self.option, f"-{self.kind.letter}") if self.kind.letter else (self.option,)
+
+    @property
     def label(self) -> str:
         """The parameter as it is typed: its option, or the word for the argument."""
         if self.is_option_too and self.metavar:

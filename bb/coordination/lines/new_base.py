@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 Stretch = tuple[int, int, int]  # lines that two versions share: where they begin in each, and how many
 
 
-def rebased(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], new_base: Sequence[bytes]) -> Weave:
-    """The weave of NOW on NEW_BASE, if WEAVE is the one on BASE."""
+def rebased(
+    weave: Weave, base: Sequence[bytes], now: Sequence[bytes], new_base: Sequence[bytes], nobody: str = NOBODY
+) -> Weave:
+    """The weave of NOW on NEW_BASE, if WEAVE is the one on BASE. NOBODY marks changes without a known owner."""
     unmoved = list(_equal(base, new_base))
     added_by = owners_of_lines(weave)
     deleted_by = dict(_deletions(weave, unmoved))
@@ -26,8 +28,8 @@ def rebased(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], new_base:
     for there, here, count in [*_shared(_kept(weave), unmoved), (len(new_base), len(now), 0)]:
         old, new = new_base[a:there], now[b:here]
         for first, end, start, stop, kept in _steps(old, new):
-            runs += [Run(DELETED, 1, deleted_by.get(line, (NOBODY,))) for line in range(a + first, a + end)]
-            runs += [Run(ADDED, 1, added_by[line] or (NOBODY,)) for line in range(b + start, b + stop)]
+            runs += [Run(DELETED, 1, deleted_by.get(line, (nobody,))) for line in range(a + first, a + end)]
+            runs += [Run(ADDED, 1, added_by[line] or (nobody,)) for line in range(b + start, b + stop)]
             runs.append(Run(KEPT, kept))
         runs.append(Run(KEPT, count))
         a, b = there + count, here + count

@@ -4,9 +4,10 @@ A run is a number of lines that were kept, deleted or added since the base, whic
 and added lines, in order, are the file now; the kept and deleted lines are its base. So the commit of one agent is the
 base with that agent's runs only, and the runs of others stay changes on the new base. No patch has to be applied.
 
-A run carries no text. The owners of a change are the agents that made it: one agent, or NOBODY if no agent is known. If
-an agent rewrote an uncommitted line of another, both are owners. Such a run is *entangled*: they commit it together.
-Decision 53 says why.
+A run carries no text. The owners of a change are the agents that made it. If no agent is known to have made it, the
+change is *unattributed*, and a mark stands in the place of its owner: NOBODY, and the number of the observation that
+found it. If an agent rewrote an uncommitted line of another, both are owners. Such a run is *entangled*: they commit it
+together. Decision 53 says why.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 KEPT, DELETED, ADDED = "=", "-", "+"
-NOBODY = ""  # in the place of an agent's name: no agent is known to have made the change
+NOBODY = "?"  # begins the mark of an unattributed change; no agent's name can begin with it
 Owners = tuple[str, ...]  # sorted; empty for lines that were kept
 
 
@@ -134,14 +135,29 @@ def committed(weave: Weave, wanted: frozenset[str]) -> Weave:
     return woven(left)
 
 
-def claimed(weave: Weave, agent: str) -> Weave:
-    """The weave if AGENT says that it made the changes of nobody."""
+def unattributed(observation: int) -> str:
+    """The mark of a change that the observation with this number found, and that no agent is known to have made."""
+    return f"{NOBODY}{observation}"
+
+
+def is_unattributed(owner: str) -> bool:
+    return owner.startswith(NOBODY)
+
+
+def claimed(weave: Weave, agent: str, since: int = -1) -> Weave:
+    """The weave if AGENT says that it made the unattributed changes that were found after the observation SINCE."""
     return woven(
-        run.replace(owners=together({agent}, set(run.owners) - {NOBODY})) if NOBODY in run.owners else run
+        run.replace(owners=together(agent if is_after(owner, since) else owner for owner in run.owners))
         for run in weave
     )
 
 
+def is_after(owner: str, since: int) -> bool:
+    """Whether OWNER stands for a change that was found after the observation SINCE, and that nobody is known to have
+    made."""
+    return is_unattributed(owner) and int(owner[len(NOBODY) :] or 0) > since
+
+
 def together(*several: Iterable[str]) -> Owners:
-    """SEVERAL sets of owners as one."""
+    """SEVERAL groups of owners as one."""
     return tuple(sorted({owner for some in several for owner in some}))

@@ -41,6 +41,10 @@ class CommitIndex:
         """The id of the empty tree, which depends on the hash function of the repository."""
         return self._output(["hash-object", "-t", "tree", "--stdin"]).decode("ascii", "replace").strip()
 
+    def tree(self) -> str:
+        """The tree of the index. It is written into the repository."""
+        return self._output(["write-tree"]).decode("ascii", "replace").strip()
+
     def merged(self, ours: str, theirs: str) -> str | None:
         """The tree of an automatic merge, with its conflicts; None if this version of git cannot compute it."""
         status, out, _ = self._status(["merge-tree", "--write-tree", "--no-messages", "-z", ours, theirs])

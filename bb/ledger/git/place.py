@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STORE = "bb"
+THROWAWAY = "bb-real-git-dir"  # in the git directory of a throw-away tree: names the git directory of the work tree
 LONGEST = 4096 if os.name == "posix" else 1 << 15  # characters: the system's limit for a path
 SHOWN = 60
 
@@ -66,6 +67,8 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     while True:
         link = os.path.join(folder, ".git")
         if git_dir := _git_dir(link):
+            if git_dir != link and (real := disk.read_small(os.path.join(git_dir, THROWAWAY))):
+                git_dir = os.fsdecode(real)  # in a throw-away tree, bb works with the real repository
             return Place(_common(git_dir, {}), folder, os.path.abspath(git_dir))
         if os.path.isfile(link):  # its target is gone; a repository further up would be a different one
             raise NotARepository(f"{link} does not lead to a git repository")

@@ -1,0 +1,142 @@
+"""git's index of a work tree: what is staged, and how bb changes it together with the branch.
+
+As git does itself, bb makes the new index in `index.lock` and renames it after the branch has moved. So no other git
+command sees the one without the other. A lock that bb left because it was killed says so in its first line, or in the
+note of the commit (`ledger/lines/pending_commit.py`); git's own locks are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.kernel.errors import Busy
+from bb.ledger.files import disk
+from bb.ledger.git import git, program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bb.ledger.git.place import Place
+    from bb.ledger.git.trees import Entry
+
+LITERAL = "--literal-pathspecs"
+PATIENCE = 10.0  # seconds; another git command holds the lock of the index for a moment
+PAUSE = 0.004
+UNMERGED = "unmerged"  # in the place of a mode
+OURS = b"bb "  # begins a lock of bb before the new index is in it; git's index begins with DIRC
+
+IndexBusy = Busy.declare(
+    "INDEX_BUSY",
+    "Another git command holds the lock of the index",
+    hint="try again; if no git command is running here, remove `index.lock` from the git directory",
+)
+
+
+def staged(place: Place, paths: Sequence[str]) -> dict[str, Entry]:
+    """The mode and blob of each of the PATHS in the index; a path that is not in it is missing."""
+    found: dict[str, Entry] = {}
+    for row in git.output([LITERAL, "ls-files", "-s", "-z", "--", *paths], at=place.work_tree).split(b"\0"):
+        how, tab, name = row.partition(b"\t")
+        if tab:
+            mode, blob, stage = how.decode("ascii").split(" ")
+            found[os.fsdecode(name)] = (mode if stage == "0" else UNMERGED, blob)
+    return found
+
+
+def path_of(place: Place) -> str:
+    return os.path.join(place.git_dir, "index")
+
+
+def lock_path(place: Place) -> str:
+    return os.path.join(place.git_dir, "index.lock")
+
+
+def lock(place: Place) -> None:
+    """Take git's lock of the index."""
+    path, deadline = lock_path(place), time.monotonic() + PATIENCE
+    while True:
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except FileExistsError:
+            if not remove_left_lock(place):
+                if time.monotonic() > deadline:
+                    raise IndexBusy(f"{path} exists") from None
+                time.sleep(PAUSE)
+            continue
+        except OSError as error:
+            raise disk.refusal(error) from error
+        try:
+            os.write(fd, OURS + b"%d\n" % os.getpid())
+        finally:
+            os.close(fd)
+        return
+
+
+def remove_left_lock(place: Place) -> bool:
+    """Remove a lock that a killed bb left before the new index was in it; False if there is none."""
+    try:
+        with open(lock_path(place), "rb") as file:
+            first = file.read(32)
+    except OSError:
+        return False
+    holder = first[len(OURS) :].strip()
+    if not first.startswith(OURS) or not holder.isdigit() or _runs(int(holder)):
+        return False
+    disk.remove_if_there(lock_path(place))
+    return True
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def prepare(place: Place, entries: Mapping[str, Entry | None], length: int) -> int:
+    """Put the index with ENTRIES into the lock; None removes a path. Returns the inode of the lock's file.
+
+    LENGTH is that of the repository's object ids.
+    """
+    rows = [(path, entry or ("0", "0" * length)) for path, entry in entries.items()]
+    given = b"".join(f"{mode} {blob}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, blob) in rows)
+    new = f"{path_of(place)}.{os.getpid()}.bb"
+    try:
+        _copy(path_of(place), new)
+        env = {**program.environment(None), "GIT_INDEX_FILE": new, "GIT_DIR": place.git_dir}
+        command = ["git", *program.HARMLESS, "update-index", "-z", "--index-info"]
+        git.refuse_foreign(place.git_dir)
+        status, _, err = program.spawned(command, env).communicate(given, program.PATIENCE)
+        program.refuse_failure("update-index", status, err.decode("utf-8", "replace"))
+        os.replace(new, lock_path(place))
+        return os.stat(lock_path(place)).st_ino
+    except OSError as error:
+        raise disk.refusal(error) from error
+    finally:
+        disk.remove_if_there(new)
+
+
+def _copy(path: str, new: str) -> None:
+    try:
+        with open(path, "rb") as old:
+            octets = old.read()
+    except FileNotFoundError:
+        return  # nothing was ever staged; git makes the file
+    with open(new, "wb") as file:
+        file.write(octets)
+
+
+def unlock(place: Place, *, is_done: bool) -> None:
+    """Release the lock. The prepared index becomes the index if IS_DONE."""
+    try:
+        if is_done:
+            os.replace(lock_path(place), path_of(place))
+        else:
+            os.unlink(lock_path(place))
+    except OSError as error:
+        raise disk.refusal(error) from error

@@ -1,0 +1,189 @@
+"""One look at a file: what is in the work tree and in HEAD now, compared with what bb knew, and who changed it."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.lines import authorship, weave
+from bb.coordination.lines.authorship import Going
+from bb.coordination.lines.edits import edited
+from bb.coordination.lines.file_state import ABSENT, BEGUN, CLAIMED, CONVERTED, ENDED, PLAIN, FileState, Version
+from bb.kernel.record import Record
+from bb.ledger.lines import going_commands, work_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bb.coordination.lines.weave import Weave
+    from bb.ledger.lines.lines_store import LinesStore
+    from bb.ledger.lines.work_files import Found
+
+    Makes = Callable[[bytes], bytes | None]
+
+
+class Act(Record):
+    """Why bb looks: the act of the agent BY, or of no agent.
+
+    MAKES says what the agent's tool makes of a content; None if that is unknown. The file was at FROM_PATH before.
+    """
+
+    kind: str
+    by: str = ""
+    makes: Makes | None = None
+    from_path: str | None = None
+
+
+class Look:
+    """A look at PATH. The caller holds the lock of STORE."""
+
+    def __init__(self, store: LinesStore, path: str, act: Act, now: int) -> None:
+        self._store = store
+        self._path = path
+        self._act = act
+        self._time = now
+        before = store.state(path)
+        self.before = before
+        self._number = before.n + 1 if before else 1
+        self._nobody = weave.unattributed(self._number)
+        self._base = before.base if before and before.head == store.head else store.base(path)
+        self._form, self._now, self._is_whole = self._stored(self._found())
+        self._known = before or FileState(
+            path, head=store.head, base=self._base, now=self._base, is_whole=self._is_whole, form=self._form
+        )
+
+    def state(self) -> FileState:
+        """The state of the file after this look."""
+        by, act = self._act.by, self._act.kind
+        author = self._going().author() or self._nobody
+        woven = self._weave(author)
+        if act == CLAIMED:
+            woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
+        editing = {who: at for who, at in self._known.editing.items() if who != by or act not in (BEGUN, ENDED)}
+        return FileState(
+            path=self._path,
+            n=self._number,
+            at=self._time,
+            act=act,
+            by=by,
+            head=self._store.head,
+            base=self._base,
+            now=self._now,
+            weave=woven,
+            mode_owner=self._mode_owner(author),
+            form=self._form,
+            is_whole=self._is_whole,
+            editing=editing | ({by: self._time} if act == BEGUN else {}),
+            looked={**self._known.looked, by: self._number} if by else self._known.looked,
+        )
+
+    def is_news(self, after: FileState) -> bool:
+        """Whether AFTER says more than what was known before."""
+        before = self.before
+        if before is None:
+            return after.is_changed
+        return before != after.replace(n=before.n, at=before.at, act=before.act, by=before.by, looked=before.looked)
+
+    # -- who changed it
+
+    def _going(self) -> Going:
+        rewriting, others = going_commands.going(self._store.folder, self._time)
+        return Going(self._known.editors(self._time), rewriting, others)
+
+    def _weave(self, author: str) -> Weave:
+        if self._is_whole != self._known.is_whole:
+            if self._is_whole:
+                return authorship.as_whole(self._known, self._base, self._now, author)
+            lines = self._store.lines(self._base)
+            return edited(weave.unchanged(len(lines)), lines, lines, self._store.lines(self._now), author)
+        between = self._made_by_tool(author)
+        if between is None:
+            woven = self._after(self._now, author)
+        elif self._base.blob == self._now.blob:
+            woven = weave.unchanged(len(self._store.lines(self._base)))
+        else:
+            rest = self._going().author_besides(self._act.by) or self._nobody
+            base, made, now = map(self._store.lines, (self._base, between, self._now))
+            woven = edited(self._after(between, self._act.by), base, made, now, rest)
+        return self._carried_over(woven)
+
+    def _made_by_tool(self, author: str) -> Version | None:
+        """The version that the acting agent's tool has made, if it is not clear without it who changed the file."""
+        act, known = self._act, self._known
+        if act.kind != ENDED or act.makes is None or author == act.by or self._is_whole or known.form != PLAIN:
+            return None
+        made = act.makes(self._store.content(known.now.blob))
+        return None if made is None else Version(self._store.keep(made), self._now.mode or work_files.FILE)
+
+    def _after(self, now: Version, author: str) -> Weave:
+        def lines(version: Version) -> list[bytes]:
+            return self._store.lines(version, is_whole=self._is_whole)
+
+        earlier: Sequence[FileState] = ()
+        if self.before and now.blob not in (self._base.blob, self.before.now.blob):
+            earlier = [one for one in self._store.log(self._path).recent() if one.is_whole == self._is_whole]
+        return authorship.after_look(self._known, self._base, now, lines, author, self._nobody, earlier)
+
+    def _carried_over(self, woven: Weave) -> Weave:
+        """The weave of a moved file: uncommitted lines of others keep their owners."""
+        if self._act.from_path is None or self._is_whole or self._base.blob or self._known.now.blob:
+            return woven
+        states = self._store.log(self._act.from_path).recent()
+        there = next((one for one in states if one.now.blob and not one.is_whole), None)
+        if there is None:
+            return woven
+        lines = self._store.lines
+        return authorship.carried_over(woven, lines(self._now), there.weave, lines(there.now))
+
+    def _mode_owner(self, author: str) -> str:
+        """Who made or deleted the file, or changed its mode. Of a new file it is always the agent that made it."""
+        known, base, now = self._known, self._base, self._now
+        if base.mode == now.mode:
+            return ""
+        is_kept = known.now.mode == now.mode or (not base.mode and now.mode)
+        owner = known.mode_owner if known.mode_owner and is_kept else author
+        is_claimed = self._act.kind == CLAIMED and weave.is_after(owner, known.looked.get(self._act.by, 0))
+        return self._act.by if is_claimed else owner
+
+    # -- what is there
+
+    def _found(self) -> Found:
+        found = work_files.read(self._store.place, self._path)
+        both = {found.mode, self._base.mode}
+        if both == {work_files.FILE, work_files.PROGRAM}:
+            is_ignored = os.name == "nt" or work_files.ignores_modes(self._store.place)
+            return found.replace(mode=self._base.mode) if is_ignored else found
+        return found
+
+    def _stored(self, found: Found) -> tuple[str, Version, bool]:
+        """How git stores the file as it is now: the form, the version, and whether it is one unit."""
+        before, store = self.before, self._store
+        if not found.mode:
+            return before.form if before else PLAIN, ABSENT, before.is_whole if before else self._is_whole_base()
+        if found.octets is None:
+            return PLAIN, Version(work_files.blob_of_large(store.place, self._path), found.mode), True
+        blob = store.contents.id_of(found.octets)
+        is_plain = before is None or before.form == PLAIN
+        if is_plain and before and blob == before.now.blob and self._base == before.base:
+            return PLAIN, Version(blob, found.mode), before.is_whole
+        if is_plain and blob == self._base.blob:
+            return PLAIN, Version(blob, found.mode), found.is_whole
+        form = self._form_of(found)
+        octets = work_files.converted(store.place, self._path, found.octets) if form == CONVERTED else found.octets
+        return form, Version(store.keep(octets), found.mode), found.is_whole or self._is_whole_base()
+
+    def _form_of(self, found: Found) -> str:
+        before = self.before
+        is_known = before is not None and before.base == self._base and bool(before.now.blob)
+        has_new_ends = b"\r\n" in (found.octets or b"")
+        if found.mode == work_files.LINK or (before and is_known and (before.form == CONVERTED or not has_new_ends)):
+            return before.form if before and found.mode != work_files.LINK else PLAIN
+        return CONVERTED if work_files.is_converted(self._store.place, self._path) else PLAIN
+
+    def _is_whole_base(self) -> bool:
+        base = self._base
+        if not base.blob:
+            return False
+        if self.before and self.before.base == base and not self.before.is_whole:
+            return False
+        return base.mode == work_files.LINK or authorship.is_binary(self._store.content(base.blob))

@@ -1,0 +1,72 @@
+"""The changes of some owners as git stores them: which files they change in HEAD's tree, and to what."""
+
+from __future__ import annotations
+
+from bb.coordination.lines import own_part
+from bb.coordination.lines.weave import is_unattributed
+from bb.kernel.record import Record
+from bb.ledger.git import git, trees
+from bb.ledger.lines import going_commands, work_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bb.coordination.lines.file_state import FileState
+    from bb.ledger.git.trees import Entry
+    from bb.ledger.lines.lines_store import LinesStore
+
+
+class OwnChanges(Record):
+    """The changes of some owners on the commit HEAD.
+
+    ENTRIES has the mode and blob of each file that they change; None if they remove it. STATES are those of the files
+    that were looked at, and WANTED the owners whose changes are taken from each.
+    """
+
+    head: str
+    entries: Mapping[str, Entry | None]
+    states: Mapping[str, FileState]
+    wanted: Mapping[str, frozenset[str]]
+
+
+def of_owners(store: LinesStore, states: Mapping[str, FileState], wanted: Mapping[str, frozenset[str]]) -> OwnChanges:
+    """The changes of the owners that are WANTED of each file of STATES. Their contents are put into git's store."""
+    entries: dict[str, Entry | None] = {}
+    for path, state in states.items():
+        lines = [[], []] if state.is_whole else [store.lines(state.base), store.lines(state.now)]
+        part = own_part.part(state, wanted[path], *lines)
+        if part is None:
+            continue
+        entry = (part.mode, _blob(store, state, part)) if part.mode else None
+        if entry != ((state.base.mode, state.base.blob) if state.base.mode else None):
+            entries[path] = entry
+    return OwnChanges(store.head, entries, states, wanted)
+
+
+def _blob(store: LinesStore, state: FileState, part: own_part.Part) -> str:
+    if part.lines is not None:
+        return trees.keep_object(store.place, "blob", b"".join(part.lines), store.id_length)
+    octets = store.contents.read(state.now.blob)
+    if octets is None:  # the file is too large to be kept
+        path = work_files.full_path(store.place, state.path)
+        return git.run(["hash-object", "-w", "--", path], at=store.place.work_tree).strip()
+    return trees.keep_object(store.place, "blob", octets, store.id_length)
+
+
+def tree_of(store: LinesStore, changes: OwnChanges) -> str:
+    """The id of the tree of HEAD with CHANGES."""
+    return trees.changed(store.place, changes.head, changes.entries, store.id_length)
+
+
+def paths_of(store: LinesStore, agent: str) -> list[str]:
+    """The files that may have changes of AGENT."""
+    states = ((path, store.state(path)) for path in store.paths())
+    if going_commands.is_going(store.folder, agent):  # it may have changed any file
+        return [path for path, state in states if state]
+    return [path for path, state in states if state and (agent in state.owners or agent in state.editing)]
+
+
+def unattributed_in(states: Iterable[FileState]) -> frozenset[str]:
+    """The marks of unattributed changes in STATES."""
+    return frozenset(owner for state in states for owner in state.owners if is_unattributed(owner))

@@ -1,0 +1,96 @@
+"""The commit that is being put on the branch: a note for whoever comes after a process that was killed meanwhile.
+
+The note is written when the new index is ready in git's lock, and removed when the index is in its place. If it is
+still there, either the branch has the commit, and the index has to follow it, or nothing has happened.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.lines import line_diff, staged
+from bb.kernel import json_text
+from bb.kernel.errors import BbError
+from bb.ledger.files import disk
+from bb.ledger.git import git, object_ids, real_index, trees
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.coordination.lines.file_state import FileState
+    from bb.ledger.git.trees import Entry
+    from bb.ledger.lines.lines_store import LinesStore
+
+NOTE = "commit.json"
+
+
+def prepare(
+    store: LinesStore, commit: str, entries: Mapping[str, Entry | None], states: Mapping[str, FileState]
+) -> None:
+    """Lock git's index, make the one that belongs to COMMIT, and write the note. ENTRIES are the committed files."""
+    real_index.lock(store.place)
+    try:
+        now = real_index.staged(store.place, list(entries))
+        wanted = {path: _restaged(store, now.get(path), states[path], entry) for path, entry in entries.items()}
+        changed = {path: entry for path, entry in wanted.items() if entry != now.get(path)}
+        inode = real_index.prepare(store.place, changed, store.id_length)
+        text = json_text.dumps({"commit": commit, "lock": inode})
+        disk.replace(os.path.join(store.folder, NOTE), text.encode(), durable=True)
+    except BaseException:
+        real_index.unlock(store.place, is_done=False)
+        raise
+
+
+def end(store: LinesStore, *, is_made: bool) -> None:
+    """The branch has moved to the commit, or (not IS_MADE) it has not."""
+    real_index.unlock(store.place, is_done=is_made)
+    disk.remove_if_there(os.path.join(store.folder, NOTE))
+
+
+def finish(store: LinesStore) -> None:
+    """End what a killed process began. The caller holds the lock of the lines, so no such process still runs."""
+    path = os.path.join(store.folder, NOTE)
+    if not os.path.exists(path):
+        return
+    commit, inode = _read(path)
+    if commit and inode == _inode(real_index.lock_path(store.place)):
+        real_index.unlock(store.place, is_done=_is_on_branch(store, commit))
+    disk.remove_if_there(path)
+
+
+def _is_on_branch(store: LinesStore, commit: str) -> bool:
+    if store.head == commit:
+        return True
+    return git.ask(["merge-base", "--is-ancestor", commit, "HEAD"], git_dir=store.place.git_dir).status == 0
+
+
+def _restaged(store: LinesStore, now: Entry | None, state: FileState, after: Entry | None) -> Entry | None:
+    """What the index says of a file that is AFTER in the commit. What others have staged stays staged."""
+    before = (state.base.mode, state.base.blob) if state.base.mode else None
+    if now in (before, after):
+        return after
+    if now is None or before is None or after is None or now[0] == real_index.UNMERGED or state.is_whole:
+        return now
+    base, ours, theirs = (line_diff.split(store.content(blob)) for _, blob in (before, now, after))
+    lines = staged.merged(base, ours, theirs)
+    if lines is None:
+        return now
+    return now[0], trees.keep_object(store.place, "blob", b"".join(lines), store.id_length)
+
+
+def _read(path: str) -> tuple[str, int]:
+    try:
+        found: Any = json_text.read(disk.read_small(path) or b"")
+        commit, inode = found["commit"], found["lock"]
+    except (ValueError, TypeError, KeyError, BbError):
+        return "", 0
+    return (commit, inode) if object_ids.is_object_id(commit) and type(inode) is int else ("", 0)
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return -1

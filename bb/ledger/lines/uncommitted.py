@@ -1,0 +1,77 @@
+"""Looks at the files of a work tree, and notes what changed and whose change it is.
+
+The edit of an agent is bracketed: `begin` before it, `end` after it. A look holds the lock of the work tree's lines, so
+several agents that edit one file have their changes told apart, one after the other.
+"""
+
+from __future__ import annotations
+
+import time
+
+from bb.coordination.lines.file_state import BEGUN, CLAIMED, ENDED, SEEN
+from bb.ledger.lines import pending_commit
+from bb.ledger.lines.look import Act, Look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bb.coordination.lines.file_state import FileState
+    from bb.ledger.lines.lines_store import LinesStore
+
+WAIT = 1.5  # seconds for which an edit waits until another agent's edit of the same file has ended
+PAUSE = 0.005
+
+
+def look(store: LinesStore, path: str, act: Act, now: int) -> FileState:
+    """Look at a file, and note what changed."""
+    with store:
+        pending_commit.finish(store)
+        one = Look(store, path, act, now)
+        after = one.state()
+        if act.kind != SEEN or one.is_news(after):
+            store.log(path).append(after)
+        return after
+
+
+def see(store: LinesStore, paths: Iterable[str], now: int) -> dict[str, FileState]:
+    """Look at files at one moment, without an act of an agent."""
+    with store:
+        named = list(paths)
+        if any(state.head != store.head for path in named if (state := store.state(path))):
+            store.read_bases(named)
+        return {path: look(store, path, Act(SEEN), now) for path in named}
+
+
+def begin(store: LinesStore, paths: Iterable[str], agent: str, clock: Callable[[], int]) -> list[FileState]:
+    """AGENT begins to edit files. If another agent's edit of one of them began a moment ago, wait for its end."""
+    found = []
+    for path in paths:
+        deadline = time.monotonic() + WAIT
+        while time.monotonic() < deadline and _is_just_edited(store, path, agent, clock()):
+            time.sleep(PAUSE)
+        found.append(look(store, path, Act(BEGUN, agent), clock()))
+    return found
+
+
+def _is_just_edited(store: LinesStore, path: str, agent: str, now: int) -> bool:
+    """Whether another agent's edit of this file began a moment ago. An edit that takes longer waits for something else,
+    such as the person's permission."""
+    state = store.state(path)
+    began = [at for who, at in state.editing.items() if who != agent] if state else []
+    return any(0 <= now - at < WAIT * 1000 for at in began)
+
+
+def end(
+    store: LinesStore, paths: Iterable[str], agent: str, now: int, makes: Callable[[bytes], bytes | None] | None = None
+) -> list[FileState]:
+    """AGENT has ended its edit of files. With one file, MAKES says what its tool makes of a content."""
+    with store:
+        found = {path: look(store, path, Act(ENDED, agent, makes), now) for path in paths}
+        return [found[path] for path in found]
+
+
+def claim(store: LinesStore, paths: Iterable[str], agent: str, now: int) -> list[FileState]:
+    """AGENT says that it made the unattributed changes in files since its last act there."""
+    with store:
+        return [look(store, path, Act(CLAIMED, agent), now) for path in paths]
