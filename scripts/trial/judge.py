@@ -31,11 +31,16 @@ class Verdict:
     stray: int
     foreign: int
     commits: int
+    examples: tuple[str, ...] = ()  # the first lines of each kind, with their files
+
+
+EXAMPLES = 6  # of each kind in each file
 
 
 def judge(place: str, first: str, last: str, tasks: Sequence[Task]) -> Verdict:
     """Compare the history from FIRST to LAST with what TASKS say."""
     lost = damaged = stray = 0
+    examples: list[str] = []
     edits = [edit for task in tasks for edit in task.edits]
     touched = set(git(place, "diff", "--name-only", "--no-renames", first, last).splitlines())
     for file in sorted(touched | {edit.file for edit in edits}):
@@ -43,13 +48,18 @@ def judge(place: str, first: str, last: str, tasks: Sequence[Task]) -> Verdict:
         expected = after(lines(content(place, first, file)), new, removed(edits, file))
         found = lines(content(place, last, file))
         missing = expected - found
-        of_tasks = (missing & new).total()
-        lost += of_tasks
-        damaged += missing.total() - of_tasks
-        stray += (found - expected).total()
-    commits = git(place, "rev-list", "--parents", f"{first}..{last}").splitlines()
-    foreign = sum(foreign_lines(place, line.split(), tasks) for line in commits)
-    return Verdict(lost, damaged, stray, foreign, len(commits))
+        kinds = {"lost": missing & new, "damaged": missing - new, "stray": found - expected}
+        lost += kinds["lost"].total()
+        damaged += kinds["damaged"].total()
+        stray += kinds["stray"].total()
+        examples += [f"{kind}: {file}: {line!r}" for kind, these in kinds.items() for line in list(these)[:EXAMPLES]]
+    commits = git(place, "rev-list", "--parents", "--reverse", f"{first}..{last}").splitlines()
+    foreign = 0
+    for line in commits:
+        of_others = foreign_lines(place, line.split(), tasks)
+        foreign += len(of_others)
+        examples += [f"foreign: {line[:12]}: {each}" for each in of_others[:EXAMPLES]]
+    return Verdict(lost, damaged, stray, foreign, len(commits), tuple(examples))
 
 
 def after(start: Lines, new: Lines, gone: Lines) -> Lines:
@@ -57,18 +67,18 @@ def after(start: Lines, new: Lines, gone: Lines) -> Lines:
     return start + new - gone
 
 
-def foreign_lines(place: str, commit_and_parents: list[str], tasks: Sequence[Task]) -> int:
-    """How many lines the commit adds or removes that its author's task does not add or remove."""
+def foreign_lines(place: str, commit_and_parents: list[str], tasks: Sequence[Task]) -> list[str]:
+    """The lines that the commit adds or removes and its author's task does not."""
     commit, *parents = commit_and_parents
     author = git(place, "show", "--no-patch", "--format=%an", commit).strip()
     own = [edit for task in tasks if task.agent == author for edit in task.edits]
-    found = 0
+    found = []
     changed = (git(place, "diff", "--name-only", "--no-renames", each, commit).splitlines() for each in parents)
     for file in sorted(set().union(*changed)):
         before = before_commit(place, parents, file)
         now = lines(content(place, commit, file))
-        found += (now - before - written(own, file)).total()
-        found += (before - now - removed(own, file)).total()
+        found += [f"{file}: +{line!r}" for line in (now - before - written(own, file)).elements()]
+        found += [f"{file}: -{line!r}" for line in (before - now - removed(own, file)).elements()]
     return found
 
 

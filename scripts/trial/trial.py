@@ -20,6 +20,7 @@ from scripts.trial.judge import judge
 from scripts.trial.ways import MAIN, WAYS
 
 if TYPE_CHECKING:
+    from scripts.trial.judge import Verdict
     from scripts.trial.recorded import Recorded
 
 
@@ -51,13 +52,30 @@ class Outcome:
     def bb_calls(self) -> int:
         return sum(len(each) for each in self.calls.values())
 
+    @property
+    def gave_up(self) -> bool:
+        return self.counts.get("gave up", 0) > 0
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is lost, foreign or red."""
+        return self.green and not self.gave_up and not (self.lost or self.damaged or self.stray or self.foreign)
+
     def as_table(self) -> dict[str, object]:
         return asdict(self)
 
 
-def run(
-    recorded: Recorded, source: str, way_name: str, *, agents: int, careful: bool, scale: float, bb: str, python: str
-) -> Outcome:
+@dataclass(frozen=True)
+class Setting:
+    """What the trials of one run of the benchmark have in common."""
+
+    bb: str
+    python: str
+    scale: float = 1.0
+    keep: str | None = None  # a folder for the repositories of trials that lost something or are not green
+
+
+def run(recorded: Recorded, source: str, way_name: str, setting: Setting, *, agents: int, careful: bool) -> Outcome:
     """Run one trial on a copy of the repository SOURCE."""
     scratch = tempfile.mkdtemp(prefix="bb-trial-")
     try:
@@ -65,48 +83,73 @@ def run(
         shutil.copytree(source, place, symlinks=True)
         first = gits.git(place, "rev-parse", MAIN).strip()
         tasks = recorded.tasks[:agents]
-        way = WAYS[way_name](place, python, bb)
+        way = WAYS[way_name](place, setting.python, setting.bb)
         way.prepare(tasks)
         team = [
-            Agent(task, way.place_of(task), way, careful=careful, scale=scale, test=recorded.test) for task in tasks
+            Agent(task, way.place_of(task), way, careful=careful, scale=setting.scale, test=recorded.test)
+            for task in tasks
         ]
-        cpu, machine, started = cpu_seconds(), machine_seconds(), time.monotonic()
-        work_together(team)
-        taken = time.monotonic() - started
-        cpu, busy = cpu_seconds() - cpu, [now - then for now, then in zip(machine_seconds(), machine, strict=True)]
-        load = os.getloadavg()[0]
+        used = measured(team)
         last = gits.git(place, "rev-parse", MAIN).strip()
         verdict = judge(place, first, last, tasks)
-        red = final_failure(recorded, place, last, python)
-        notes = [agent.notes for agent in team]
-        calls: dict[str, list[float]] = {}
-        for each in notes:
-            for verb, times in each.calls.items():
-                calls.setdefault(verb, []).extend(times)
-        first_edit = min((each.first_edit for each in notes if each.first_edit), default=started)
-        return Outcome(
-            recorded.package,
-            way_name,
-            agents,
-            careful,
-            wall=max(each.done for each in notes) - first_edit,
-            seconds={phase: statistics.fmean(each.seconds[phase] for each in notes) for phase in PHASES},
-            counts=dict(sum((each.counts for each in notes), Counter())),
-            calls=calls,
-            bb_share=sum(each.seconds["bb"] for each in notes) / sum(each.done - started for each in notes),
-            cpu=cpu / taken / (os.cpu_count() or 1),
-            machine=busy[0] / busy[1] if busy[1] else 0.0,
-            load=load,
-            lost=verdict.lost,
-            damaged=verdict.damaged,
-            stray=verdict.stray,
-            foreign=verdict.foreign,
-            commits=verdict.commits,
-            green=not red,
-            odd=[line for each in notes for line in each.odd] + ([f"the last commit fails: …{red}"] if red else []),
-        )
+        red = final_failure(recorded, place, last, setting.python)
+        outcome = summed_up(recorded, way_name, team, used, verdict, red)
+        if setting.keep and not outcome.is_fine:
+            name = f"{recorded.package}-{agents}-{'careful' if careful else 'careless'}-{way_name}-{last[:8]}"
+            shutil.copytree(place, os.path.join(setting.keep, name), symlinks=True)
+        return outcome
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What the machine did while the agents worked."""
+
+    started: float
+    cpu: float
+    machine: float
+    load: float
+
+
+def measured(team: list[Agent]) -> Used:
+    cpu, machine, started = cpu_seconds(), machine_seconds(), time.monotonic()
+    work_together(team)
+    taken = time.monotonic() - started
+    busy, there = (now - then for now, then in zip(machine_seconds(), machine, strict=True))
+    share = (cpu_seconds() - cpu) / taken / (os.cpu_count() or 1)
+    return Used(started, share, busy / there if there else 0.0, os.getloadavg()[0])
+
+
+def summed_up(recorded: Recorded, way: str, team: list[Agent], used: Used, verdict: Verdict, red: str) -> Outcome:
+    notes = [agent.notes for agent in team]
+    calls: dict[str, list[float]] = {}
+    for each in notes:
+        for verb, times in each.calls.items():
+            calls.setdefault(verb, []).extend(times)
+    first_edit = min((each.first_edit for each in notes if each.first_edit), default=used.started)
+    odd = [*(line for each in notes for line in each.odd), *verdict.examples]
+    return Outcome(
+        recorded.package,
+        way,
+        len(team),
+        team[0].careful,
+        wall=max(each.done for each in notes) - first_edit,
+        seconds={phase: statistics.fmean(each.seconds[phase] for each in notes) for phase in PHASES},
+        counts=dict(sum((each.counts for each in notes), Counter())),
+        calls=calls,
+        bb_share=sum(each.seconds["bb"] for each in notes) / sum(each.done - used.started for each in notes),
+        cpu=used.cpu,
+        machine=used.machine,
+        load=used.load,
+        lost=verdict.lost,
+        damaged=verdict.damaged,
+        stray=verdict.stray,
+        foreign=verdict.foreign,
+        commits=verdict.commits,
+        green=not red,
+        odd=odd + ([f"the last commit fails: …{red}"] if red else []),
+    )
 
 
 def work_together(team: list[Agent]) -> None:

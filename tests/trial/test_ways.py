@@ -48,11 +48,10 @@ def source(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("way", ["nothing", "files", "worktree"])
 def test_careful_agents_lose_nothing_and_commit_only_their_own(source: str, way: str) -> None:
-    outcome = trial.run(RECORDED, source, way, agents=2, careful=True, scale=0, bb=BB, python=sys.executable)
+    outcome = trial.run(RECORDED, source, way, trial.Setting(BB, sys.executable, scale=0), agents=2, careful=True)
 
     assert (outcome.lost, outcome.damaged, outcome.stray, outcome.foreign) == (0, 0, 0, 0), outcome.odd
-    assert outcome.green
-    assert not outcome.counts.get("gave up"), outcome.odd
+    assert outcome.is_fine, outcome.odd
     assert bool(outcome.bb_calls) is (way == "files")
 
 
