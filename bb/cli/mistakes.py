@@ -9,7 +9,7 @@ from typer._click.exceptions import BadOptionUsage, ClickException, NoSuchOption
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from bb.kernel.errors import BbError, Usage
-from bb.ops import catalogue, command_groups
+from bb.ops import callers, catalogue, command_groups
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag
 
@@ -72,7 +72,8 @@ def translated(error: ClickException, words: list[str], command: str) -> BbError
     message = error.format_message().rstrip(".")
     hint = where_to_look(command)
     if isinstance(error, NoSuchOption):
-        return UnknownOption(message, hint=_meant_option(error, words, command) or hint)
+        meant = _behind_dashes(words) if command == "run" else _meant_option(error, words, command)
+        return UnknownOption(message, hint=meant or hint)
     if isinstance(error, BadOptionUsage):
         if "more than once" in message:
             return RepeatedOption(message, hint=hint)
@@ -138,6 +139,13 @@ def _meant_option(error: NoSuchOption, words: list[str], command: str) -> str | 
     known = [name for each in options for name in each.opts if name.startswith("--")]
     close = [name for name in named if name in known] or difflib.get_close_matches(typed, known, cutoff=SIMILAR)
     return _did_you_mean(_without(words, typed, close[0])) if close else None
+
+
+def _behind_dashes(words: list[str]) -> str | None:
+    """The command line of `bb run` with `--` before the command, whose options are not those of bb."""
+    places = (place for place in range(1, len(words)) if not words[place].startswith("-"))
+    place = next((place for place in places if words[place - 1] != callers.OPTION.option), None)
+    return _did_you_mean([*words[:place], "--", *words[place:]]) if place else None
 
 
 def _meant_choice(typed: str, command: str) -> list[str] | None:

@@ -10,6 +10,7 @@ from bb.cli.calls import output as calls_output
 from bb.cli.calls.own_command import Asked, command
 from bb.cli.programs import extras
 from bb.kernel.errors import Usage
+from bb.ops import callers
 from bb.ops.agent_params import Name
 from bb.ops.params import AgentId, Number, Seconds, UncheckedText, invalid
 
@@ -292,8 +293,40 @@ def report(asked: Asked, *, output: ReportFile) -> int:
     extras.exec_face("web", ["report", output, *_json(asked)])
 
 
+class CommandWord(UncheckedText):
+    """The command and its arguments, behind `--`."""
+
+    metavar = "COMMAND"
+
+
+@command(
+    "run",
+    *("bb run -- pytest tests", "bb run --clean -- make check"),
+    in_json="Print one JSON document when the command has ended. The command's own output then goes to stderr.",
+)
+def run(asked: Asked, command: list[CommandWord] | None = None, *, clean: bool = False, keep: bool = False) -> int:
+    """Run a command on HEAD plus only your own uncommitted changes.
+
+    The command runs in a throw-away tree. So half-done work of others in the same work tree does not break your tests, and nothing that the command writes
+    changes the work tree. Files that git ignores and that tests need are there as well: folders such as node_modules
+    and .venv as links, files such as .env as copies. What is built from the sources, and caches, are left out.
+
+    The command starts in the current folder's counterpart, and BB_RUN_TREE is the top folder of the tree. git works
+    there as in a clone of its own. The exit status is that of the command, 128 plus the number of a signal that ended
+    it, 127 if the command was not found, and 126 if it could not be started. docs/lines.md has more.
+
+    Parameters:
+        clean: Leave out all files that git ignores.
+        keep: Keep the tree, and print its path to stderr.
+    """
+    from bb.cli.programs import run_aside  # noqa: PLC0415
+
+    caller = asked.given.get(callers.NAME)
+    return run_aside.run(command, caller, is_clean=clean, is_kept=keep, as_json=asked.as_json)
+
+
 def _json(asked: Asked) -> list[str]:
     return ["--json"] if asked.as_json else []
 
 
-COMMANDS = (attach, serve, batch, mcp, start, stop, status, run_daemon, logs, web, report)
+COMMANDS = (run, attach, serve, batch, mcp, start, stop, status, run_daemon, logs, web, report)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 NOBODY = "nobody known"
 SHORT = 10  # hex digits of a commit
+TAB = "        "
 WIDEST = 24  # columns for an author
 
 
@@ -59,15 +60,25 @@ def differences(found: Foreign) -> Iterator[str]:
     for file in found["files"]:
         any_file = True
         if "patch" in file:
-            yield from (harmless(line) for line in str(file["patch"]).split("\n"))
+            yield from source_lines(file["patch"])
             continue
         yield f"{file['path']}: {_whose(file)}"
         for change in file["changes"]:
             yield f"@@ line {change['line']} @@ {_agents(change['agents'])}"
-            yield from (f"-{text}" for text in change["deleted"])
-            yield from (f"+{text}" for text in change["added"])
+            yield from (f"-{source_line(text)}" for text in change["deleted"])
+            yield from (f"+{source_line(text)}" for text in change["added"])
     if not any_file:
         yield "No uncommitted changes."
+
+
+def source_lines(text: Foreign) -> list[str]:
+    """The lines of a text of several lines, as `source_line` shows them."""
+    return [source_line(Foreign(line)) for line in str(text.raw()).split("\n")]
+
+
+def source_line(text: Foreign) -> str:
+    """A line of a file. It is shown as it is, but for control characters."""
+    return harmless(str(text.raw()).replace("\t", TAB))
 
 
 def blamed(found: Foreign) -> Iterator[str]:
@@ -77,7 +88,7 @@ def blamed(found: Foreign) -> Iterator[str]:
     authors = [_author(row) for row in rows]
     width = min(max(map(len, authors), default=0), WIDEST)
     for row, author in zip(rows, authors, strict=True):
-        yield f"{author[:WIDEST]:<{width}}  {row['line']:>{digits}}  {row['text']}"
+        yield f"{author[:WIDEST]:<{width}}  {row['line']:>{digits}}  {source_line(row['text'])}"
 
 
 def _author(row: Foreign) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-BEGUN, ENDED, CLAIMED, SEEN, COMMITTED = "begun", "ended", "claimed", "seen", "committed"
+BEGUN, ENDED, CANCELLED, CLAIMED, SEEN = "begun", "ended", "cancelled", "claimed", "seen"
+TAKEN, COMMITTED = "taken", "committed"
+EDIT_ACTS = frozenset([BEGUN, ENDED, CANCELLED])  # after each of them, an earlier edit of the agent has ended
 PLAIN, CONVERTED = "plain", "converted"  # git stores the file as it is, or what a filter makes of it
 LONGEST_EDIT = 10 * 60_000  # milliseconds; an edit that was begun earlier is no longer going on
 MODES = frozenset(["", "100644", "100755", "120000"])

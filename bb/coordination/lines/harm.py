@@ -105,9 +105,9 @@ def undone(
     """Whether an edit that writes the whole file takes back the latest change of another agent, committed or not.
 
     Then the agent has probably written a copy that it read before. STEPS are the changes since the agent last looked at
-    the file, oldest first: who made each, and the lines before and after it.
+    the file, oldest first: who made each (empty if unknown), and the lines before and after it.
     """
-    theirs = [number for number, (who, _, _) in enumerate(steps) if who != agent]
+    theirs = [number for number, (who, _, _) in enumerate(steps) if who not in (agent, "")]
     if not theirs:
         return None
     start = theirs[-1]

@@ -158,6 +158,11 @@ def is_after(owner: str, since: int) -> bool:
     return is_unattributed(owner) and int(owner[len(NOBODY) :] or 0) > since
 
 
+def handed_over(weave: Weave, owner: str, agent: str) -> Weave:
+    """The weave if AGENT takes over all changes of OWNER."""
+    return woven(run.replace(owners=together(agent if one == owner else one for one in run.owners)) for run in weave)
+
+
 def together(*several: Iterable[str]) -> Owners:
     """SEVERAL groups of owners as one."""
     return tuple(sorted({owner for some in several for owner in some}))

@@ -17,6 +17,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from bb.coordination.guards.writes import Write
@@ -77,6 +78,7 @@ class HookPayload(Record):
     source: str  # how the session started
     unknown_path: str = ""  # the file that a tool unknown to bb seems to change
     reason: str = ""  # why the session ended
+    given: Mapping[str, Any] = {}  # the tool's input
 
 
 # -- from the host
@@ -109,6 +111,7 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
         source=member(payload, "source"),
         unknown_path=editor_tools.unknown_edit(tool, tool_input),
         reason=member(payload, "reason"),
+        given=tool_input,
     )
 
 
@@ -164,7 +167,7 @@ def refused(heard: HookPayload, reason: str) -> dict[str, Any] | None:
     """The answer that refuses the tool for REASON. None if the host only understands an exit status."""
     if heard.host == OTHER:
         return None
-    reason = escaping.sentence(reason)
+    reason = _lines(reason)
     if heard.host == GEMINI:
         return {"decision": "deny", "reason": reason}
     if heard.host == CURSOR:

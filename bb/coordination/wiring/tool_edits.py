@@ -11,7 +11,7 @@ from bb.coordination.wiring.editor_tools import member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     Makes = Callable[[bytes], bytes | None]
@@ -29,10 +29,10 @@ ADD, UPDATE, DELETE, MOVE, END = (
 )
 
 
-def result(tool: str, given: dict[str, Any], path: str) -> Makes | None:
+def result(tool: str, tool_input: Mapping[str, Any], path: str) -> Makes | None:
     """The function from a content to what the tool makes of it, for the file that the tool calls PATH. None if that is
     unknown."""
-    name = editor_tools.bare_name(tool)
+    name, given = editor_tools.bare_name(tool), dict(tool_input)
     for named in editor_tools.PATCHES.get(name, ()):
         if patch := member(given, named):
             return _patching(patch, path)
@@ -48,7 +48,7 @@ def result(tool: str, given: dict[str, Any], path: str) -> Makes | None:
     return next((_writing(given[named]) for named in CONTENT if isinstance(given.get(named), str)), None)
 
 
-def writes_all(tool: str, given: dict[str, Any]) -> bool:
+def writes_all(tool: str, given: Mapping[str, Any]) -> bool:
     """Whether the tool writes the whole file, so that it need not know what is in it."""
     is_edit = editor_tools.bare_name(tool) in editor_tools.EDITS
     return is_edit and not any(named in given for named in (*OLD, "edits")) and any(named in given for named in CONTENT)

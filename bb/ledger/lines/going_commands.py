@@ -1,7 +1,8 @@
-"""The shell commands of agents that are going on in a work tree, and may change any file.
+"""The shell commands of agents that are going on in a work tree: the files that each writes by name, and whether it may
+change others.
 
-Each agent has one small file, because a host runs one command of an agent at a time or says when each has ended. A file
-that is lost leaves the changes of that command unattributed.
+Each agent has one small file. A host that runs several commands of one agent at once ends the bracket with the first of
+them. What the others change later, and what a lost file leaves, is unattributed.
 """
 
 from __future__ import annotations
@@ -11,49 +12,50 @@ import os
 from bb.coordination.lines.file_state import LONGEST_EDIT
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
+from bb.kernel.record import Record
 from bb.ledger.files import disk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 FOLDER = "commands"
+LARGEST = 1 << 20  # bytes of a note
 
 
-def begin(lines: str, agent: str, now: int, *, is_rewriting: bool) -> None:
-    """Note that a command of AGENT begins. IS_REWRITING: it is known to rewrite files, as a formatter does."""
-    text = json_text.dumps({"at": now, "is_rewriting": is_rewriting})
-    disk.replace_in_new_folder(os.path.join(lines, FOLDER, agent), text.encode())
+class Command(Record):
+    """A command that began at the time AT. PATHS are the files that it writes by name. IS_OPEN: it may change any file.
+    IS_REWRITING: it is known to rewrite files, as a formatter does."""
+
+    at: int
+    paths: tuple[str, ...] = ()
+    is_open: bool = False
+    is_rewriting: bool = False
 
 
-def end(lines: str, agent: str) -> bool:
-    """Note that the command of AGENT has ended; False if none was going on."""
-    is_noted = is_going(lines, agent)
+def begin(lines: str, agent: str, command: Command) -> None:
+    """Note that a command of AGENT begins."""
+    disk.replace_in_new_folder(os.path.join(lines, FOLDER, agent), json_text.dumps_ascii(command.as_dict()).encode())
+
+
+def end(lines: str, agent: str) -> None:
+    """Note that the command of AGENT has ended."""
     disk.remove_if_there(os.path.join(lines, FOLDER, agent))
-    return is_noted
 
 
-def is_going(lines: str, agent: str) -> bool:
-    return bool(agent) and os.path.exists(os.path.join(lines, FOLDER, agent))
+def read(lines: str, agent: str) -> Command | None:
+    """The command of AGENT that is going on; None if there is none."""
+    try:
+        found = json_text.read(disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b"")
+        paths = tuple(str(path) for path in found["paths"])
+        at, is_open, is_rewriting = found["at"], found["is_open"] is True, found["is_rewriting"] is True
+    except (ValueError, TypeError, KeyError, BbError):
+        return None
+    return Command(at, paths, is_open, is_rewriting) if type(at) is int else None
 
 
 def going(lines: str, now: int) -> tuple[list[str], list[str]]:
-    """The agents whose commands are going on: those that rewrite files, and the others."""
+    """The agents whose commands may change any file: those that rewrite files, and the others."""
     rewriting: list[str] = []
     others: list[str] = []
-    for agent, is_rewriting in _read(os.path.join(lines, FOLDER), now):
-        (rewriting if is_rewriting else others).append(agent)
+    for agent in disk.names(os.path.join(lines, FOLDER)):
+        command = None if agent.startswith(".") else read(lines, agent)
+        if command and command.is_open and 0 <= now - command.at < LONGEST_EDIT:
+            (rewriting if command.is_rewriting else others).append(agent)
     return rewriting, others
-
-
-def _read(folder: str, now: int) -> Iterator[tuple[str, bool]]:
-    for agent in disk.names(folder):
-        if agent.startswith("."):
-            continue
-        try:
-            found = json_text.read(disk.read_small(os.path.join(folder, agent)) or b"")
-        except (ValueError, BbError):
-            continue
-        at = found.get("at") if isinstance(found, dict) else None
-        if type(at) is int and 0 <= now - at < LONGEST_EDIT:
-            yield agent, found.get("is_rewriting") is True

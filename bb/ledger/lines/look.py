@@ -7,7 +7,17 @@ import os
 from bb.coordination.lines import authorship, weave
 from bb.coordination.lines.authorship import Going
 from bb.coordination.lines.edits import edited
-from bb.coordination.lines.file_state import ABSENT, BEGUN, CLAIMED, CONVERTED, ENDED, PLAIN, FileState, Version
+from bb.coordination.lines.file_state import (
+    ABSENT,
+    BEGUN,
+    CLAIMED,
+    CONVERTED,
+    EDIT_ACTS,
+    ENDED,
+    PLAIN,
+    FileState,
+    Version,
+)
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
 
@@ -48,8 +58,19 @@ class Look:
         self._nobody = weave.unattributed(self._number)
         self._base = before.base if before and before.head == store.head else store.base(path)
         self._form, self._now, self._is_whole = self._stored(self._found())
-        self._known = before or FileState(
-            path, head=store.head, base=self._base, now=self._base, is_whole=self._is_whole, form=self._form
+        self._known = before or self._as_committed()
+
+    def _as_committed(self) -> FileState:
+        """What a file of which nothing is known was before it changed: as HEAD has it."""
+        lines = self._store.lines(self._base, is_whole=self._is_whole) if self._base != self._now else []
+        return FileState(
+            path=self._path,
+            head=self._store.head,
+            base=self._base,
+            now=self._base,
+            weave=weave.unchanged(len(lines)),
+            form=self._form,
+            is_whole=self._is_whole,
         )
 
     def state(self) -> FileState:
@@ -59,7 +80,7 @@ class Look:
         woven = self._weave(author)
         if act == CLAIMED:
             woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
-        editing = {who: at for who, at in self._known.editing.items() if who != by or act not in (BEGUN, ENDED)}
+        editing = {who: at for who, at in self._known.editing.items() if who != by or act not in EDIT_ACTS}
         return FileState(
             path=self._path,
             n=self._number,

@@ -62,7 +62,8 @@ def tree_of(store: LinesStore, changes: OwnChanges) -> str:
 def paths_of(store: LinesStore, agent: str) -> list[str]:
     """The files that may have changes of AGENT."""
     states = ((path, store.state(path)) for path in store.paths())
-    if going_commands.is_going(store.folder, agent):  # it may have changed any file
+    command = going_commands.read(store.folder, agent)
+    if command and command.is_open:  # it may have changed any file
         return [path for path, state in states if state]
     return [path for path, state in states if state and (agent in state.owners or agent in state.editing)]
 

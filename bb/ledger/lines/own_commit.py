@@ -52,7 +52,7 @@ def put_on_branch(store: LinesStore, changes: OwnChanges, commit: str, subject: 
         pending_commit.finish(store)
         if store.head != changes.head:
             return False
-        pending_commit.prepare(store, commit, changes.entries, changes.states)
+        pending_commit.prepare(store, commit, changes)
         try:
             _move(store, changes.head, commit, subject)
         finally:  # git may have moved the branch although it was interrupted

@@ -16,24 +16,21 @@ from bb.ledger.git import git, object_ids, real_index, trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
-    from bb.coordination.lines.file_state import FileState
     from bb.ledger.git.trees import Entry
     from bb.ledger.lines.lines_store import LinesStore
+    from bb.ledger.lines.own_changes import OwnChanges
 
 NOTE = "commit.json"
 
 
-def prepare(
-    store: LinesStore, commit: str, entries: Mapping[str, Entry | None], states: Mapping[str, FileState]
-) -> None:
-    """Lock git's index, make the one that belongs to COMMIT, and write the note. ENTRIES are the committed files."""
+def prepare(store: LinesStore, commit: str, changes: OwnChanges) -> None:
+    """Lock git's index, make the one that belongs to COMMIT, and write the note."""
     real_index.lock(store.place)
     try:
-        now = real_index.staged(store.place, list(entries))
-        wanted = {path: _restaged(store, now.get(path), states[path], entry) for path, entry in entries.items()}
+        now = real_index.staged(store.place, list(changes.entries))
+        wanted = {path: _restaged(store, changes, path, now.get(path)) for path in changes.entries}
         changed = {path: entry for path, entry in wanted.items() if entry != now.get(path)}
         inode = real_index.prepare(store.place, changed, store.id_length)
         text = json_text.dumps({"commit": commit, "lock": inode})
@@ -66,10 +63,11 @@ def _is_on_branch(store: LinesStore, commit: str) -> bool:
     return git.ask(["merge-base", "--is-ancestor", commit, "HEAD"], git_dir=store.place.git_dir).status == 0
 
 
-def _restaged(store: LinesStore, now: Entry | None, state: FileState, after: Entry | None) -> Entry | None:
-    """What the index says of a file that is AFTER in the commit. What others have staged stays staged."""
+def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | None) -> Entry | None:
+    """What the index says of a committed file, if it said NOW before. What others have staged stays staged."""
+    state, after = changes.states[path], changes.entries[path]
     before = (state.base.mode, state.base.blob) if state.base.mode else None
-    if now in (before, after):
+    if now in (before, after) or state.owners <= changes.wanted[path]:  # then nobody else can have staged anything
         return after
     if now is None or before is None or after is None or now[0] == real_index.UNMERGED or state.is_whole:
         return now

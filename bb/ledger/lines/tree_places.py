@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bb.ledger.git.place import Place
 
-TREES, LOCK, OWNER, KEPT = "trees", "lock", "of", "kept"
+TREES, WORK, LOCK, OWNER, KEPT = "trees", "work", "lock", "of", "kept"
 NAME_LENGTH = 16
 MOST = 256  # trees of one work tree that are in use or kept
 UNUSED = 3 * 86_400  # seconds after which a free place is removed
@@ -70,11 +70,12 @@ class TreePlace(Record):
     @property
     def folder(self) -> str:
         """The top folder of the tree."""
-        return os.path.join(self.path, "work", self.title)
+        return os.path.join(self.path, WORK, self.title)
 
     @property
     def is_kept(self) -> bool:
-        return os.path.lexists(os.path.join(self.path, KEPT))
+        """Whether the tree is kept. When the person has deleted it, the place is free again."""
+        return _is_kept(self.path)
 
     def keep(self) -> None:
         """Let the tree stay when the lock is released: no later call uses or removes it."""
@@ -132,6 +133,8 @@ def _taken(path: str, title: str) -> TreePlace | None:
     fd = _opened(os.path.join(path, LOCK))
     taken = TreePlace(path, title, fd)
     if lock.try_lock(fd) and _is_in_place(fd, path) and not taken.is_kept:
+        if os.name != "nt":
+            os.set_inheritable(fd, True)  # git and the command keep the place while they run, even if bb is killed
         os.utime(fd if os.utime in os.supports_fd else os.path.join(path, LOCK))
         return taken
     os.close(fd)
@@ -153,6 +156,10 @@ def _is_in_place(fd: int, path: str) -> bool:
         return False
 
 
+def _is_kept(path: str) -> bool:
+    return os.path.lexists(os.path.join(path, KEPT)) and bool(disk.names(os.path.join(path, WORK)))
+
+
 def _unused(pool: str, *, is_gone: bool) -> Iterator[str]:
     for number in disk.names(pool):
         path = os.path.join(pool, number)
@@ -160,7 +167,7 @@ def _unused(pool: str, *, is_gone: bool) -> Iterator[str]:
             age = time.time() - os.stat(os.path.join(path, LOCK)).st_mtime
         except OSError:
             continue
-        if is_gone or (age > UNUSED and not os.path.lexists(os.path.join(path, KEPT))):
+        if is_gone or (age > UNUSED and not _is_kept(path)):
             yield path
 
 

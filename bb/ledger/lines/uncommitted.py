@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 
-from bb.coordination.lines.file_state import BEGUN, CLAIMED, ENDED, SEEN
+from bb.coordination.lines.file_state import BEGUN, CANCELLED, CLAIMED, SEEN, TAKEN
+from bb.coordination.lines.weave import handed_over
 from bb.ledger.lines import pending_commit
 from bb.ledger.lines.look import Act, Look
 
@@ -62,13 +63,23 @@ def _is_just_edited(store: LinesStore, path: str, agent: str, now: int) -> bool:
     return any(0 <= now - at < WAIT * 1000 for at in began)
 
 
-def end(
-    store: LinesStore, paths: Iterable[str], agent: str, now: int, makes: Callable[[bytes], bytes | None] | None = None
-) -> list[FileState]:
-    """AGENT has ended its edit of files. With one file, MAKES says what its tool makes of a content."""
+def cancel(store: LinesStore, path: str, agent: str, now: int) -> FileState:
+    """The edit of a file that AGENT has begun will not be made."""
+    return look(store, path, Act(CANCELLED, agent), now)
+
+
+def take_over(store: LinesStore, paths: Iterable[str], owner: str, agent: str, now: int) -> list[FileState]:
+    """AGENT takes over the changes of OWNER in files."""
     with store:
-        found = {path: look(store, path, Act(ENDED, agent, makes), now) for path in paths}
-        return [found[path] for path in found]
+        found = []
+        for path in paths:
+            state = look(store, path, Act(SEEN), now)
+            mode_owner = agent if state.mode_owner == owner else state.mode_owner
+            after = state.replace(n=state.n + 1, at=now, act=TAKEN, by=agent, mode_owner=mode_owner)
+            after = after.replace(weave=handed_over(state.weave, owner, agent))
+            store.log(path).append(after)
+            found.append(after)
+        return found
 
 
 def claim(store: LinesStore, paths: Iterable[str], agent: str, now: int) -> list[FileState]:

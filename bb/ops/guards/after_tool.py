@@ -49,6 +49,7 @@ def post_tool(
             return allow(heard)
         heartbeat.heartbeat(desk, agent=AgentId(who))
         warning = _warning(desk, heard, who) if heard.paths else ""
+        warning = "\n".join(filter(None, [warning, _ended(desk, heard, who)]))
     except NotARepository.error:
         return allow(heard)
     except (SessionSuperseded.error, NotYourName.error) as error:
@@ -58,6 +59,17 @@ def post_tool(
     if warning:
         return allow(heard, reply=editors.context_answer(heard, warning))
     return _unknown_tool(desk, heard, agent) if heard.unknown_path else allow(heard)
+
+
+def _ended(desk: Desk, heard: HookPayload, who: str) -> str:
+    """The edit or the command has ended, so what has changed is known to be the agent's. Empty, or a warning."""
+    if not heard.paths and not heard.command:
+        return ""
+    from bb.ops.guards import edit_brackets  # noqa: PLC0415  (most tools change no files)
+
+    if heard.command:
+        edit_brackets.end_command(desk, who)
+    return edit_brackets.end(desk, heard, who) if heard.paths else ""
 
 
 def _warning(desk: Desk, heard: HookPayload, who: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping
+from bb.kernel.errors import BbError
 from bb.kernel.validation import AUTO
 from bb.ops.catalogue import op
-from bb.ops.guards.editor_requests import REFUSED, EditorAgent, Host, Payload, allow, read_payload
+from bb.ops.guards.editor_requests import REFUSED, EditorAgent, Host, Payload, agent_of, allow, read_payload, refuse
 from bb.ops.params import UncheckedText
 
 TYPE_CHECKING = False
@@ -79,11 +80,26 @@ def _edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -
     """May these files be edited? If they were judged a moment ago, the ledger is not opened again."""
     from bb.ops.guards import repeated_edits  # noqa: PLC0415  (only needed for edits)
 
-    if repeated_edits.are_known(desk, heard, named, is_reserved=bead is not None):
-        return allow(heard)
-    from bb.ops.guards import edit_check  # noqa: PLC0415
+    answer = allow(heard)
+    if not repeated_edits.are_known(desk, heard, named, is_reserved=bead is not None):
+        from bb.ops.guards import edit_check  # noqa: PLC0415
 
-    return edit_check.edit(desk, heard, named, bead)
+        answer = edit_check.edit(desk, heard, named, bead)
+    return answer if answer["verdict"] == REFUSED or answer["reply"] else _begun(desk, heard, named, answer)
+
+
+def _begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    """The edit of a known agent begins, unless it would change uncommitted lines of others."""
+    try:
+        who = agent_of(desk, heard, named) if desk.store.exists else None
+        if who is None:
+            return answer
+        from bb.ops.guards import edit_brackets  # noqa: PLC0415
+
+        reason = edit_brackets.begin(desk, heard, who)
+    except (BbError, NotUnderstood) as error:
+        return answer | {"notes": [*answer["notes"], f"bb: whose lines this edit changes will not be known: {error}"]}
+    return refuse(heard, reason) if reason else answer
 
 
 def _unknown_tool(desk: Desk, heard: HookPayload, named: str | None) -> dict[str, Any]:
@@ -104,4 +120,18 @@ def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
     if answer["verdict"] == REFUSED or answer["reply"]:
         return answer
     judged = shell_hazards.shell_verdict(desk, heard, named)
-    return judged | {"notes": [*answer["notes"], *judged["notes"]]}
+    judged = judged | {"notes": [*answer["notes"], *judged["notes"]]}
+    return judged if judged["verdict"] == REFUSED else _command_begun(desk, heard, named, judged)
+
+
+def _command_begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    """The command of a known agent begins. What it changes will be known as the agent's."""
+    try:
+        who = agent_of(desk, heard, named) if desk.store.exists else None
+        if who is not None:
+            from bb.ops.guards import edit_brackets  # noqa: PLC0415
+
+            edit_brackets.begin_command(desk, heard, who)
+    except (BbError, NotUnderstood) as error:
+        return answer | {"notes": [*answer["notes"], f"bb: whose lines this changes will not be known: {error}"]}
+    return answer

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from bb.kernel.errors import Conflict
-from bb.ledger.lines import uncommitted
+from bb.coordination.agents import liveness
+from bb.coordination.lines.file_state import ENDED
+from bb.kernel.errors import Conflict, Forbidden
+from bb.ledger.lines import moves, uncommitted
+from bb.ledger.lines.look import Act
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.lines import files
@@ -22,6 +25,17 @@ NotBegun = Conflict.declare(
     "You have no edit going on there",
     hint="claim what you have changed: `bb mine PATH`",
 )
+
+
+OwnerActive = Forbidden.declare(
+    "OWNER_ACTIVE",
+    "Lines of an active agent cannot be taken over",
+    hint="ask it to commit them: `bb send AGENT 'TEXT'`",
+)
+
+
+class PriorOwner(AgentId):
+    """Take over the uncommitted lines of this agent, which must be silent."""
 
 
 @op("edit.begin", screen="lines", examples=("bb edit begin src/dates.py --agent amber-otter",))
@@ -50,18 +64,35 @@ def end(desk: Desk, path: list[File] | None = None, *, agent: AgentId | None = N
     named = [files.path_of(desk, text) for text in path] if path is not None else editing
     if missing := [one for one in named if one not in editing] or ([] if named else ["any file"]):
         raise NotBegun(f"{who} has not begun an edit of {missing[0]}", path=missing[0])
-    return _answer(who, uncommitted.end(store, named, who, desk.now()))
+    return _answer(who, moves.looks(store, named, lambda _: Act(ENDED, who), desk.now()))
 
 
-@op("mine", screen="lines", examples=("bb mine src/dates.py --agent amber-otter", "bb mine . --json"))
-def mine(desk: Desk, path: list[File], *, agent: AgentId | None = None) -> dict[str, Any]:
+@op(
+    "mine",
+    screen="lines",
+    examples=(
+        "bb mine src/dates.py --agent amber-otter",
+        "bb mine . --json",
+        "bb mine src/dates.py --from cobalt-harbor",
+    ),
+)
+def mine(
+    desk: Desk, path: list[File], *, from_: PriorOwner | None = None, agent: AgentId | None = None
+) -> dict[str, Any]:
     """Claim the changes in files that no agent is known to have made, since your last call about each file.
 
-    Lines of other agents stay theirs. A line of another agent that was changed belongs to both of you.
+    Lines of other agents stay theirs. A line of another agent that was changed belongs to both of you. If an agent is
+    silent, or its session has ended, --from takes over its uncommitted lines.
     """
     who = _caller(desk, agent)
     store = files.store_of(desk)
-    return _answer(who, uncommitted.claim(store, files.paths(desk, store, path), who, desk.now()))
+    named = files.paths(desk, store, path)
+    if from_ is None:
+        return _answer(who, uncommitted.claim(store, named, who, desk.now()))
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    if from_ != who and held.liveness_of(from_) == liveness.ACTIVE:
+        raise OwnerActive(f"{from_} is active, so its lines stay its own", agent_id=from_)
+    return _answer(who, uncommitted.take_over(store, named, from_, who, desk.now()))
 
 
 def _caller(desk: Desk, agent: str | None) -> str:

@@ -111,6 +111,13 @@ ROWS = [
         STATUS,
         attributes("* filter=planted"),
     ),
+    Row(
+        "`filter.*.smudge`, `.process`",
+        (("filter.planted.smudge", PROGRAM),),
+        ("run",),
+        ("git", "checkout-index", "--force", "--prefix=aside/", "a.txt"),
+        attributes("* filter=planted"),
+    ),
     Row("`merge.*.driver`", (("merge.planted.driver", PROGRAM),), ("staged",), (), merging),
     Row("`diff.external`", (("diff.external", PROGRAM),), (), ("git", "diff", "HEAD")),
     Row(
@@ -231,7 +238,7 @@ def web() -> Iterator[str]:
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository with a hub that has its ledger, something held, something changed and something staged."""
-    made = near(tmp_path / "repo", SUDO_UID="")
+    made = near(tmp_path / "repo", SUDO_UID="", BB_HOME=str(tmp_path / "home"))
     hub = tmp_path / "hub.git"
     made.git("init", "--quiet", "--bare", str(hub))
     made.git("remote", "add", "origin", str(hub))
@@ -256,6 +263,7 @@ VERBS: dict[str, list[list[str]]] = {
     "trailer": [["hook", "prepare-commit-msg", "message", "message"]],
     "sync": [["sync"], ["agent", "renew", "--agent", AMBER, "--all"], ["sync"]],
     "ci": [["ci", "check", "--base", "HEAD"]],
+    "run": [["run", "--", "true"]],
     "settings": [["hooks", "status"], ["ledger", "commit"], ["doctor"], ["ledger", "verify"]],
 }
 

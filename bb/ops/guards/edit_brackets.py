@@ -1,0 +1,136 @@
+"""Brackets an edit by an editor's tool: what the file was before and after, so that bb knows whose lines changed.
+
+Before the tool runs, its edit is judged by the uncommitted lines of other agents (`coordination/lines/harm.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+from bb.coordination.guards import commands
+from bb.coordination.lines import harm, line_diff
+from bb.coordination.lines.file_state import ENDED, PLAIN
+from bb.coordination.wiring import tool_edits
+from bb.kernel import clock
+from bb.ledger.lines import moves, scan, uncommitted
+from bb.ledger.lines.going_commands import Command
+from bb.ledger.lines.lines_store import LinesStore
+from bb.ledger.lines.look import Act
+from bb.ops.guards import line_refusals
+from bb.ops.guards.edited_files import files_of, written_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.coordination.lines.file_state import FileState
+    from bb.coordination.lines.harm import Harm
+    from bb.coordination.wiring.editors import HookPayload
+    from bb.coordination.wiring.tool_edits import Makes
+    from bb.ops.desk.desk import Desk
+    from bb.ops.guards.edited_files import File
+
+RECENT = 2 * clock.HOUR  # an older change of another agent is not taken for one that the agent has not seen
+MOST_FILES = 50  # files that one tool changes; a tool that changes more of them leaves its changes unattributed
+
+
+def begin(desk: Desk, heard: HookPayload, who: str) -> str:
+    """The edit of WHO begins; empty, or the reason why the tool must not run."""
+    for store, file, path in _files(desk, heard):
+        store.note_bracketed(who)
+        (state,) = uncommitted.begin(store, [path], who, desk.now)
+        found = _harm(desk, store, state, heard, file, who)
+        if found:
+            uncommitted.cancel(store, path, who, desk.now())
+            return line_refusals.reason(desk, store, state, found, who)
+    return ""
+
+
+def end(desk: Desk, heard: HookPayload, who: str) -> str:
+    """The edit of WHO has ended; empty, or a warning about lines of others that it has changed all the same."""
+    files = list(_files(desk, heard))
+    warning = ""
+    for store in dict.fromkeys(store for store, _, _ in files):
+        acts = {path: Act(ENDED, who, _makes(desk, heard, file)) for one, file, path in files if one is store}
+        before = {path: store.state(path) for path in acts}
+        for state in moves.looks(store, acts, acts.__getitem__, desk.now()):
+            warning = warning or line_refusals.warning(before[state.path], state, who)
+    return warning
+
+
+def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
+    """A shell command of WHO begins. Only one that may change files is bracketed."""
+    if desk.place.work_tree is None:
+        return
+    effect = commands.effect(heard.command)
+    named = list(_named(desk, heard)) if heard.written else []
+    if effect == commands.READS and not named:
+        return
+    store = LinesStore(desk.place)
+    store.note_bracketed(who)
+    uncommitted.begin(store, named, who, desk.now)
+    is_open, is_rewriting = effect != commands.READS, effect == commands.REWRITES
+    scan.begin(store, who, Command(desk.now(), tuple(named), is_open, is_rewriting))
+
+
+def end_command(desk: Desk, who: str) -> None:
+    """A shell command of WHO has ended."""
+    if desk.place.work_tree is None:
+        return
+    scan.end(LinesStore(desk.place), who, desk.now())
+
+
+def _files(desk: Desk, heard: HookPayload) -> Iterator[tuple[LinesStore, File, str]]:
+    files = files_of(desk, heard.paths)
+    if len(files) <= MOST_FILES:
+        stores: dict[str, LinesStore] = {}
+        for file in files:
+            if file.place.work_tree and file.scope.path:
+                store = stores.setdefault(file.place.git_dir, LinesStore(file.place))
+                yield store, file, file.scope.path
+
+
+def _named(desk: Desk, heard: HookPayload) -> Iterator[str]:
+    """The files of this work tree that a shell command writes by name. What it does elsewhere is not bracketed."""
+    for file in files_of(desk, written_paths(desk, heard))[:MOST_FILES]:
+        path = file.scope.path
+        if path and file.place == desk.place and not os.path.isdir(os.path.join(desk.place.work_tree or "", path)):
+            yield path
+
+
+def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, file: File, who: str) -> Harm | None:
+    """What the tool would do to the lines of others, as far as its input tells."""
+    makes = None if state.is_whole or state.form != PLAIN or not state.now.blob else _makes(desk, heard, file)
+    if makes is None:
+        return None
+    content = store.content(state.now.blob)
+    made = makes(content)
+    if made is None or made == content:
+        return None
+    after = line_diff.split(made)
+    found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
+    if found is None and tool_edits.writes_all(heard.tool, heard.given):
+        found = harm.undone(_steps(store, state, who), after, who)
+    return found
+
+
+def _makes(desk: Desk, heard: HookPayload, file: File) -> Makes | None:
+    """What the tool makes of the file, by the name that the tool has for it."""
+    root = file.place.work_tree or ""
+    wanted = os.path.realpath(os.path.join(root, file.scope.path or ""))
+    names = [name for name in heard.paths if os.path.realpath(os.path.join(desk.cwd, name)) == wanted]
+    return tool_edits.result(heard.tool, heard.given, names[0]) if names else None
+
+
+def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, list[bytes], list[bytes]]]:
+    """The changes of the file since WHO looked at it last, oldest first."""
+    steps = []
+    states = store.log(state.path).recent()
+    for after, before in itertools.pairwise(states):
+        if (after.n != state.n and after.by == who) or state.at - after.at > RECENT:
+            break
+        if before.now.blob != after.now.blob and not (before.is_whole or after.is_whole):
+            by = after.by if after.act == ENDED else ""
+            steps.append((by, store.lines(before.now), store.lines(after.now)))
+    return steps[::-1]
