@@ -19,6 +19,14 @@ PLACE_ENDS = ("granted", "cancelled", "time_over", "retired", "replaced")
 ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
 
+def _shown(scope: str, region: str | None) -> str:
+    if not region:
+        return scope
+    from bb.coordination.holdings import regions  # noqa: PLC0415  (few reservations have a region)
+
+    return f"{scope}{regions.SEPARATOR}{regions.shown(region)}"
+
+
 class Registered(Record):
     """An agent was registered, or registered again after it was retired. A CCCC actor has a PROFILE: how it runs.
 
@@ -102,6 +110,13 @@ class Reserved(Record):
     base: str | None = None  # if global: the published commit it was checked against
     takes: str | None = None  # if global: the ids of the admitted reservations it takes over, separated by spaces
     why: str | None = None
+    region: str | None = None  # the part of the file SCOPE that is reserved (`holdings/regions.py`)
+    is_open: bool = False  # others may work in the same file; conflicts are judged by lines
+
+    @property
+    def shown(self) -> str:
+        """The scope with its region, as users write it."""
+        return _shown(self.scope, self.region)
 
 
 class Renewed(Record):
@@ -157,6 +172,13 @@ class Queued(Record):
     shared: bool = False
     takeover: bool = False
     allow_overlap: bool = False
+    regions: list[str] | None = None  # one for each of SCOPES: its region, or empty
+    is_open: bool = False
+
+    @property
+    def shown(self) -> list[str]:
+        """The scopes with their regions, as users write them."""
+        return list(map(_shown, self.scopes, self.regions or [""] * len(self.scopes)))
 
 
 class LeftLine(Record):

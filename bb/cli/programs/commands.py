@@ -307,9 +307,10 @@ class CommandWord(UncheckedText):
 def run(asked: Asked, command: list[CommandWord] | None = None, *, clean: bool = False, keep: bool = False) -> int:
     """Run a command on HEAD plus only your own uncommitted changes.
 
-    The command runs in a throw-away tree. So half-done work of others in the same work tree does not break your tests, and nothing that the command writes
-    changes the work tree. Files that git ignores and that tests need are there as well: folders such as node_modules
-    and .venv as links, files such as .env as copies. What is built from the sources, and caches, are left out.
+    The command runs in a throw-away tree. So half-done work of others in the same work tree does not break your tests,
+    and nothing that the command writes changes the work tree. Files that git ignores and that tests need are there as
+    well: folders such as node_modules and .venv as links, files such as .env as copies. What is built from the sources,
+    and caches, are left out.
 
     The command starts in the current folder's counterpart, and BB_RUN_TREE is the top folder of the tree. git works
     there as in a clone of its own. The exit status is that of the command, 128 plus the number of a signal that ended

@@ -24,7 +24,8 @@ def in_the_way(found: Foreign) -> list[str]:
 def owned(path: Foreign, who: Foreign) -> str:
     """A path, its verdict and its holders."""
     holders = "; ".join(holds(reservation, who) for reservation in path["held_by"])
-    return f"{path['verdict']:<6}  {path['path']}{'  ' + holders if holders else ''}"
+    gone = "  (not there)" if path.get("vanished") else ""
+    return f"{path['verdict']:<6}  {path['path']}{gone}{'  ' + holders if holders else ''}"
 
 
 def holds(each: Foreign, who: Foreign) -> str:
@@ -32,7 +33,10 @@ def holds(each: Foreign, who: Foreign) -> str:
     if each.get("frozen"):
         why = f" ({quotation(each['why'])})" if each["why"] else ""
         return f"{each['agent_id']} has frozen {each['scope']}{why}"
-    return f"you hold {each['scope']}" if each["agent_id"] == who else f"{each['agent_id']} holds {each['scope']}"
+    how = " open" if str(each["kind"]) == "open" else ""
+    gone = ", which is not there any more" if each.get("vanished") else ""
+    verb = "you hold" if each["agent_id"] == who else f"{each['agent_id']} holds"
+    return f"{verb} {each['scope']}{how}{gone}"
 
 
 def unjudged(found: Foreign) -> list[str]:

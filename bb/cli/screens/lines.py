@@ -50,6 +50,10 @@ def committed(found: Foreign) -> list[str]:
     lines += [
         f"  {file['path']}: {'removed' if file['is_removed'] else _counted(file)}" for file in list(found["files"])[:20]
     ]
+    if found["changed_by_hooks"]:
+        lines.append(
+            f"Hooks changed these files in the commit, but not in the work tree: {names(found['changed_by_hooks'])}"
+        )
     lines += [f"Left in the work tree: {file['path']}: {_whose(file)}" for file in found["left"]]
     return lines
 

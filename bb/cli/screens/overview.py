@@ -294,7 +294,8 @@ def _held(each: Foreign) -> str:
         return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
     is_live = each["state"] == "active"
     left = f"{styling.span(int(each['seconds_left']))} left" if is_live else styling.state(each["state"])
-    shared = ", shared" if each["shared"] else ""
+    shared = "" if str(each["kind"]) == "exclusive" else f", {each['kind']}"
+    shared += ", not there any more" if each.get("vanished") else ""
     who = f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
     return f"{column(whole(each['scope']), 30)} {who}, {left}{shared}{_about(each)}"
 

@@ -16,6 +16,7 @@ def reserved(found: Foreign) -> list[str]:
     """What is reserved, or the place in line, and everything that the agent should know about it."""
     lines = list(_in_line(found["queued"])) if found.get("queued") else _held(found["reservations"])
     lines += [f"In this clone only: {sentence(found['why'])}"] if found.get("fallback") else []
+    lines += _vanished(found["reservations"])
     lines += [f"Note: not there yet: {names(found['not_there'])}"] if found["not_there"] else []
     lines += [
         f"Taken over: {reservation['scope']} from {reservation['agent_id']}, "
@@ -56,9 +57,22 @@ def _held(rows: Foreign) -> list[str]:
     """The reservations: one line for those in this clone, and one for each with a token."""
     here = [row for row in rows if not row.get("global")]
     everywhere = [row for row in rows if row.get("global")]
-    lines = _counted("reserved", here) if here else []
+    lines = []
+    for kind in ("exclusive", "shared", "open"):
+        some = [row for row in here if str(row["kind"]) == kind]
+        lines += _counted("reserved" if kind == "exclusive" else f"reserved ({kind})", some) if some else []
     return lines + [
         f"{row['scope']} is reserved in every clone for {_length(row)}, by token {row['token']}" for row in everywhere
+    ]
+
+
+def _vanished(rows: Iterable[Foreign]) -> list[str]:
+    """The regions that cannot be found any more."""
+    return [
+        f"Note: {row['scope']} is not there any more; others are told apart from it by its name. "
+        f"Release it, or reserve what it is called now."
+        for row in rows
+        if row.get("vanished")
     ]
 
 

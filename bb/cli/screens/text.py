@@ -7,7 +7,7 @@ names, agents' texts in quotation marks or on marked lines, and sentences of an 
 from __future__ import annotations
 
 from bb.cli.screens import styling
-from bb.kernel.foreign import Foreign, names, quotation, sentence, shell_word
+from bb.kernel.foreign import Foreign, block, names, quotation, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def refusal_details(error: BbError) -> Iterable[str]:
         return format_answer("setup", details, "setup")
     if "forks" in details or "shows" in details:
         return format_answer("sync", details, "travel")
+    if "hook" in details and "output" in details:
+        return block(details["output"])
     if "findings" in details:
         return _judged(details)
     if "refused" in details:

@@ -10,10 +10,11 @@
     worktree    worktree remove, move                  an agent's session or changes that are not yours are in it
     branch      branch -D, -M                          the branch is checked out in another worktree
 
-Other agents are the agents of this clone that are not known to have ended. A changed file is yours if you hold it, and
-another agent's if that agent holds it. Otherwise it has no holder and may belong to any active agent. So if other
-agents are active, a command that affects all files is refused for files without holder too; a command that names its
-files is refused only for files of other holders. If no other agent is in the clone, everything is allowed.
+Other agents are the agents of this clone that are not known to have ended. A changed file is yours if you hold it or
+have made all its changes. It is another agent's if that agent holds it or has uncommitted lines in it. Otherwise it has
+no holder and may belong to any active agent. So if other agents are active, a command that affects all files is refused
+for files without holder too; a command that names its files is refused only for files of other holders. If no other
+agent is in the clone, everything is allowed.
 """
 
 from __future__ import annotations
@@ -310,13 +311,13 @@ RULES: dict[str, Callable[[Hazard, Circumstances], str | None]] = {
 }
 MINE = "if they are yours, reserve them first: `bb reserve FILE`"
 INSTEAD = {
-    STASH: "commit your files on your own branch (`git switch -c wip/NAME`, `git commit -- FILES`), or save them "
-    "as a patch (`git diff -- FILES > FILE.patch`)",
+    STASH: "commit your own lines (`bb commit -m MESSAGE`), or save them as a patch "
+    "(`bb diff --agent NAME > FILE.patch`)",
     PUSH: "push without force; on a branch that only you use: `git push --force-with-lease origin BRANCH`",
     DISCARD: f"name your own files: `git restore -- FILES`; {MINE}",
     AUTOSTASH: f"commit your own files first and rebase in your own worktree (`git worktree add`); {MINE}",
     CLEAN: f"remove your own files by name; {MINE}",
-    GATHER: "name your own files: `git add -- FILES`, `git commit -- FILES`",
+    GATHER: "commit your own lines only: `bb commit -m MESSAGE`; or name your own files: `git commit -- FILES`",
     WORKTREE: "ask the agent that works there (`bb send NAME 'text'`), or keep the worktree; all agents: `bb status`",
     BRANCH: "delete the branch after that worktree has switched to another one; list them: `git worktree list`",
 }

@@ -35,7 +35,14 @@ def freeze(wanted: Iterable[Scope], why: str | None, minutes: int | None, met: S
         if minutes is None and any(held.has_no_end and held.why == why for held in before):
             continue
         facts += [Released(ids.PERSON, held.id) for held in before]
-        facts.append(Reserved(ids.PERSON, scope.text, BEAD, minutes or FOREVER, is_file=scope.is_file, why=why))
+        facts.append(
+            Reserved(
+                *(ids.PERSON, scope.where, BEAD, minutes or FOREVER),
+                is_file=scope.is_file,
+                why=why,
+                region=scope.region,
+            )
+        )
     return facts
 
 

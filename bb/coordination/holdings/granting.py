@@ -58,7 +58,7 @@ def grants(
 
 def is_settled(place: Place, decided: Sequence[Any], met_of: Callable[[Place], list[Overlap]]) -> bool:
     """Whether the agent of PLACE has all its scopes by the facts DECIDED: it reserved them or got them by transfer."""
-    own = {fact.scope for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
+    own = {fact.shown for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
     if place.agent in (given := _given(decided)).values():
         own |= {m.held.reservation.scope for m in met_of(place) if given.get(m.held.reservation.id) == place.agent}
     return own.issuperset(place.names)
@@ -90,27 +90,35 @@ def _not_stuck(before: Iterable[Waiter], met: Sequence[Overlap], ignore_case: bo
 def _is_taken(place: Place, decided: Iterable[Any], ignore_case: bool) -> bool:
     """Whether another agent reserves a part of PLACE by the facts DECIDED."""
     for fact in decided:
-        if not isinstance(fact, Reserved) or fact.agent == place.agent or (fact.shared and place.shared):
+        if (
+            not isinstance(fact, Reserved)
+            or fact.agent == place.agent
+            or ((fact.shared or fact.is_open) and place.coexists)
+        ):
             continue
         taken = scopes.stored(fact.scope)
         if taken is None:
             return True
-        taken = taken.replace(is_file=fact.is_file)
-        if any(scopes.compare(taken, wanted, ignore_case=ignore_case) != scopes.DISJOINT for wanted in place.scopes):
+        taken = scopes.in_region(taken.replace(is_file=fact.is_file), fact.region)
+        if any(
+            scopes.compare_by_name(taken, wanted, ignore_case=ignore_case) != scopes.DISJOINT for wanted in place.scopes
+        ):
             return True
     return False
 
 
 def _not_twice(place: Place, facts: Iterable[Any], decided: Iterable[Any]) -> list[Any]:
     """FACTS without reservations of scopes that the agent of PLACE already reserves by the facts DECIDED."""
-    own = {fact.scope for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
-    return [fact for fact in facts if not (isinstance(fact, Reserved) and fact.scope in own)]
+    own = {fact.shown for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
+    return [fact for fact in facts if not (isinstance(fact, Reserved) and fact.shown in own)]
 
 
 def _reserved(place: Place, met: Sequence[Overlap], is_recorded: Callable[[str], bool]) -> list[Any] | None:
     """The facts of the reservation that PLACE waits for; None if something is in the way."""
     others = [one.held for one in met if one.held.reservation.agent != place.agent]
-    open_to_all = [held for held in others if not held.is_protected and not (held.reservation.shared and place.shared)]
+    open_to_all = [
+        held for held in others if not held.is_protected and not (held.reservation.coexists and place.coexists)
+    ]
     has_expired = bool(open_to_all) and all(held.is_over for held in open_to_all)
     wanted = place.wanted()
     try:

@@ -60,6 +60,8 @@ class Held(Record):
             "scope": self.reservation.scope,
             "bead_id": self.reservation.bead,
             "shared": self.reservation.shared,
+            "kind": self.reservation.kind,
+            **region_members(self.reservation),
             "liveness": self.liveness,
             "expires_at": self.ends_at,
             "is_expired": self.is_over,
@@ -88,6 +90,11 @@ def freeze_text(frozen: Held) -> str:
 def freeze_members(reservation: Reservation) -> dict[str, Any]:
     """The additional JSON members of a freeze."""
     return {"frozen": True, "why": reservation.why} if reservation.is_freeze else {}
+
+
+def region_members(reservation: Reservation) -> dict[str, Any]:
+    """The additional JSON member of a reservation with a region."""
+    return {} if reservation.region is None else {"region": reservation.shown_region}
 
 
 def were_made_apart(one: Reservation, other: Reservation) -> bool:

@@ -36,6 +36,9 @@ TRANSFERRED = "transferred"  # how it ended for its former holder
 PENDING, VOID = "pending", "void"  # a global reservation that is not published yet, or was not admitted
 CONTESTED = "contested"  # made in two clones at once, and the other reservation won
 
+# The kinds of holding. Shared and open ones coexist. In what an agent holds open, others may edit: lines decide.
+EXCLUSIVE, SHARED, OPEN = "exclusive", "shared", "open"
+
 LONGEST = 24 * clock.HOUR  # a reservation lasts no longer than this without renewal
 FOREVER = (1 << 31) - 1  # minutes: a freeze without an end
 
@@ -61,6 +64,32 @@ class Reservation(Record):
     why: str | None = None  # the reason for a freeze
     given_by: str | None = None  # the agent that transferred it to this holder
     is_automatic: bool = False  # made by an editor's hook, without a bead
+    region: str | None = None  # the part of the file that it is about; SCOPE has it too
+    is_open: bool = False
+
+    @property
+    def path(self) -> str:
+        """The scope without its region."""
+        return self.scope if self.region is None else self.scope[: -len(self.shown_region) - len("::")]
+
+    @property
+    def shown_region(self) -> str:
+        """The region as users write it; empty without one."""
+        if self.region is None:
+            return ""
+        from bb.coordination.holdings import regions  # noqa: PLC0415  (few reservations have a region)
+
+        return regions.shown(self.region)
+
+    @property
+    def kind(self) -> str:
+        """The kind of holding: exclusive, shared or open."""
+        return OPEN if self.is_open else SHARED if self.shared else EXCLUSIVE
+
+    @property
+    def coexists(self) -> bool:
+        """Whether it may be held beside reservations of others that may be, too: it is shared or open."""
+        return self.shared or self.is_open
 
     @property
     def is_freeze(self) -> bool:
@@ -104,8 +133,8 @@ def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
     """STATE after one more fact. All ends are kept, because their validity depends on the order of facts."""
     after = dict(state or {})
     match fact:
-        case Reserved(agent, scope, bead, ttl, shared, is_file, base, _, why):
-            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file, base, why])
+        case Reserved(agent, scope, bead, ttl, shared, is_file, base, _, why, region, is_open):
+            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file, base, why, region, is_open])
         case Renewed(agent, _, ttl):
             latest(after, f"renewed {agent}", at, [ts, ttl])
         case Released(agent):
@@ -133,7 +162,8 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
     """The reservation once for each holder, in order."""
     if state is None or "made" not in state:
         return
-    *place, (ts, agent, scope, bead, ttl, shared, is_file, base, why) = state["made"]
+    *place, (ts, agent, path, bead, ttl, shared, is_file, base, why, region, is_open) = state["made"]
+    scope = path if region is None else Reserved(agent, path, bead, ttl, region=region).shown
     given_by, words = None, _words(state)
     while True:
         made_at = renewed_at = clock.parse_or(ts, 0)
@@ -148,7 +178,7 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
             end.by if end else None,
             sortable(place),
             sortable(end.place) if end else None,
-            *(base, why, given_by, bead == AUTO),
+            *(base, why, given_by, bead == AUTO, region, is_open),
         )
         if end is None or end.to is None:
             return
@@ -159,7 +189,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
     """The search terms of the reservation: (term, place within the term)."""
     if "made" not in state:
         return []
-    *at, (_, _, text, bead, _, _, is_file, _, _) = state["made"]
+    *at, (_, _, text, bead, _, _, is_file, *_) = state["made"]
     place = sortable(at)
     ever = list(tenures(name, state))
     holders = list(dict.fromkeys((tenure.agent, tenure.state) for tenure in ever))

@@ -90,7 +90,7 @@ def _touched(
         incoming=incoming,
         owner=first.reservation.agent,
         reservation=first.reservation.id,
-        kind=scopes.EXACT if paths == [first.scope.path] else scopes.PARTIAL,
+        kind=scopes.EXACT if paths == [first.scope.path] and first.scope.region is None else scopes.PARTIAL,
         scope=paths[0],
         held=first.reservation.scope,
         liveness=first.liveness,
@@ -167,6 +167,7 @@ def transfer(
     request = Wanted(
         *(fact.incoming, (held.scope,), reservation.bead or NO_BEAD, reservation.ttl, reservation.shared),
         allow_overlap=True,
+        is_open=reservation.is_open,
     )
     return [released, *reservations.reserve(request, others, is_recorded)]
 

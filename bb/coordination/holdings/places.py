@@ -50,6 +50,12 @@ class Place(Record):
     made_at: int
     state: str
     ended_at: int | None = None
+    is_open: bool = False
+
+    @property
+    def coexists(self) -> bool:
+        """Whether what it waits for may be held beside others that may be, too."""
+        return self.shared or self.is_open
 
     @property
     def names(self) -> list[str]:
@@ -58,19 +64,24 @@ class Place(Record):
 
     def waiter(self) -> Waiter:
         """The place as one of the agents that wait."""
-        return Waiter(self.number, self.agent, self.scopes, self.shared, self.takeover, self.allow_overlap)
+        flags = (self.shared, self.takeover, self.allow_overlap, self.is_open)
+        return Waiter(self.number, self.agent, self.scopes, *flags)
 
     def wanted(self) -> Wanted:
         """The request for a reservation that is granted when the way is free."""
-        return Wanted(self.agent, self.scopes, self.bead, self.ttl, self.shared, self.takeover, self.allow_overlap)
+        flags = (self.shared, self.takeover, self.allow_overlap)
+        return Wanted(self.agent, self.scopes, self.bead, self.ttl, *flags, is_open=self.is_open)
 
 
 def queued(wanted: Wanted, until: int, number: int) -> Queued:
     """The fact that WANTED has a place in the line."""
-    files = [scope.text for scope in wanted.scopes if scope.is_file] or None
+    files = [scope.where for scope in wanted.scopes if scope.is_file] or None
+    has_regions = any(scope.region is not None for scope in wanted.scopes)
     return Queued(
-        *(wanted.agent, [scope.text for scope in wanted.scopes], wanted.bead, wanted.ttl, clock.text(until), number),
+        *(wanted.agent, [scope.where for scope in wanted.scopes], wanted.bead, wanted.ttl, clock.text(until), number),
         *(files, wanted.shared, wanted.takeover, wanted.allow_overlap),
+        [scope.region or "" for scope in wanted.scopes] if has_regions else None,
+        wanted.is_open,
     )
 
 
@@ -94,15 +105,22 @@ def place(name: str, state: State | None) -> Place | None:
     """The place that STATE describes; None if its first event is not here, or this version understands no scope."""
     if state is None or "made" not in state:
         return None
-    _, _, _, (ts, agent, texts, bead, ttl, until, number, files, shared, takeover, allow_overlap) = state["made"]
+    _, _, _, (ts, agent, texts, bead, ttl, until, number, *more) = state["made"]
+    files, shared, takeover, allow_overlap, regions, is_open = more
+    regions = regions if regions and len(regions) == len(texts) else [""] * len(texts)
     found = [scopes.stored(text) for text in texts]
-    wanted = tuple(scope.replace(is_file=scope.text in (files or ())) for scope in found if scope)
+    wanted = tuple(
+        scopes.in_region(scope.replace(is_file=scope.text in (files or ())), region or None)
+        for scope, region in zip(found, regions, strict=True)
+        if scope
+    )
     if len(wanted) < len(texts):
         return None
     end = _end(state, agent)
     return Place(
         *(name, agent, wanted, bead, ttl, clock.parse_or(until, 0), number, shared, takeover, allow_overlap),
         *(clock.parse_or(ts, 0), end[1] if end else WAITING, clock.parse_or(end[2], 0) if end else None),
+        is_open,
     )
 
 

@@ -39,6 +39,12 @@ class Waiter(Record):
     shared: bool = False
     takeover: bool = False
     allow_overlap: bool = False
+    is_open: bool = False
+
+    @property
+    def coexists(self) -> bool:
+        """Whether what it waits for may be held beside others that may be, too."""
+        return self.shared or self.is_open
 
 
 def ahead(me: Waiter, line: Iterable[Waiter], *, ignore_case: bool) -> list[Waiter]:
@@ -48,14 +54,14 @@ def ahead(me: Waiter, line: Iterable[Waiter], *, ignore_case: bool) -> list[Wait
         for waiter in line
         if waiter.agent != me.agent
         and waiter.number < me.number
-        and not (me.shared and waiter.shared)
+        and not (me.coexists and waiter.coexists)
         and any(_meet(me, one, other, ignore_case) for one in me.scopes for other in waiter.scopes)
     ]
 
 
 def _meet(me: Waiter, one: Scope, other: Scope, ignore_case: bool) -> bool:
     """Whether the scope OTHER conflicts with ONE, which I want."""
-    kind = scopes.compare(one, other, ignore_case=ignore_case)
+    kind = scopes.compare_by_name(one, other, ignore_case=ignore_case)
     return kind == scopes.EXACT or (kind == scopes.PARTIAL and not me.allow_overlap)
 
 
@@ -75,7 +81,7 @@ def holders(me: Waiter, met: Iterable[Overlap]) -> list[str]:
         meeting.held.reservation.agent
         for meeting in met
         if meeting.held.reservation.agent != me.agent
-        and not (me.shared and meeting.held.reservation.shared)
+        and not (me.coexists and meeting.held.reservation.coexists)
         and not (me.allow_overlap and meeting.kind == scopes.PARTIAL)
         and not (me.takeover and not meeting.held.is_protected)
     ]

@@ -6,8 +6,8 @@
     evicted or retired, or it has expired    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
 
 Exact and partial overlaps both count. `--allow-overlap` permits partial overlaps. Combined with `--takeover-stale`, it
-permits overlaps with active holders, and the reservations of stale holders are taken over. Shared reservations do not
-conflict with each other. If one scope of a request conflicts, nothing of the request is recorded. Each request that
+permits overlaps with active holders, and the reservations of stale holders are taken over. Shared and open
+reservations do not conflict with each other. If one scope of a request conflicts, nothing of the request is recorded. Each request that
 overlaps another agent's active reservation, or ends one, is an INCURSION, recorded once.
 """
 
@@ -95,11 +95,22 @@ class Wanted(Record):
     takeover: bool = False
     allow_overlap: bool = False
     base: str | None = None  # the published commit that a global reservation is checked against
+    is_open: bool = False
+    is_exclusive: bool = False  # --exclusive was given, although it may not be the default
+
+    @property
+    def coexists(self) -> bool:
+        """Whether it may be held beside others that may be, too."""
+        return self.shared or self.is_open
 
     def facts(self) -> list[Reserved]:
         """The facts to record if the request is granted."""
         return [
-            Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared, scope.is_file, self.base)
+            Reserved(
+                *(self.agent, scope.where, self.bead, self.ttl, self.shared, scope.is_file, self.base),
+                region=scope.region,
+                is_open=self.is_open,
+            )
             for scope in self.scopes
         ]
 
@@ -109,7 +120,8 @@ def command(wanted: Wanted, *more: str) -> str:
     words = ["bb reserve", *(escaping.quoted(scope.text) for scope in wanted.scopes), *more]
     words += ["--bead " + escaping.quoted(wanted.bead)] if shown_bead(wanted.bead) else []
     words += [f"--ttl {wanted.ttl}"] if wanted.ttl != TTL else []
-    words += ["--shared"] if wanted.shared else []
+    kinds = {"--shared": wanted.shared, "--open": wanted.is_open, "--exclusive": wanted.is_exclusive}
+    words += [option for option, is_given in kinds.items() if is_given]
     words += ["--takeover-stale"] if wanted.takeover and "--takeover-stale" not in more else []
     return " ".join(words)
 
@@ -162,7 +174,7 @@ def reserve(
         held = meeting.held.reservation
         if held.agent == wanted.agent:
             own.append(meeting)
-        elif wanted.shared and held.shared:
+        elif wanted.coexists and held.coexists:
             continue
         else:
             (admitted if _may_go_beside(wanted, meeting) else in_way).append(meeting)

@@ -16,6 +16,7 @@ from bb.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from bb.coordination.holdings.globs import Part
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DISJOINT", "EXACT", "PARTIAL", "AmbiguousScope", "InvalidScope", "Scope", "ScopeOutside"]
 
 EXACT, PARTIAL, DISJOINT = "exact", "partial", "disjoint"
+REGION = "::"  # between a file and a region of it
 POSIX, WINDOWS = "posix", "windows"
 
 LAST = "\U0010ffff"
@@ -47,19 +49,32 @@ AmbiguousScope = Usage.declare(
 
 
 class Scope(Record):
-    """A scope, by its canonical text. IS_FILE: it was a file when it was reserved, so it covers nothing below it."""
+    """A scope, by its canonical text. IS_FILE: it was a file when it was reserved, so it covers nothing below it.
+
+    A scope with a region, `src/number.py::roman`, is a part of a file (`regions`). The functions here are about paths:
+    they compare it as the whole file.
+    """
 
     text: str
     is_file: bool = False
+    region: str | None = None  # the part of the file that it covers; then the text has it too
+
+    @property
+    def where(self) -> str:
+        """The text without the region: the path or pattern."""
+        if self.region is None:
+            return self.text
+        return self.text[: -len(regions().shown(self.region)) - len(REGION)]
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return () if self.text == "." else _settled([globs.part(name) for name in self.text.split("/")])
+        where = self.where
+        return () if where == "." else _settled([globs.part(name) for name in where.split("/")])
 
     @property
     def is_literal(self) -> bool:
         """Whether it has no wildcard, so that it is one path and everything below."""
-        return not globs.is_special(self.text) or self.path is not None
+        return not globs.is_special(self.where) or self.path is not None
 
     @property
     def path(self) -> str | None:
@@ -156,6 +171,29 @@ def stored(text: str) -> Scope | None:
     except InvalidScope.error:
         return None
     return parsed if is_canonical else None
+
+
+def in_region(file: Scope, region: str | None) -> Scope:
+    """The REGION of a FILE as a scope; FILE itself without a region."""
+    if region is None:
+        return file
+    return Scope(f"{file.text}{REGION}{regions().shown(region)}", True, region)
+
+
+def regions() -> ModuleType:
+    from bb.coordination.holdings import regions as module  # noqa: PLC0415  (few scopes have a region)
+
+    return module
+
+
+def compare_by_name(a: Scope, b: Scope, *, ignore_case: bool) -> str:
+    """`compare` that tells regions of one file apart by their names, without looking into the file."""
+    kind = compare(a, b, ignore_case=ignore_case)
+    if kind == DISJOINT or (a.region is None and b.region is None):
+        return kind
+    if kind == PARTIAL or a.region is None or b.region is None:
+        return PARTIAL
+    return str(regions().overlap_by_name(a.region, b.region))
 
 
 def _sound(text: str) -> str:
@@ -271,8 +309,9 @@ def _beneath(anchor: str, names: Sequence[Name], root: str, platform: str) -> Se
 def absolute(scope: Scope, *, root: str, platform: str) -> str:
     """SCOPE as §5.1 compares it: absolute, and in lower case on Windows."""
     anchor, names = _place(root, platform)
-    text = "/".join([anchor, *names, *(scope.text.split("/") if scope.text != "." else ())])
-    if len(names) == 0 and scope.text == ".":
+    where = scope.where
+    text = "/".join([anchor, *names, *(where.split("/") if where != "." else ())])
+    if len(names) == 0 and where == ".":
         text += "/"
     return text.lower() if platform == WINDOWS else text
 
@@ -320,14 +359,16 @@ def compare(a: Scope, b: Scope, *, ignore_case: bool) -> str:
 
 def comparison(a: Scope, *, ignore_case: bool) -> Callable[[Scope], str]:
     """`compare` with A as first argument. A is parsed once for many comparisons."""
-    ours, is_plain = _parts(a, ignore_case), a.text.isascii() and not globs.is_special(a.text)
-    path = a.text.lower() if ignore_case else a.text
+    where = a.where
+    ours, is_plain = _parts(a, ignore_case), where.isascii() and not globs.is_special(where)
+    path = where.lower() if ignore_case else where
 
     def compared(b: Scope) -> str:
-        if a.text == b.text:
+        there = b.where
+        if where == there:
             return EXACT
-        if is_plain and b.text.isascii() and not globs.is_special(b.text):
-            return _compare_paths(path, b.text.lower() if ignore_case else b.text)
+        if is_plain and there.isascii() and not globs.is_special(there):
+            return _compare_paths(path, there.lower() if ignore_case else there)
         return _compare_parts(a, b, ours, _parts(b, ignore_case), ignore_case)
 
     return compared

@@ -41,6 +41,11 @@ class CommitIndex:
         """The id of the empty tree, which depends on the hash function of the repository."""
         return self._output(["hash-object", "-t", "tree", "--stdin"]).decode("ascii", "replace").strip()
 
+    def staged_blob(self, path: str) -> str:
+        """The id of a file's content; empty if it is not in the index."""
+        status, out, _ = self._status(["rev-parse", "--verify", "--quiet", "--end-of-options", f":0:{path}"])
+        return out.decode("ascii", "replace").strip() if status == 0 else ""
+
     def tree(self) -> str:
         """The tree of the index. It is written into the repository."""
         return self._output(["write-tree"]).decode("ascii", "replace").strip()

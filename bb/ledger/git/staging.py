@@ -62,6 +62,10 @@ class StagedCommit:
         written = self._git.blob(name, LARGEST_IGNORE) if self._git.has(name) else None
         return ignore_files.read(written or b"", ignore_case=ignore_case)
 
+    def staged_blob(self, path: str) -> str:
+        """The id of a file's staged content; empty if the commit does not have the file."""
+        return self._git.staged_blob(path)
+
     def sign(self, message: str, trailer: str) -> bool:
         """Add a TRAILER to the file MESSAGE; return whether it was added.
 

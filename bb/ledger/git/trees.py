@@ -55,6 +55,20 @@ def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], leng
     return tree or keep_object(place, "tree", b"", length)
 
 
+def differences(place: Place, old: str, new: str) -> dict[str, Entry | None]:
+    """The files that differ between two trees, as NEW has them; None for a file that it does not have."""
+    octets = git.output(
+        ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new], git_dir=place.git_dir
+    )
+    rows = iter(octets.split(b"\0"))
+    found: dict[str, Entry | None] = {}
+    for row in rows:
+        if row.startswith(b":"):
+            _, mode, _, blob, kind = row.decode("ascii").split(" ")
+            found[os.fsdecode(next(rows))] = None if kind == "D" else (mode, blob)
+    return found
+
+
 def _changed(place: Place, objects: git.Conversation, tree: str, wanted: Wanted, length: int) -> str:
     """The id of the changed tree; empty if nothing is left in it."""
     folder = _read(objects, tree, length // 2) if tree else {}

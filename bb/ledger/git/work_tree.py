@@ -26,11 +26,35 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_
 
     A text that names an existing path is that path, even if it contains wildcards: `app/[slug]/page.tsx` is a common
     name. A path through a symbolic link becomes the link's target, if that lies in the repository.
+
+    `FILE::REGION` is a part of a file, unless a path has that name, or IS_EXACT.
     """
+    if scopes.REGION in written and not is_exact and (region := _region(place, cwd, written)):
+        return region
     if not is_exact and probable_path(place, cwd, written, is_path=is_path):
         scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
     scope = _resolved(place, cwd, written, is_path)
     return scope.replace(is_file=True) if _is_file(place, cwd, written, scope, is_path) else scope
+
+
+def _region(place: Place, cwd: str, written: str) -> Scope | None:
+    """The scope of a region that WRITTEN names; None if it is a path. The file ends at the first `::` behind which
+    there is none of that name, or at the first of all."""
+    if "\0" in written or os.path.lexists(os.path.join(cwd, written)):
+        return None
+    parts = written.split(scopes.REGION)
+    heads = [scopes.REGION.join(parts[:end]) for end in range(1, len(parts))]
+    file = next((head for head in heads if head and os.path.isfile(os.path.join(cwd, head))), heads[0])
+    if not file.strip():
+        raise scopes.InvalidScope(f"{written[:60]!r} names no file", hint="for example src/number.py::roman")
+    scope = scope_of(place, cwd, file)
+    if scope.path is None or os.path.isdir(os.path.join(cwd, file)):
+        raise scopes.InvalidScope(
+            f"{written[:60]!r} is a part of a file, but {file[:60]!r} is not one file",
+            hint="name one file before the ::; a path with :: in its name that does not exist yet is written with [:]:",
+        )
+    region = scopes.regions().read(written[len(file) + len(scopes.REGION) :])
+    return scopes.in_region(scope, region)
 
 
 def probable_path(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:

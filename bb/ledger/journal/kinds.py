@@ -65,7 +65,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             "Reserved",
             "x.bb.reserved",
-            ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why"),
+            ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why", "region", "open"),
         ),
         ("Renewed", "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
         ("Released", "x.bb.released", ("by", "reservation_id")),
@@ -76,7 +76,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             "x.bb.queued",
             (
                 *("by", "scopes", "bead_id", "ttl_minutes", "until", "number"),
-                *("files", "shared", "takeover", "allow_overlap"),
+                *("files", "shared", "takeover", "allow_overlap", "regions", "open"),
             ),
         ),
         ("LeftLine", "x.bb.left_line", ("by", "place_id", "how")),
@@ -266,6 +266,9 @@ FITS: dict[str, Fits] = {
     "patch": _is_object,
     "actors": lambda value: type(value) is list and all(map(_is_text, value)),
     "shared": _is_flag,
+    "open": _is_flag,
+    "region": validation.is_unfolded,
+    "regions": lambda value: type(value) is list and all(not one or validation.is_unfolded(one) for one in value),
     "is_file": _is_flag,
     "event_id": _is_event,
     "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),

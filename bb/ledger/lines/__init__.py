@@ -1,1 +1,1 @@
-"""What bb keeps of uncommitted lines: a log for each changed file, the contents it names, and what commits them."""
+"""Uncommitted lines: a log for each changed file, its contents and symbols, and what commits and tests one's own."""

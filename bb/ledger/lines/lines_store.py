@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 FOLDER = os.path.join("bb", "lines")
-LOGS, OBJECTS, AGENTS, LOCK = "files", "objects", "agents", "lock"
+LOGS, OBJECTS, LOCK = "files", "objects", "lock"
 
 ContentLost = Refused.declare(
     "CONTENT_LOST",
@@ -72,12 +72,6 @@ class LinesStore:
     def state(self, path: str) -> FileState | None:
         """What is known of a file, without looking at it."""
         return self.log(path).last()
-
-    def note_bracketed(self, agent: str) -> None:
-        """Note that hooks bracket the edits of AGENT."""
-        path = os.path.join(self.folder, AGENTS, agent)
-        if not os.path.exists(path):
-            disk.replace_in_new_folder(path, b"")
 
     # -- versions and their lines
 

@@ -6,7 +6,7 @@ from bb.coordination.lines import own_part
 from bb.coordination.lines.weave import is_unattributed
 from bb.kernel.record import Record
 from bb.ledger.git import git, trees
-from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines import going_commands, uncommitted, work_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +21,14 @@ class OwnChanges(Record):
     """The changes of some owners on the commit HEAD.
 
     ENTRIES has the mode and blob of each file that they change; None if they remove it. STATES are those of the files
-    that were looked at, and WANTED the owners whose changes are taken from each.
+    that were looked at, and WANTED the owners whose changes are taken from each. Hooks have changed the files BY_HOOKS.
     """
 
     head: str
     entries: Mapping[str, Entry | None]
     states: Mapping[str, FileState]
     wanted: Mapping[str, frozenset[str]]
+    by_hooks: frozenset[str] = frozenset()
 
 
 def of_owners(store: LinesStore, states: Mapping[str, FileState], wanted: Mapping[str, frozenset[str]]) -> OwnChanges:
@@ -52,6 +53,20 @@ def _blob(store: LinesStore, state: FileState, part: own_part.Part) -> str:
         path = work_files.full_path(store.place, state.path)
         return git.run(["hash-object", "-w", "--", path], at=store.place.work_tree).strip()
     return trees.keep_object(store.place, "blob", octets, store.id_length)
+
+
+def with_changes_by_hooks(
+    store: LinesStore, changes: OwnChanges, differing: Mapping[str, Entry | None], now: int
+) -> OwnChanges:
+    """CHANGES if hooks have changed the files DIFFERING in the commit. They are taken whole."""
+    states = {
+        **changes.states,
+        **uncommitted.see(store, [path for path in differing if path not in changes.states], now),
+    }
+    wanted = {**changes.wanted, **{path: states[path].owners for path in differing}}
+    return changes.replace(
+        entries={**changes.entries, **differing}, states=states, wanted=wanted, by_hooks=frozenset(differing)
+    )
 
 
 def tree_of(store: LinesStore, changes: OwnChanges) -> str:

@@ -77,7 +77,12 @@ def _note(store: LinesStore, changes: OwnChanges, commit: str, now: int) -> None
     """Note in the logs what was committed. A file that was edited since it was looked at is only looked at again."""
     for path, entry in changes.entries.items():
         state, current = changes.states[path], store.state(path)
-        if current is None or (current.n, current.now) != (state.n, state.now) or state.is_whole:
+        if (
+            path in changes.by_hooks
+            or current is None
+            or (current.n, current.now) != (state.n, state.now)
+            or state.is_whole
+        ):
             continue
         base = Version(entry[1], entry[0]) if entry else Version()
         woven = weave.committed(state.weave, changes.wanted[path])

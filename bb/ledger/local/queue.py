@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
 LARGEST = 1 << 24  # bytes; more scopes than fit in a line of the ledger
 GRACE = 5.0  # seconds after the end of its waiting time until a process counts as suspended
-FLAGS = ("shared", "takeover", "allow_overlap")
+FLAGS = ("shared", "takeover", "allow_overlap", "is_open")
 
 
 class QueuePlace:
@@ -65,7 +65,8 @@ class QueuePlace:
         try_lock(self._fd)
         written = {
             "agent": me.agent,
-            "scopes": [[scope.text, scope.is_file] for scope in me.scopes],
+            "scopes": [[scope.where, scope.is_file] for scope in me.scopes],
+            "regions": [scope.region for scope in me.scopes],
             "until": time.time() + self._seconds,
             **{flag: getattr(me, flag) for flag in FLAGS},
         }
@@ -102,8 +103,11 @@ def _waiter(number: int, path: str) -> Waiter | None:
         return None
     try:
         members = json_text.read(disk.read_small(path, LARGEST) or b"")
+        regions = members.get("regions") or [None] * len(members["scopes"])
         requested = [
-            scope.replace(is_file=is_file) for text, is_file in members["scopes"] if (scope := scopes.stored(text))
+            scopes.in_region(scope.replace(is_file=is_file), region)
+            for (text, is_file), region in zip(members["scopes"], regions, strict=True)
+            if (scope := scopes.stored(text))
         ]
         flags = {flag: members.get(flag) is True for flag in FLAGS}
         is_right = ids.is_actor_id(members["agent"]) and requested and time.time() < members["until"] + GRACE

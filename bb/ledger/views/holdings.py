@@ -22,17 +22,25 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.index.index import Index
+    from bb.ledger.lines.regions_now import RegionsNow
 
 
 class Holdings:
-    """The reservations in one store, as of NOW. An agent is stale after THRESHOLD without a sign of life."""
+    """The reservations in one store, as of NOW. An agent is stale after THRESHOLD without a sign of life.
 
-    def __init__(self, index: Index, store: str, now: int, threshold: int, *, ignore_case: bool) -> None:
+    WORK_TREE has the files in which regions are looked up. Without one, their names decide.
+    """
+
+    def __init__(
+        self, index: Index, store: str, now: int, threshold: int, *, ignore_case: bool, work_tree: str | None = None
+    ) -> None:
         self._index = index
         self._store = store
         self._now = now
         self._threshold = threshold
         self._ignore_case = ignore_case
+        self._files = work_tree
+        self._regions: RegionsNow | None = None
         self._seen: dict[str, tuple[int, str]] = {}
         self._pauses: dict[str, Any] | None = None
         self._settled: Admitted | None = None
@@ -63,8 +71,20 @@ class Holdings:
                     and (reservation.agent == whose or self.counts(reservation))
                     and (kind := lies(other)) != scopes.DISJOINT
                 ):
-                    overlaps.append(Overlap(scope, self._held_on(other, reservation), kind))
+                    if scope.region is not None or other.region is not None:
+                        kind = self.regions.overlap(scope, other, kind)
+                    if kind != scopes.DISJOINT:
+                        overlaps.append(Overlap(scope, self._held_on(other, reservation), kind))
         return sorted(overlaps, key=lambda overlap: overlap.kind != scopes.EXACT)
+
+    @property
+    def regions(self) -> RegionsNow:
+        """The regions of scopes, as the files in the work tree have them now."""
+        if self._regions is None:
+            from bb.ledger.lines.regions_now import RegionsNow  # noqa: PLC0415  (few scopes have a region)
+
+            self._regions = RegionsNow(self._files)
+        return self._regions
 
     def counts(self, reservation: Reservation) -> bool:
         """Whether a reservation keeps other agents out. A global reservation does once it is admitted. A freeze ends
@@ -111,7 +131,12 @@ class Holdings:
             return None
         for overlap in self.overlaps([held.scope], in_any_clone=True):
             other = overlap.held.reservation
-            if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
+            if (
+                other.is_freeze
+                or other.agent == mine.agent
+                or (other.coexists and mine.coexists)
+                or overlap.held.is_over
+            ):
                 continue
             is_behind = were_made_apart(mine, other) and wins_over(other, mine, self.settled)
             if is_behind and not self._have_agreed(mine, other):
@@ -139,6 +164,8 @@ class Holdings:
 
     def covers(self, held: Held, path: Scope) -> bool:
         """Whether PATH is entirely in the scope of HELD."""
+        if held.scope.region is not None:
+            return path.region is not None and self.regions.contains(held.scope, path)
         return scopes.covers(held.scope, path, ignore_case=self._ignore_case)
 
     def reservations_of_scope(self, scope: Scope) -> list[Held]:
@@ -184,8 +211,8 @@ class Holdings:
         return found
 
     def meet(self, one: Scope, other: Scope) -> bool:
-        """Whether two scopes share a path."""
-        return scopes.compare(one, other, ignore_case=self._ignore_case) != scopes.DISJOINT
+        """Whether two scopes share a path. Regions of one file are told apart by their names."""
+        return scopes.compare_by_name(one, other, ignore_case=self._ignore_case) != scopes.DISJOINT
 
     def claimed_by(self, agent: str) -> list[tuple[Scope, str | None]]:
         """The scopes that AGENT holds, with their beads. If it holds none: those of its last reservations, which all
@@ -294,5 +321,5 @@ def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
 
 def scope_of(reservation: Reservation) -> Scope | None:
     """The scope of a reservation; None if this version does not understand it."""
-    scope = scopes.stored(reservation.scope)
-    return scope and scope.replace(is_file=reservation.is_file)
+    scope = scopes.stored(reservation.path)
+    return scope and scopes.in_region(scope.replace(is_file=reservation.is_file), reservation.region)

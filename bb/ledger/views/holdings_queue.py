@@ -126,7 +126,7 @@ def waiting_for(agent: str, line: Sequence[InLine], held: Holdings) -> list[dict
         theirs = [
             mine.scope.text
             for mine in own
-            if not (mine.reservation.shared and one.waiter.shared)
+            if not (mine.reservation.coexists and one.waiter.coexists)
             and any(held.meet(wanted, mine.scope) for wanted in one.waiter.scopes)
         ]
         if theirs:

@@ -239,7 +239,8 @@ class Desk:
         from bb.ledger.views.holdings import Holdings  # noqa: PLC0415
 
         threshold = self.stale_after_in(index)
-        return Holdings(index, place.store, now, threshold, ignore_case=work_tree.is_case_insensitive(place))
+        ignore_case = work_tree.is_case_insensitive(place)
+        return Holdings(index, place.store, now, threshold, ignore_case=ignore_case, work_tree=place.work_tree)
 
     def caller(self, named: str | None = None) -> str:
         """The calling agent: the one NAMED in the request, else BB_AGENT, else the agent of the host's session. The

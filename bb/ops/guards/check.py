@@ -8,6 +8,7 @@ from bb.kernel.escaping import name
 from bb.ops.catalogue import MissingOption, op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.guards.path_verdicts import FREE, HELD, Override, path_held, path_verdict, refuse_damage
+from bb.ops.holdings import recording
 from bb.ops.params import AgentOrPerson, Number, UncheckedText, invalid
 
 TYPE_CHECKING = False
@@ -40,6 +41,7 @@ class Token(Number):
     examples=(
         "bb check src/parser.py --agent amber-otter",
         "bb check src/parser.py docs --json",
+        "bb check src/number.py::roman --agent amber-otter",
         "bb check --staged",
         "bb check --staged --agent amber-otter --override 'agreed with cobalt-harbor'",
     ),
@@ -67,7 +69,8 @@ def check(
     --override REASON, or BB_OVERRIDE=REASON in the environment, allows the commit and is recorded.
 
     Parameters:
-        path (PATH): A file or directory. Wildcards are part of its name, not patterns.
+        path (PATH): A file or directory, or a part of a file, such as src/number.py::roman. Wildcards are part of its
+            name, not patterns.
         staged: Check the staged changes instead of PATH.
     """
     if not staged and path is None:
@@ -84,7 +87,7 @@ def check(
         from bb.ops.guards import commit  # noqa: PLC0415  (needed only for commits)
 
         return commit.commit_verdict(desk, who, override)
-    scopes = [desk.scope(text, is_path=True) for text in path or ()]
+    scopes = recording.anchored_if_there(desk, _scopes(desk, path or ()), who or ids.PERSON)
     if not desk.store.exists:
         rows: list[dict[str, Any]] = [{"path": scope.text, "verdict": FREE, "held_by": []} for scope in scopes]
         return {"agent_id": who, "may_touch": True, "is_managed": False, "paths": rows}
@@ -95,12 +98,21 @@ def check(
     held = desk.holdings(desk.store.caught_up(), desk.now())
     if who and token is not None:
         _refuse_old_token(held, who, token, scopes)
-    rows = [path_verdict(held, scope, who) for scope in scopes]
+    rows = [path_verdict(held, scope, who) | _vanished(held, scope) for scope in scopes]
     in_way = [row for row in rows if row["verdict"] == HELD]
     answer: dict[str, Any] = {"agent_id": who, "may_touch": not in_way, "is_managed": True, "paths": rows}
     if in_way and who:
         raise path_held(in_way, who, answer)
     return answer
+
+
+def _vanished(held: Holdings, scope: Scope) -> dict[str, Any]:
+    """The member that says that a region is not in its file. Then its name decides about overlaps."""
+    return {"vanished": True} if scope.region is not None and held.regions.has_vanished(scope) else {}
+
+
+def _scopes(desk: Desk, written: Sequence[str]) -> tuple[Scope, ...]:
+    return tuple(desk.scope(text, is_path=True) for text in written)
 
 
 def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Scope]) -> None:

@@ -5,6 +5,8 @@ If the check fails for any reason, an agent is refused. A person gets a warning 
 
 from __future__ import annotations
 
+import os
+
 from bb.coordination.facts import COMMIT, Overridden
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
@@ -52,7 +54,12 @@ def _for_person(desk: Desk) -> dict[str, Any]:
 def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     answer = _answer(desk, who)
     if answer["may_touch"]:
-        return answer
+        if not answer["lines"]:
+            return answer
+        if override is None:
+            from bb.ops.guards import staged_lines  # noqa: PLC0415  (rarely needed)
+
+            raise staged_lines.refusal(answer["lines"], answer)
     in_way = [path for path in answer["paths"] if path["verdict"] == HELD]
     if override is None or any(map(is_frozen, in_way)):  # an agent cannot override a freeze
         named = " ".join(quoted(path["path"]) for path in in_way[:NAMED])
@@ -89,14 +96,23 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
         for row, change in in_way:
             if rules.ignores(change.path, is_folder=change.is_submodule):
                 row["verdict"] = IGNORED
-    return _answered(who, rows)
+    return _answered(who, rows, lines=_lines_of_others(desk, coming, changes, who) if who else [])
+
+
+def _lines_of_others(desk: Desk, coming: StagedCommit, changes: Sequence[Change], who: str) -> list[dict[str, Any]]:
+    """The uncommitted lines of other agents that the commit contains."""
+    if desk.place.work_tree is None or not os.path.isdir(os.path.join(desk.place.git_dir, "bb", "lines")):
+        return []
+    from bb.ops.guards import staged_lines  # noqa: PLC0415  (many work trees have no lines of several agents)
+
+    return staged_lines.of_others(desk, coming, changes, who)
 
 
 def _answered(
     who: str | None, paths: Sequence[dict[str, Any]], *, is_managed: bool = True, **more: Any
 ) -> dict[str, Any]:
     may_touch = all(path["verdict"] != HELD for path in paths)
-    more = {"override": None, "not_judged": None} | more
+    more = {"override": None, "not_judged": None, "lines": []} | more
     return {"agent_id": who, "may_touch": may_touch, "is_managed": is_managed, "paths": list(paths), **more}
 
 

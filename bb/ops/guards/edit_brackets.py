@@ -13,7 +13,7 @@ from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.coordination.wiring import tool_edits
 from bb.kernel import clock
-from bb.ledger.lines import moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -38,7 +38,7 @@ MOST_FILES = 50  # files that one tool changes; a tool that changes more of them
 def begin(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit of WHO begins; empty, or the reason why the tool must not run."""
     for store, file, path in _files(desk, heard):
-        store.note_bracketed(who)
+        bracketed_agents.note(store.place, who)
         (state,) = uncommitted.begin(store, [path], who, desk.now)
         found = _harm(desk, store, state, heard, file, who)
         if found:
@@ -68,7 +68,7 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     if effect == commands.READS and not named:
         return
     store = LinesStore(desk.place)
-    store.note_bracketed(who)
+    bracketed_agents.note(store.place, who)
     uncommitted.begin(store, named, who, desk.now)
     is_open, is_rewriting = effect != commands.READS, effect == commands.REWRITES
     scan.begin(store, who, Command(desk.now(), tuple(named), is_open, is_rewriting))

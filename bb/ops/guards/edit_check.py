@@ -102,7 +102,7 @@ def _judged(
             f"bb: {edit_verdicts.whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
         )
         return allow(heard, warning, reply=editors.person_answer(warning))
-    free = [file.scope for file in edit_verdicts.that_are(path_verdicts.FREE, desk, judged)] if bead is not None else []
+    free = [file.scope for file in _unreserved(desk, judged, who)] if bead is not None else []
     if who and bead is not None and free:
         answer = _reserved(desk, heard, who, free, bead)
         is_new = state is not None and answer["verdict"] != REFUSED
@@ -113,14 +113,23 @@ def _judged(
     return allow(heard)
 
 
+def _unreserved(desk: Desk, judged: dict[File, dict[str, Any]], who: str | None) -> list[File]:
+    """The files that WHO may edit and does not hold: free ones, and those that only others hold open."""
+    found = edit_verdicts.that_are(path_verdicts.FREE, desk, judged)
+    beside = edit_verdicts.that_are(path_verdicts.OPEN, desk, judged)
+    found |= {file: row for file, row in beside.items() if all(each["agent_id"] != who for each in row["held_by"])}
+    return list(found)
+
+
 def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
     """Reserve the files that WHO is about to edit. Refused if another agent was faster or waits for them."""
     from bb.coordination.holdings.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
     from bb.ops.holdings import recording  # noqa: PLC0415
 
+    wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
     try:
-        recording.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL)))
+        recording.reserved(desk, wanted)
     except BbError as error:
         return refuse(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
     return allow(heard)

@@ -11,9 +11,11 @@ from bb.coordination.agents import liveness, roster
 from bb.coordination.guards import changes, hazards
 from bb.coordination.guards.hazards import Change, Circumstances
 from bb.coordination.holdings import scopes
+from bb.coordination.lines import weave
 from bb.kernel.errors import BbError
 from bb.ledger.git import linked_work_trees, place
 from bb.ledger.git import work_tree as git_work_tree
+from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.local import editor_sessions, presence
 from bb.ops.guards import edit_verdicts, path_verdicts
 
@@ -112,12 +114,25 @@ def _changes(desk: Desk, here: place.Place, touched: Sequence[Scope] | None, haz
     changed = changes.changed(git.status_porcelain(here.work_tree or ""))
     if touched is not None:
         changed = [entry for entry in changed if any(held.lies_in(entry[1], scope) for scope in touched)]
-    holders = [(path, _holder(held, path, who), is_tracked) for is_tracked, path in changed[:MOST_CHANGES]]
+    lines = LinesStore(here) if here.work_tree else None
+    holders = [
+        (path, _owner(lines, path, who) or _holder(held, path, who), is_tracked)
+        for is_tracked, path in changed[:MOST_CHANGES]
+    ]
     if hazard.kind == hazards.GATHER:
         return [Change(*entry) for entry in holders]
     # An agent in another clone has no changes in this worktree, so its reservation does not make it their author.
     afar = {name for _, name, _ in holders if name and _is_afar(desk, name)}
     return [Change(path, None if name in afar else name, is_tracked) for path, name, is_tracked in holders]
+
+
+def _owner(lines: LinesStore | None, path: str, who: str) -> str | None:
+    """The agent whose uncommitted lines are in a file: another one if there is any, else WHO; None if unknown."""
+    state = lines.state(path) if lines else None
+    owners = sorted(owner for owner in state.owners if not weave.is_unattributed(owner)) if state else []
+    others = [owner for owner in owners if owner != who]
+    is_all_mine = bool(owners) and state is not None and len(state.owners) == len(owners)
+    return others[0] if others else who if is_all_mine else None
 
 
 def _is_afar(desk: Desk, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.coordination.holdings import holdings
 from bb.coordination.holdings.held import FROZEN_HINT
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.escaping import name, quotation, quoted
@@ -10,15 +11,17 @@ from bb.ops.params import AllowSecretReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
+    from bb.coordination.holdings.held import Held
+    from bb.coordination.holdings.regions import Range
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
 MOST_NAMED = 5  # paths in the command of a hint
-FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping", "held"
+FREE, YOURS, SHARED, OPEN, OVERLAPPING, HELD = "free", "yours", "shared", "open", "overlapping", "held"
 
 PathHeld = Conflict.declare(
     "PATH_HELD",
@@ -54,24 +57,65 @@ def path_held(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any]
     return PathHeld(f"{holder['agent_id']} holds {name(holder['scope'])}, {denied}", hint=hint, **answer)
 
 
-def path_verdict(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
+def path_verdict(
+    held: Holdings, path: Scope, who: str | None, touched: Sequence[Range] | None = None
+) -> dict[str, Any]:
     """The verdict on PATH for WHO, with its reservations, freezes first. A reservation of WHO counts only if it covers
-    the whole path and no part of the path is frozen."""
-    met = sorted((overlap.held for overlap in held.overlaps([path])), key=lambda one: not one.reservation.is_freeze)
+    the whole path and no part of the path is frozen.
+
+    TOUCHED are the lines of the file as it is now that WHO will change; (n, n) is an insertion before line n. Then
+    another agent's reservation of a region counts only if the edit changes the region. None: the whole path changes.
+    """
+    return verdict_on(
+        held, path, who, lambda scope: touched is None or held.regions.is_touched(scope, touched), touched
+    )
+
+
+def verdict_on(
+    held: Holdings,
+    path: Scope,
+    who: str | None,
+    is_touched: Callable[[Scope], bool],
+    touched: Sequence[Range] | None = None,
+) -> dict[str, Any]:
+    """The verdict on PATH, as in `path_verdict`. IS_TOUCHED says whether the edit changes a scope with a region."""
+    met = sorted((overlap.held for overlap in held.overlaps([path])), key=_order)
+    met = [one for one in met if one.reservation.agent == who or one.scope.region is None or is_touched(one.scope)]
     is_anything_frozen = bool(met) and met[0].reservation.is_freeze
     mine = [one for one in met if one.reservation.agent == who]
     others = [one for one in met if one.reservation.agent != who]
-    # If two clones reserved the path at the same time, WHO's reservation counts only if it is the one that holds.
-    is_mine = not is_anything_frozen and any(
-        held.covers(one, path) and not (others and held.contested_by(one)) for one in mine
-    )
-    if is_mine:
-        beside = OVERLAPPING if any(not one.reservation.shared for one in [*mine, *others]) else SHARED
+    if not is_anything_frozen and _is_mine(held, path, mine, others, touched):
+        kinds = {one.reservation.kind for one in [*mine, *others]}
+        beside = OVERLAPPING if holdings.EXCLUSIVE in kinds else OPEN if holdings.OPEN in kinds else SHARED
         verdict = beside if others else YOURS
+    elif all(one.reservation.is_open for one in others):
+        verdict = OPEN if others else FREE
     else:
-        verdict = HELD if others else FREE
-    rows = [one.as_json() | {"is_protected": one.is_protected} for one in met]
+        verdict = HELD
+    rows = [_row(held, one) for one in met]
     return {"path": path.text, "verdict": verdict, "held_by": rows}
+
+
+def _order(one: Held) -> tuple[bool, bool]:
+    """Freezes first, and open reservations last."""
+    return not one.reservation.is_freeze, one.reservation.is_open
+
+
+def _is_mine(
+    held: Holdings, path: Scope, mine: Sequence[Held], others: Sequence[Held], touched: Sequence[Range] | None
+) -> bool:
+    """Whether the reservations MINE cover all of PATH, or all lines that are TOUCHED. If two clones reserved the path
+    at the same time, a reservation counts only if it is the one that holds."""
+    sound = [one for one in mine if not (others and held.contested_by(one))]
+    if any(held.covers(one, path) for one in sound):
+        return True
+    own = [one.scope for one in sound if one.scope.region is not None]
+    return bool(own and touched) and held.regions.is_within(own, touched or ())
+
+
+def _row(held: Holdings, one: Held) -> dict[str, Any]:
+    has_vanished = one.scope.region is not None and held.regions.has_vanished(one.scope)
+    return one.as_json() | {"is_protected": one.is_protected} | ({"vanished": True} if has_vanished else {})
 
 
 def is_frozen(judged: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.holdings.recording import answer
+from bb.ops.holdings.recording import anchored, answer, scopes_of
 from bb.ops.params import AllowSecretReason, Key, Number, Scope
 
 
@@ -63,13 +63,13 @@ def freeze(
     """
     signs_of_life.person(desk, agent)
     desk.store.require_ledger()
-    wanted_scopes = _scopes(desk, scope)
+    wanted_scopes = anchored(desk, _scopes(desk, scope), ids.PERSON)
     until = None if minutes is None else clock.text(desk.now() + minutes * clock.MINUTE)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         met = held.overlaps(wanted_scopes)
         facts = freezing.freeze(wanted_scopes, why, minutes, met)
-        new = {fact.scope for fact in facts if isinstance(fact, Reserved)}
+        new = {fact.shown for fact in facts if isinstance(fact, Reserved)}
         holders = freezing.holders_affected(overlap for overlap in met if overlap.wanted.text in new)
         return [*facts, *person_notices.frozen(sorted(new), until, why, holders)]
 
@@ -125,11 +125,11 @@ def thaw(
     return answer(desk, names) | {"told": _told(recorded)}
 
 
-def _scopes(desk: Desk, written: Sequence[str]) -> list[scopes.Scope]:
+def _scopes(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
     """The scopes as parsed, without duplicates."""
     if any(not text.strip() for text in written):
         raise InvalidArgs("a path must not be blank", hint="`.` is the whole repository", path="$.scope")
-    return list({(scope := desk.scope(text)).text: scope for text in written}.values())
+    return scopes_of(desk, written)
 
 
 def _told(recorded: Sequence[Event]) -> list[str]:

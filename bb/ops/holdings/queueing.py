@@ -94,7 +94,7 @@ def _joined(
 ) -> list[Any]:
     """The facts of a new place. A place for the same scopes is kept: a changed request takes its number over."""
     if before and before.until > held.now:
-        if minutes is None and before.wanted() == wanted.replace(scopes=before.scopes):
+        if minutes is None and before.wanted() == wanted.replace(scopes=before.scopes, is_exclusive=False):
             return []
         left, number = [LeftLine(before.agent, before.id, places.REPLACED)], before.number
     else:
@@ -185,7 +185,7 @@ def _in_the_way_of(scope: scopes.Scope, place: Place, held: Holdings, line: Sequ
     others = [
         one.held
         for one in met
-        if one.held.reservation.agent != place.agent and not (one.held.reservation.shared and place.shared)
+        if one.held.reservation.agent != place.agent and not (one.held.reservation.coexists and place.coexists)
     ]
     before = lines.ahead(place.waiter().replace(scopes=(scope,)), line, ignore_case=held.ignore_case)
     state = HELD if others else AWAITED if before else YOURS if met else FREE

@@ -6,7 +6,7 @@ import os
 
 from bb.coordination.facts import Incurred, Released, TakenOver
 from bb.coordination.holdings import holdings, reservations
-from bb.coordination.holdings.held import freeze_members
+from bb.coordination.holdings.held import freeze_members, region_members
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.coordination.protocol import notices
 from bb.kernel import clock
@@ -16,7 +16,7 @@ from bb.ops.desk import pause_check, signs_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bb.coordination.holdings import scopes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.reservations import Wanted
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
+    from bb.ledger.lines.regions_now import RegionsNow
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
@@ -142,7 +143,30 @@ def _incursion(fact: Incurred) -> dict[str, Any]:
 
 def scopes_of(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
     """The scopes as parsed, without duplicates."""
-    return tuple({(scope := _scope(desk, text)).text: scope for text in written}.values())
+    wanted = tuple({(scope := _scope(desk, text)).text: scope for text in written}.values())
+    return _with_regions(desk, wanted, lambda now, scope: now.named(scope))
+
+
+def anchored(desk: Desk, wanted: tuple[scopes.Scope, ...], holder: str) -> tuple[scopes.Scope, ...]:
+    """The scopes WANTED, with each region as the ledger stores it. Refused if a file has no such region."""
+    return _with_regions(desk, wanted, lambda now, scope: now.anchored(scope, holder))
+
+
+def anchored_if_there(desk: Desk, wanted: tuple[scopes.Scope, ...], holder: str) -> tuple[scopes.Scope, ...]:
+    """The scopes WANTED as in `anchored`; a region that is not in its file stays as it is."""
+    return _with_regions(desk, wanted, lambda now, scope: now.anchored_or_named(scope, holder))
+
+
+def _with_regions(
+    desk: Desk, wanted: tuple[scopes.Scope, ...], found: Callable[[RegionsNow, scopes.Scope], scopes.Scope]
+) -> tuple[scopes.Scope, ...]:
+    """The scopes WANTED, those with a region as FOUND in the work tree, without duplicates."""
+    if all(scope.region is None for scope in wanted):
+        return wanted
+    from bb.ledger.lines.regions_now import RegionsNow  # noqa: PLC0415  (few scopes have a region)
+
+    now = RegionsNow(desk.place.work_tree)
+    return tuple({(scope := found(now, one)).text: scope for one in wanted}.values())
 
 
 def _scope(desk: Desk, written: str) -> scopes.Scope:
@@ -163,6 +187,7 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
     now = held.held(reservation)
     is_live = reservation.state == holdings.ACTIVE
     is_over = bool(now and now.is_over)
+    has_vanished = bool(is_live and now and now.scope.region is not None and held.regions.has_vanished(now.scope))
     return {
         "reservation_id": reservation.id,
         "scope": reservation.scope,
@@ -170,6 +195,9 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "bead_id": reservation.bead,
         "state": held.state_of(reservation, is_over=is_over) if is_live else reservation.state,
         "shared": reservation.shared,
+        "kind": reservation.kind,
+        **region_members(reservation),
+        **({"vanished": True} if has_vanished else {}),
         "ttl_minutes": None if reservation.has_no_end else reservation.ttl,
         "created_at": clock.text(reservation.made_at),
         "renewed_at": clock.text(reservation.renewed_at),

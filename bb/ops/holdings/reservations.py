@@ -6,14 +6,15 @@ from bb.coordination.facts import LeftLine
 from bb.coordination.holdings import holdings, reservations
 from bb.coordination.holdings.reservations import InvalidArgs, Wanted
 from bb.kernel import clock, ids
+from bb.ledger.lines import bracketed_agents
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.holdings.recording import TTL, answer, reserved, scopes_of, shown, waiting_for
+from bb.ops.holdings.recording import TTL, anchored, answer, reserved, scopes_of, shown, waiting_for
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Bead, Key, Number, Scope, Seconds, Text, UncheckedNumber
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from bb.coordination.holdings import scopes
@@ -54,6 +55,9 @@ class Fallback(Text):
         "bb agent reserve --scope src/parser --scope docs/parser.md --queue",
         "bb agent reserve --scope src/parser --bead bb-12 --wait 300",
         "bb reserve src/parser docs/parser.md --bead bb-12",
+        "bb reserve src/number.py::roman 'README.md::Install' --json",
+        "bb reserve src/number.py::new",
+        "bb reserve src/number.py --open",
     ),
     short="reserve",
     positional=("scope",),
@@ -68,6 +72,8 @@ def reserve(
     takeover_stale: bool = False,
     allow_overlap: bool = False,
     shared: bool = False,
+    open_: bool = False,
+    exclusive: bool = False,
     global_: bool = False,
     fallback: Fallback | None = None,
     wait: Seconds | None = None,
@@ -85,6 +91,13 @@ def reserve(
     person has paused you (AGENT_PAUSED). Reserving your own scope again renews it. Paths that do not exist yet can be
     reserved; the answer lists them in `not_there`, in case of a typing error.
 
+    A scope may be a part of a file: a function, class, heading or key (`src/number.py::roman`, `::Class.method`), what
+    you add (`::new`, `::new:NAME`), or lines (`::40-60`). Refused with SYMBOL_NOT_FOUND if the file has no such symbol.
+
+    A reservation is exclusive, shared or open. Shared and open ones may overlap each other. In a file that you hold
+    open, others may edit: only lines that you have changed and not committed are yours. Without a kind, it is open for
+    files if an editor's hook attributes your lines, else exclusive.
+
     --queue takes a place in line, first come first served, if the scopes are not free. The exit status is 0, and
     `queued` says who is in the way. The command that frees the scopes grants the place, and you get one message. The
     same request again keeps the place; `bb agent release` of one of the scopes leaves the line. --wait keeps a running
@@ -93,20 +106,26 @@ def reserve(
     Parameters:
         takeover_stale: Take over a reservation whose holder is silent or that has expired. The holder is notified.
         allow_overlap: Reserve despite a partial overlap. It is recorded as an incursion and the holder is notified.
-        shared: Share the scope with other shared reservations.
+        shared: Share the scope with other shared and open reservations.
+        open_: Let others work in the same files. Conflicts are judged by lines.
+        exclusive: Keep others out: for refactorings and migrations.
         global_: Reserve in every clone, not only in this one. Needs the remote that this clone publishes to.
         wait: If the scopes are not free, wait in line for up to this many seconds, at most a day.
         queue: If the scopes are not free, take a place in line and return. The place needs no running process.
     """
     who = signs_of_life.caller(desk, agent)
+    wanted_scopes = anchored(desk, scopes_of(desk, scope), who)
+    kind = _kind(desk, who, wanted_scopes, {"shared": shared, "open": open_, "exclusive": exclusive}, is_global=global_)
     request = Wanted(
         agent=who,
-        scopes=scopes_of(desk, scope),
+        scopes=wanted_scopes,
         bead=reservations.bead(bead),
         ttl=reservations.minutes(ttl),
-        shared=shared,
+        shared=kind == holdings.SHARED,
         takeover=takeover_stale,
         allow_overlap=allow_overlap,
+        is_open=kind == holdings.OPEN,
+        is_exclusive=exclusive,
     )
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
@@ -263,6 +282,23 @@ def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None 
             "unacked_required_messages": len(owed),
         },
     }
+
+
+def _kind(desk: Desk, who: str, wanted: Sequence[scopes.Scope], flags: Mapping[str, bool], *, is_global: bool) -> str:
+    """The kind of holding that the request asks for by its FLAGS, else the default."""
+    given = [kind for kind, is_given in flags.items() if is_given]
+    if len(given) > 1:
+        named = " and ".join(f"--{kind}" for kind in given)
+        raise InvalidArgs(f"a reservation has one kind, not {named}", hint="pass one of them", path=f"$.{given[1]}")
+    if is_global and given == [holdings.OPEN]:
+        message = "--global cannot be used with --open: in every clone, a reservation holds the whole file"
+        raise InvalidArgs(message, hint="reserve it open in this clone, or exclusively in every clone", path="$.open")
+    if given:
+        return given[0]
+    is_open = (
+        not is_global and all(scope.is_file for scope in wanted) and bracketed_agents.is_bracketed(desk.place, who)
+    )
+    return holdings.OPEN if is_open else holdings.EXCLUSIVE
 
 
 def _ended_or_renewed(desk: Desk, who: str, decide: signs_of_life.Decide, key: str | None) -> dict[str, Any]:

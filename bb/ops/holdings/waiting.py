@@ -111,4 +111,5 @@ def refuse_to_overtake(
 
 def waiter_of(wanted: Wanted, number: int) -> Waiter:
     """The request WANTED as a waiter with a NUMBER."""
-    return Waiter(number, wanted.agent, wanted.scopes, wanted.shared, wanted.takeover, wanted.allow_overlap)
+    flags = (wanted.shared, wanted.takeover, wanted.allow_overlap, wanted.is_open)
+    return Waiter(number, wanted.agent, wanted.scopes, *flags)

@@ -62,7 +62,7 @@ def _incursion(ours: Held, winner: Held) -> Incurred:
         incoming=ours.reservation.agent,
         owner=owner.agent,
         reservation=owner.id,
-        kind=scopes.compare(ours.scope, winner.scope, ignore_case=True),
+        kind=scopes.compare_by_name(ours.scope, winner.scope, ignore_case=True),
         scope=ours.reservation.scope,
         held=place,
         liveness=winner.liveness,

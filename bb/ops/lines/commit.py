@@ -8,7 +8,7 @@ from bb.coordination.lines import weave as weaves
 from bb.kernel import ids
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.escaping import name, quoted
-from bb.ledger.git import head, operations
+from bb.ledger.git import head, operations, trees
 from bb.ledger.lines import own_changes, own_commit, scan, uncommitted
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
@@ -19,7 +19,7 @@ from bb.ops.params import AgentId, AgentOrPerson, Text, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from bb.coordination.lines.file_state import FileState
@@ -127,6 +127,7 @@ class _Request:
         self._store = store
         self._who = who
         self._companions = companions
+        self._by_hooks: Mapping[str, object] = {}  # the files that hooks have changed in the commit
         self._included = files.paths(desk, store, included)
         named = files.paths(desk, store, path) if path is not None else []
         if path is None and who == ids.PERSON:
@@ -167,6 +168,8 @@ class _Request:
             from bb.ledger.lines import commit_hooks as aside  # noqa: PLC0415  (many repositories have no other hooks)
 
             judged = aside.judged(place, hooks, tree, message, self._desk.env)
+            self._by_hooks = trees.differences(place, tree, judged.tree)
+            changes = own_changes.with_changes_by_hooks(self._store, changes, self._by_hooks, self._desk.now())
             tree, message = judged.tree, judged.message
         made = own_commit.written(place, changes.head, tree, message)
         if not own_commit.put_on_branch(self._store, changes, made, message.partition("\n")[0], self._desk.now()):
@@ -243,6 +246,7 @@ class _Request:
             "subject": message.partition("\n")[0],
             "files": rows,
             "left": left,
+            "changed_by_hooks": sorted(self._by_hooks),
         }
 
     def _row(self, state: FileState, entry: Any) -> dict[str, Any]:

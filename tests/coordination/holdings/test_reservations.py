@@ -183,6 +183,7 @@ def test_a_conflict_tells_the_holder_the_overlap_its_liveness_and_until_when():
                 "scope": "src",
                 "bead_id": "bb-1",
                 "shared": False,
+                "kind": "exclusive",
                 "liveness": "active",
                 "expires_at": clock.text(NOW + 38 * MINUTE),
                 "is_expired": False,

@@ -1,0 +1,158 @@
+"""The regions of scopes in the files of a work tree as they are now. Each file is read and parsed once."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.holdings import regions, scopes
+from bb.coordination.lines import symbols as rules
+from bb.kernel import escaping
+from bb.kernel.errors import BbError
+from bb.ledger.files import disk
+from bb.ledger.lines import grammars
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bb.coordination.holdings.regions import Range
+    from bb.coordination.holdings.scopes import Scope
+    from bb.coordination.lines.symbols import Symbol
+
+
+class Version:
+    """One version of a file: its lines and its symbols."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        self._path = path
+        self._content = content
+        self._symbols: list[Symbol] | None = None
+
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """The lines without their ends. A line feed at the end begins no line."""
+        lines = self._content.split(b"\n")
+        return lines[:-1] if lines[-1] == b"" else lines
+
+    @property
+    def symbols(self) -> Sequence[Symbol]:
+        if self._symbols is None:
+            self._symbols = grammars.symbols(self._path, self._content)
+        return self._symbols
+
+
+def version(path: str, content: bytes | None) -> Version | None:
+    """A version of a file; None if it is binary, too large, or CONTENT is None because it cannot be read."""
+    return Version(path, content) if content is not None and rules.is_readable(content) else None
+
+
+class RegionsNow:
+    """The regions in the work tree at ROOT; None if there is none."""
+
+    def __init__(self, root: str | None) -> None:
+        self._root = root
+        self._files: dict[str, Version | None] = {}
+
+    def file(self, scope: Scope) -> Version | None:
+        """The file of a scope. One that does not exist is empty; None if it cannot be read as text."""
+        path = scope.path or scope.where
+        if path not in self._files:
+            self._files[path] = version(path, self._content(path))
+        return self._files[path]
+
+    def _content(self, path: str) -> bytes | None:
+        if self._root is None:
+            return None
+        try:
+            return disk.read_small(os.path.join(self._root, path), rules.LARGEST + 1) or b""
+        except (BbError, OSError, ValueError):
+            return None
+
+    def _exists(self, scope: Scope) -> bool:
+        return self._root is None or os.path.lexists(os.path.join(self._root, scope.path or scope.where))
+
+    def overlap(self, one: Scope, other: Scope, kind: str) -> str:
+        """How two scopes overlap, of which at least one has a region, and whose paths overlap as KIND says."""
+        if kind == scopes.PARTIAL or one.region is None or other.region is None:
+            return scopes.PARTIAL
+        if self._root is None:
+            return regions.overlap_by_name(one.region, other.region)
+        return regions.overlap(one.region, other.region, self.file(one))
+
+    def located(self, scope: Scope) -> tuple[Range, ...] | None:
+        """The lines of a scope with a region; None if they cannot be found."""
+        file = self.file(scope)
+        return None if file is None or scope.region is None else regions.located(scope.region, file)
+
+    def contains(self, outer: Scope, inner: Scope) -> bool:
+        """Whether the region OUTER has all of the region INNER. Both are in one file."""
+        if scopes.compare(outer, inner, ignore_case=True) != scopes.EXACT or not outer.region or not inner.region:
+            return False
+        if self.overlap(outer, inner, scopes.EXACT) == scopes.EXACT:
+            return True
+        ours, theirs = self.located(outer), self.located(inner)
+        return bool(ours and theirs) and regions.contains(ours or (), theirs or ())
+
+    def has_vanished(self, scope: Scope) -> bool:
+        """Whether the region of a scope can no longer be found in its file, although that can be read."""
+        if scope.region is None or self._root is None or self.file(scope) is None:
+            return False
+        return self.located(scope) is None
+
+    def is_touched(self, scope: Scope, touched: Iterable[Range] | None) -> bool:
+        """Whether an edit of the lines TOUCHED changes what SCOPE covers of its file. None: the whole file changes.
+
+        A region that cannot be found counts as the whole file, so that a guard never errs in the unsafe direction.
+        """
+        if scope.region is None or touched is None:
+            return True
+        if regions.is_new(scope.region):
+            return False
+        found = self.located(scope)
+        return found is None or regions.touches(touched, found)
+
+    def is_within(self, own: Iterable[Scope], touched: Sequence[Range]) -> bool:
+        """Whether an edit of the lines TOUCHED stays in the regions OWN, which are in one file."""
+        ranges: list[Range] = []
+        adds = False
+        symbols: Sequence[Symbol] = ()
+        for scope in own:
+            if scope.region is not None and regions.is_new(scope.region):
+                adds, file = True, self.file(scope)
+                symbols = file.symbols if file else ()
+            ranges += self.located(scope) or ()
+        left = [one for one in touched if not regions.contains(ranges, [one])]
+        is_between = all(a == b and not any(each.first < a < each.end for each in symbols) for a, b in left)
+        return not left or (adds and is_between)
+
+    def named(self, scope: Scope) -> Scope:
+        """SCOPE with the full name of its symbol, if the file has it."""
+        file = None if scope.region is None else self.file(scope)
+        if file is None or scope.region is None:
+            return scope
+        return scopes.in_region(scopes.Scope(scope.where, True), regions.full_name(scope.region, file))
+
+    def anchored_or_named(self, scope: Scope, holder: str) -> Scope:
+        """SCOPE as `anchored`, but a region that is not there is no reason to refuse."""
+        try:
+            return self.anchored(scope, holder)
+        except regions.SymbolNotFound.error:
+            return scope
+
+    def anchored(self, scope: Scope, holder: str) -> Scope:
+        """SCOPE with its region as the ledger stores it for HOLDER. Refused if the file has no such region."""
+        if scope.region is None:
+            return scope
+        file = self.file(scope)
+        if file is None:
+            raise regions.SymbolNotFound(
+                f"{escaping.name(scope.where)} cannot be read as text, so it has no regions",
+                hint=f"reserve the whole file: `bb reserve {escaping.quoted(scope.where)}`",
+            )
+        if not (regions.is_to_come(scope.region) or self._exists(scope)):
+            path = escaping.name(scope.where)
+            hint = f"reserve the whole file, or what you add: `bb reserve {escaping.quoted(scope.where)}`"
+            hint += "; a new file whose name has `::` in it is written with `[:]:`"
+            raise regions.SymbolNotFound(f"{path} does not exist, so it has no regions", hint=hint)
+        region = regions.anchored(scope.region, file, holder)
+        return scopes.in_region(scopes.Scope(scope.where, True), region)
