@@ -53,6 +53,11 @@ class Outcome:
         return sum(len(each) for each in self.calls.values())
 
     @property
+    def each(self) -> float:
+        """The seconds from an agent's start to its end, on average."""
+        return sum(self.seconds.values())
+
+    @property
     def gave_up(self) -> bool:
         return self.counts.get("gave up", 0) > 0
 

@@ -12,7 +12,7 @@ from scripts.trial.agents import Agent
 from scripts.trial.edits import AFTER, REPLACE, Edit
 from scripts.trial.git import environment, git
 from scripts.trial.recorded import Recorded, Task, Unit
-from scripts.trial.ways import Nothing, own_content
+from scripts.trial.ways import WAYS, Nothing, own_content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,13 +46,13 @@ def source(tmp_path: Path) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize("way", ["nothing", "files", "worktree"])
+@pytest.mark.parametrize("way", list(WAYS))
 def test_careful_agents_lose_nothing_and_commit_only_their_own(source: str, way: str) -> None:
     outcome = trial.run(RECORDED, source, way, trial.Setting(BB, sys.executable, scale=0), agents=2, careful=True)
 
     assert (outcome.lost, outcome.damaged, outcome.stray, outcome.foreign) == (0, 0, 0, 0), outcome.odd
     assert outcome.is_fine, outcome.odd
-    assert bool(outcome.bb_calls) is (way == "files")
+    assert bool(outcome.bb_calls) is (way in ("files", "lines"))
 
 
 def agent_at(place: str) -> Agent:
