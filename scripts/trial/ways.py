@@ -148,7 +148,7 @@ class Files(Way):
         """Take a place in line first: the time until it is granted is for reading and planning."""
         agent.run_bb("turn", "--json")
         bead = f"trial-{agent.task.units.index(unit) + 1}"
-        ran = agent.run_bb("reserve", *unit.files, "--bead", bead, "--queue", "--json")
+        ran = agent.run_bb("reserve", *unit.files, "--exclusive", "--bead", bead, "--queue", "--json")
         self.in_line[agent.name] = answered(ran).get("state") == "queued"
 
     def waits(self, agent: Agent, unit: Unit) -> bool:  # noqa: ARG002
