@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 
 PAUSED, FROZEN, LOST, GRANTED, CONTESTED = "paused", "frozen", "lost", "granted", "contested"
 TO_ACCEPT, UNREAD, ACCEPTED, WAITING = "to_accept", "unread", "accepted", "waiting_for_me"
-MEMBERS = (PAUSED, FROZEN, LOST, GRANTED, CONTESTED, TO_ACCEPT, UNREAD, ACCEPTED, WAITING)  # the most urgent first
+COMMITTED = "committed"
+MEMBERS = (
+    PAUSED,
+    FROZEN,
+    LOST,
+    GRANTED,
+    COMMITTED,
+    CONTESTED,
+    TO_ACCEPT,
+    UNREAD,
+    ACCEPTED,
+    WAITING,
+)  # the most urgent first
 STANDING = (PAUSED, FROZEN, TO_ACCEPT)  # they apply until they are lifted or accepted
 MESSAGES = (TO_ACCEPT, UNREAD)
 ORDERS = (PAUSED, FROZEN)

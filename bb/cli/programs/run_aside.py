@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import Any
 
 from bb.cli.calls import output
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
@@ -68,17 +67,19 @@ def run(words: Sequence[str] | None, caller: str | None, *, is_clean: bool, is_k
         output.refusal(WORDS, error, as_json=as_json)
         return NOT_FOUND if isinstance(error, CommandNotFound.error) else NOT_STARTED
     if as_json:
-        took = {"status": status, "setup_ms": round((ready - began) * 1000)}
-        kept = {"folder": around.tree.folder} if is_kept and around.tree else {}
-        _answer({**took, **kept}, status)
+        folder = around.tree.folder if is_kept and around.tree else None
+        _answer(status, round((ready - began) * 1000), folder)
     return status
 
 
-def _answer(found: dict[str, Any], status: int) -> None:
+def _answer(status: int, setup_ms: int, folder: str | None) -> None:
+    """Print how the command ended, how long its tree took, and the FOLDER of a tree that is kept."""
     if status == 0:
+        found = {"status": status, "setup_ms": setup_ms, "folder": folder}
         output.document(envelope.success(WORDS, found))
     else:
-        failed: BbError = CommandFailed(f"the command ended with status {status}", **found)
+        message = f"the command ended with status {status}"
+        failed: BbError = CommandFailed(message, status=status, setup_ms=setup_ms, folder=folder)
         output.document(envelope.failure(WORDS, failed))
 
 

@@ -40,6 +40,7 @@ class Place(Record):
     work_tree: str | None
     git_dir: str = ""  # of this work tree: the common directory itself, or the linked worktree's own directory in it
     is_named: bool = False  # the user or git named it (GIT_DIR); it was not found by searching upwards
+    is_aside: bool = False  # the work tree is a throw-away tree; the rest is that of the real work tree
 
     @property
     def store(self) -> str:
@@ -57,7 +58,9 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     if named and (git_dir := _git_dir(os.path.join(cwd, named))):
         work_tree = env.get("GIT_WORK_TREE")
         root = os.path.join(cwd, work_tree) if work_tree else _work_tree_of(git_dir, cwd)
-        return Place(_common(git_dir, env), root, os.path.abspath(git_dir), is_named=True)
+        aside = _git_dir(os.path.join(cwd, work_tree, ".git")) if work_tree else None
+        is_aside = aside is not None and _real_git_dir(aside) != ""
+        return Place(_common(git_dir, env), root, os.path.abspath(git_dir), is_named=True, is_aside=is_aside)
     # A hook's GIT_DIR is relative to the directory where git started the hook. If a tool has changed its directory
     # since, GIT_DIR leads nowhere, and searching from CWD is better than a refusal.
     ceilings = [os.path.realpath(path) for path in env.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if path]
@@ -67,8 +70,8 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     while True:
         link = os.path.join(folder, ".git")
         if git_dir := _git_dir(link):
-            if git_dir != link and (real := disk.read_small(os.path.join(git_dir, THROWAWAY))):
-                git_dir = os.fsdecode(real)  # in a throw-away tree, bb works with the real repository
+            if git_dir != link and (real := _real_git_dir(git_dir)):
+                return Place(_common(real, {}), folder, real, is_aside=True)
             return Place(_common(git_dir, {}), folder, os.path.abspath(git_dir))
         if os.path.isfile(link):  # its target is gone; a repository further up would be a different one
             raise NotARepository(f"{link} does not lead to a git repository")
@@ -123,6 +126,11 @@ def _is_git_dir(path: str) -> bool:
     if os.path.isfile(os.path.join(path, "commondir")):
         return True
     return os.path.isdir(os.path.join(path, "objects")) and os.path.isdir(os.path.join(path, "refs"))
+
+
+def _real_git_dir(git_dir: str) -> str:
+    """For the GIT_DIR of a throw-away tree, the real one, with which bb works there; otherwise empty."""
+    return os.fsdecode(disk.read_small(os.path.join(git_dir, THROWAWAY)) or b"")
 
 
 def _common(git_dir: str, env: Mapping[str, str]) -> str:

@@ -19,8 +19,8 @@ from bb.ledger.lines import pending_commit, uncommitted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.git.place import Place
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
 
 SUBJECT = 72  # characters of a commit's subject in the reflog
 
@@ -46,7 +46,7 @@ def written(place: Place, parent: str, tree: str, message: str) -> str:
     return done.out.decode("ascii").strip()
 
 
-def put_on_branch(store: LinesStore, changes: OwnChanges, commit: str, subject: str, now: int) -> bool:
+def put_on_branch(store: LinesStore, changes: OwnChanges, commit: str, subject: str, by: str, now: int) -> bool:
     """Move the branch to COMMIT, if it still is at the commit's parent; False if it has moved meanwhile."""
     with store:
         pending_commit.finish(store)
@@ -60,7 +60,7 @@ def put_on_branch(store: LinesStore, changes: OwnChanges, commit: str, subject: 
             pending_commit.end(store, is_made=is_made)
         if is_made:
             store.look_again()
-            _note(store, changes, commit, now)
+            _note(store, changes, commit, by, now)
         return is_made
 
 
@@ -73,7 +73,7 @@ def _move(store: LinesStore, old: str, commit: str, subject: str) -> None:
         program.refuse_failure("update-ref", done.status, done.err)
 
 
-def _note(store: LinesStore, changes: OwnChanges, commit: str, now: int) -> None:
+def _note(store: LinesStore, changes: OwnChanges, commit: str, by: str, now: int) -> None:
     """Note in the logs what was committed. A file that was edited since it was looked at is only looked at again."""
     for path, entry in changes.entries.items():
         state, current = changes.states[path], store.state(path)
@@ -89,6 +89,7 @@ def _note(store: LinesStore, changes: OwnChanges, commit: str, now: int) -> None
         if base.blob == state.now.blob:
             woven = weave.unchanged(len(store.lines(base)))
         owner = "" if base.mode == state.now.mode else state.mode_owner
-        after = current.replace(n=current.n + 1, at=now, act=COMMITTED, by="", head=commit, base=base)
-        store.log(path).append(after.replace(weave=woven, mode_owner=owner))
+        after = current.replace(n=current.n + 1, at=now, act=COMMITTED, by=by, head=commit, base=base)
+        looked = {**current.looked, by: after.n} if by else current.looked
+        store.log(path).append(after.replace(weave=woven, mode_owner=owner, looked=looked))
     uncommitted.see(store, changes.entries, now)

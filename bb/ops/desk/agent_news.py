@@ -6,6 +6,7 @@ The rules about what is said, and how much, are in `attention/turns/agent_news.p
 
 from __future__ import annotations
 
+import os
 from itertools import dropwhile, takewhile
 
 from bb.attention.turns import news
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MOST = 2000  # newest entries of each kind that are looked through
 MOST_OF_THE_PAST = 100  # the same, for a session that begins
 OLD = 24 * clock.HOUR  # what happened longer ago is no news to a session that begins
+LINES = os.path.join("bb", "lines", "files")  # in the git directory of a work tree: what is known of its lines
 WAITS = "waits "  # prefix of the names that are forgotten once the agent no longer waits
 
 
@@ -139,6 +141,7 @@ class _Collector:
         yield from self.freezes()
         yield from self._losses()
         yield from self._expired()
+        yield from self._commits()
         yield from self._contests()
         yield from self._mail()
         yield from self.acceptances()
@@ -201,6 +204,16 @@ class _Collector:
             return how if how in (holdings.TAKEN_OVER, holdings.VOID) else None
         now = self.desk.now()
         return holdings.EXPIRED if reservation.expiry(now, now) <= now else None
+
+    def _commits(self) -> Iterator[News]:
+        """What others have committed to files in which the agent has uncommitted lines."""
+        place = self.desk.place
+        if place.work_tree is None or place.is_aside or not os.path.isdir(os.path.join(place.git_dir, LINES)):
+            return
+        from bb.ledger.lines import commits_of_others, lines_store  # noqa: PLC0415  (many work trees have no lines)
+
+        for commit in commits_of_others.commits(lines_store.LinesStore(place), self.who, self.desk.now()):
+            yield from self._news(news.COMMITTED, f"commit {commit.base} {commit.path}", commit.as_json)
 
     def _contests(self) -> Iterator[News]:
         """The agents that work on the same paths."""

@@ -61,7 +61,7 @@ def end(desk: Desk, heard: HookPayload, who: str) -> str:
 
 def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     """A shell command of WHO begins. Only one that may change files is bracketed."""
-    if desk.place.work_tree is None:
+    if desk.place.work_tree is None or desk.place.is_aside:
         return
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
@@ -76,7 +76,7 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
 
 def end_command(desk: Desk, who: str) -> None:
     """A shell command of WHO has ended."""
-    if desk.place.work_tree is None:
+    if desk.place.work_tree is None or desk.place.is_aside:
         return
     scan.end(LinesStore(desk.place), who, desk.now())
 
@@ -86,7 +86,7 @@ def _files(desk: Desk, heard: HookPayload) -> Iterator[tuple[LinesStore, File, s
     if len(files) <= MOST_FILES:
         stores: dict[str, LinesStore] = {}
         for file in files:
-            if file.place.work_tree and file.scope.path:
+            if file.place.work_tree and file.scope.path and not file.place.is_aside:
                 store = stores.setdefault(file.place.git_dir, LinesStore(file.place))
                 yield store, file, file.scope.path
 

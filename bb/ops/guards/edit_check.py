@@ -127,8 +127,8 @@ def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope],
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
     from bb.ops.holdings import recording  # noqa: PLC0415
 
-    wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
     try:
+        wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
         recording.reserved(desk, wanted)
     except BbError as error:
         return refuse(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.lines.file_state import FileState
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
     from bb.ops.desk.desk import Desk
 
 MOST_TRIES = 8  # a branch that moves more often than that while a commit is made is odd
@@ -171,8 +171,9 @@ class _Request:
             self._by_hooks = trees.differences(place, tree, judged.tree)
             changes = own_changes.with_changes_by_hooks(self._store, changes, self._by_hooks, self._desk.now())
             tree, message = judged.tree, judged.message
+        by = "" if self._who == ids.PERSON else self._who
         made = own_commit.written(place, changes.head, tree, message)
-        if not own_commit.put_on_branch(self._store, changes, made, message.partition("\n")[0], self._desk.now()):
+        if not own_commit.put_on_branch(self._store, changes, made, message.partition("\n")[0], by, self._desk.now()):
             return None
         if AFTER in hooks:
             aside.run_after(place, hooks[AFTER], self._desk.env)

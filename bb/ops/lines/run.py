@@ -52,7 +52,7 @@ def surroundings(desk: Desk, *, is_clean: bool) -> AbstractContextManager[Surrou
     place = desk.place
     if place.work_tree is None:
         raise NoWorkTree()
-    if desk.env.get(TREE) and os.path.realpath(desk.env[TREE]) == os.path.realpath(place.work_tree):
+    if place.is_aside:
         return nullcontext(Surroundings(desk.cwd, dict(desk.env)))
     tree = tree_to_run(desk, place)
 

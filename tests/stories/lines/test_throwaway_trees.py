@@ -287,7 +287,10 @@ def test_git_in_a_tree_changes_no_ref_and_no_index_of_the_repository(repo: Scrat
 def test_bb_in_a_tree_finds_the_ledger_of_the_repository(repo: Scratch):
     with a_tree(repo) as tree:
         found = places.find(os.path.join(tree.folder, "src"), {})
-    assert (found.common, found.work_tree) == (str(repo.path / ".git"), tree.folder)
+        in_hook = {"GIT_DIR": str(repo.path / ".git"), "GIT_WORK_TREE": tree.folder}
+        assert places.find(tree.folder, in_hook).is_aside
+    assert (found.common, found.work_tree, found.is_aside) == (str(repo.path / ".git"), tree.folder, True)
+    assert not places.find(str(repo.path), {}).is_aside
 
 
 # -- again, and at the same time
