@@ -199,7 +199,7 @@ class Look:
     def _form_of(self, found: Found) -> str:
         before = self.before
         is_known = before is not None and before.base == self._base and bool(before.now.blob)
-        has_new_ends = b"\r\n" in (found.octets or b"")
+        has_new_ends = b"\r" in (found.octets or b"")
         if found.mode == work_files.LINK or (before and is_known and (before.form == CONVERTED or not has_new_ends)):
             return before.form if before and found.mode != work_files.LINK else PLAIN
         return CONVERTED if work_files.is_converted(self._store.place, self._path) else PLAIN
