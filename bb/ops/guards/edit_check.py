@@ -141,6 +141,7 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
         return _why_frozen(frozen, who)
     first = edit_verdicts.holder(in_way[0], who)
     path = _short(in_way[0]["path"])
+    path = _short(first["scope"]) if first.get("region") else path
     more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
     if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
         scope = quoted(_short(first["scope"]))

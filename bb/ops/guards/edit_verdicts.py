@@ -41,7 +41,9 @@ def whose(found: dict[str, Any], who: str | None) -> str:
     about = f" for {first['bead_id']}" if first["bead_id"] else ""
     end = "expired at" if first["is_expired"] else "until"
     file, part = escaping.name(path), ""
-    if path == "." or scope.startswith(f"{path}/"):
+    if scope.startswith(f"{path}::"):
+        file = escaping.name(scope)
+    elif path == "." or scope.startswith(f"{path}/"):
         file = f"{escaping.name(scope)} in {file}"
     elif scope != path:
         part = f" as part of {escaping.name(scope)}"
