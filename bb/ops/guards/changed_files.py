@@ -33,7 +33,7 @@ def warning(desk: Desk, heard: HookPayload, who: str) -> str:
 
 def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    return edit_verdicts.that_are(path_verdicts.HELD, desk, edit_verdicts.verdicts(held, files, who))
+    return edit_verdicts.that_are(path_verdicts.HELD, desk, edit_verdicts.verdicts_without_regions(held, files, who))
 
 
 def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
@@ -42,4 +42,4 @@ def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
     from bb.ops.holdings import incursions  # noqa: PLC0415
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    incursions.report(desk, who, HOOK, incursions.overlapping_reservations(held, scopes, who))
+    incursions.report(desk, who, HOOK, incursions.overlapping_reservations(held, scopes, who, with_regions=False))

@@ -9,16 +9,28 @@ from bb.ops.guards.edited_files import ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from bb.coordination.holdings.regions import Range
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
 
-def verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
-    return {file: path_verdicts.path_verdict(held, file.scope, who) for file in files}
+def verdicts(
+    held: Holdings, files: Sequence[File], who: str | None, touched: Mapping[str, Sequence[Range]] | None = None
+) -> dict[File, dict[str, Any]]:
+    """The verdict on each file. TOUCHED has the lines that the tool will change, by the text of the file's scope; all
+    of a file changes that is not in it."""
+    lines = touched or {}
+    return {file: path_verdicts.path_verdict(held, file.scope, who, lines.get(file.scope.text)) for file in files}
+
+
+def verdicts_without_regions(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
+    """The verdict on each file that has changed. Which lines changed is unknown by now, so regions of other agents do
+    not count here: they were judged before the edit, and are again at the commit."""
+    return {file: path_verdicts.verdict_on(held, file.scope, who, path_verdicts.BesideRegions()) for file in files}
 
 
 def that_are(verdict: str, desk: Desk, judged: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:

@@ -91,6 +91,16 @@ class WorkTreeEdit:
         return self._held.regions.is_within(own, self._touched)
 
 
+class BesideRegions:
+    """An edit that changes no region."""
+
+    def touches(self, scope: Scope) -> bool:  # noqa: ARG002
+        return False
+
+    def stays_in(self, own: Sequence[Scope]) -> bool:  # noqa: ARG002
+        return False
+
+
 def verdict_on(held: Holdings, path: Scope, who: str | None, edit: Edit | None) -> dict[str, Any]:
     """The verdict on PATH, as in `path_verdict`. EDIT tells which regions of the file change; None: all of them."""
     met = sorted((overlap.held for overlap in held.overlaps([path])), key=_order)
