@@ -351,6 +351,6 @@ def test_the_regions_of_a_file_are_offered(repo: Scratch):
         _BB_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="bb check a.py::N", _TYPER_COMPLETE_FISH_ACTION="get-args"
     )
 
-    assert "a.py\\:\\:roman" in zsh.out or "a.py::roman" in zsh.out
+    assert zsh.out.replace("\\", "").count("a.py::roman") == 1
     assert fish.out.split() == ["a.py::Number", "a.py::Number.value"]
     assert completed(repo, "bb reserve none.py::x") == []
