@@ -98,6 +98,11 @@ def has_grammar(language: str) -> bool:
     return language in SUPPORTED and _parser(language) is not None
 
 
+def is_installed() -> bool:
+    """Whether there are grammars."""
+    return _folder() is not None
+
+
 def _parser(language: str) -> Any:
     """The parser for a language; None without one."""
     if language not in _parsers:
@@ -106,14 +111,20 @@ def _parser(language: str) -> Any:
     return _parsers[language]
 
 
+_folders: list[str | None] = []  # the folder, once it was looked for
+
+
 def _folder() -> str | None:
     """The folder of a package that contains its grammars; None without one. bb often runs without the environment's
     packages (`bb/start.py`), so their folder is looked at too. Nothing is imported to find out."""
+    if _folders:
+        return _folders[0]
     environment = os.path.dirname(os.path.dirname(sys.executable))
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     beside = [os.path.join(environment, *names, "site-packages") for names in (("lib", version), ("Lib",))]
     folders = (os.path.join(folder, PACK) for folder in (*sys.path, *beside))
-    return next((folder for folder in folders if os.path.isdir(os.path.join(folder, NATIVE))), None)
+    _folders.append(next((folder for folder in folders if os.path.isdir(os.path.join(folder, NATIVE))), None))
+    return _folders[0]
 
 
 def _made(language: str, folder: str) -> Any:
