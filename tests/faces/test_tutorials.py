@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.faces.tutorials import BLOCK, Reader, agree, install, settings
+from tests.near import Near
 from tests.support import ROOT
 
 PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("tutorial-*.md"))]
@@ -62,6 +63,10 @@ def test_two_hosts_need_nothing_but_readmes_setup_and_the_second_one_is_refused_
     edit = {"tool_name": "Edit", "tool_input": {"file_path": str(shop / "src" / "dates.py")}}
     allowed = told("PreToolUse", "first", **edit)
     assert "deny" not in json.dumps(allowed)
+    near = Near(shop, settings(tmp_path))
+    (made,) = near.json("agent", "status").data["reservations"]
+    assert made["kind"] == "open"
+    assert near.bb("reserve", "src/dates.py", "--exclusive", "--agent", made["agent_id"]).status == 0
     refused = told("PreToolUse", "second", **edit)["hookSpecificOutput"]
     assert refused["permissionDecision"] == "deny"
     assert "src/dates.py" in refused["permissionDecisionReason"]
