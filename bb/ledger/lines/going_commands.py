@@ -42,7 +42,7 @@ def end(lines: str, agent: str) -> None:
 def read(lines: str, agent: str) -> Command | None:
     """The command of AGENT that is going on; None if there is none."""
     try:
-        found = json_text.read(disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b"")
+        found = json_text.loads((disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b"").decode())
         paths = tuple(str(path) for path in found["paths"])
         at, is_open, is_rewriting = found["at"], found["is_open"] is True, found["is_rewriting"] is True
     except (ValueError, TypeError, KeyError, BbError):
