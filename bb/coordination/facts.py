@@ -19,14 +19,6 @@ PLACE_ENDS = ("granted", "cancelled", "time_over", "retired", "replaced")
 ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
 
-def _shown(scope: str, region: str | None) -> str:
-    if not region:
-        return scope
-    from bb.coordination.holdings import regions  # noqa: PLC0415  (few reservations have a region)
-
-    return f"{scope}{regions.SEPARATOR}{regions.shown(region)}"
-
-
 class Registered(Record):
     """An agent was registered, or registered again after it was retired. A CCCC actor has a PROFILE: how it runs.
 
@@ -113,11 +105,6 @@ class Reserved(Record):
     region: str | None = None  # the part of the file SCOPE that is reserved (`holdings/regions.py`)
     is_open: bool = False  # others may work in the same file; conflicts are judged by lines
 
-    @property
-    def shown(self) -> str:
-        """The scope with its region, as users write it."""
-        return _shown(self.scope, self.region)
-
 
 class Renewed(Record):
     """The holder renewed its reservation. The time starts again."""
@@ -174,11 +161,6 @@ class Queued(Record):
     allow_overlap: bool = False
     regions: list[str] | None = None  # one for each of SCOPES: its region, or empty
     is_open: bool = False
-
-    @property
-    def shown(self) -> list[str]:
-        """The scopes with their regions, as users write them."""
-        return list(map(_shown, self.scopes, self.regions or [""] * len(self.scopes)))
 
 
 class LeftLine(Record):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bb.coordination.lines import symbols as rules
-from bb.coordination.lines.symbols import Symbol
+from bb.coordination.lines.symbol import Symbol
 from bb.ledger.lines import grammars
 
 SAMPLES = Path(__file__).parent.parent / "data" / "symbols"

@@ -221,6 +221,11 @@ TAKEN = {"reservation_id": HELD, "owner": "bo1", "liveness": "stale", "archived"
 RECORDED = [
     (Reserved("ada-l", "src", "bb-1", 120), "x.bb.reserved", RESERVED),
     (Reserved("ada-l", "src", "bb-1", 120, True, True), "x.bb.reserved", RESERVED | {"shared": True, "is_file": True}),
+    (
+        Reserved("ada-l", "a.py", "bb-1", 120, is_file=True, region="Class.method", is_open=True),
+        "x.bb.reserved",
+        RESERVED | {"scope": "a.py", "is_file": True, "region": "Class.method", "open": True},
+    ),
     (Renewed("ada-l", HELD, 60), "x.bb.renewed", {"reservation_id": HELD, "ttl_minutes": 60}),
     (Released("ada-l", HELD), "x.bb.released", {"reservation_id": HELD}),
     (Expired("ada-l", HELD), "x.bb.expired", {"reservation_id": HELD}),

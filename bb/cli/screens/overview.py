@@ -207,7 +207,7 @@ def holdings(found: Foreign) -> list[str]:
     held = [
         f"{whole(reservation['scope'])}  {reservation['agent_id']} ({styling.state(reservation['owner_liveness'])})"
         f"  {_until(reservation) if reservation['state'] == 'active' else styling.state(reservation['state'])}"
-        f"{_about(reservation)}"
+        f"{how(reservation)}{_about(reservation)}"
         for reservation in found["reservations"]
         if "frozen" not in reservation
     ]
@@ -218,6 +218,12 @@ def holdings(found: Foreign) -> list[str]:
         if "frozen" in reservation
     ]
     return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
+
+
+def how(each: Foreign) -> str:
+    """The kind of a reservation, if it is not exclusive, and whether its region has vanished."""
+    kind = "" if str(each["kind"]) == "exclusive" else f", {each['kind']}"
+    return f"{kind}, not there any more" if each.get("vanished") else kind
 
 
 def _until(each: Foreign) -> str:
@@ -294,10 +300,8 @@ def _held(each: Foreign) -> str:
         return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
     is_live = each["state"] == "active"
     left = f"{styling.span(int(each['seconds_left']))} left" if is_live else styling.state(each["state"])
-    shared = "" if str(each["kind"]) == "exclusive" else f", {each['kind']}"
-    shared += ", not there any more" if each.get("vanished") else ""
     who = f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
-    return f"{column(whole(each['scope']), 30)} {who}, {left}{shared}{_about(each)}"
+    return f"{column(whole(each['scope']), 30)} {who}, {left}{how(each)}{_about(each)}"
 
 
 def _about(each: Foreign) -> str:

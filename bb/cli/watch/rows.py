@@ -122,7 +122,7 @@ def held(each: Foreign, now: int, wide: int, *, is_owned: bool = False) -> str:
         more = [order, _left(each, now).strip(), quotation(each["why"]) if each["why"] else ""]
         return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
     who = "" if is_owned else f"{each['agent_id']} ({styling.state(each['owner_liveness'])})"
-    shared = "shared" if each["shared"] else ""
+    shared = "" if str(each["kind"]) == "exclusive" else str(each["kind"])
     more = [
         part
         for part in (who, _left(each, now).strip(), shared, f"[{each['bead_id']}]" if each["bead_id"] else "")

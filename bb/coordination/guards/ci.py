@@ -20,8 +20,8 @@ Commits and reservations have times from different machines, so findings are onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from bb.coordination.agents import pauses
 from bb.coordination.agents.pauses import Pause
@@ -152,12 +152,23 @@ class Finding(Record):
         }
 
 
+class RegionChange(Protocol):
+    """What a commit changed in one file."""
+
+    def touches(self, region: str) -> bool:
+        """Whether it changed a region."""
+
+    def stays_in(self, own: Sequence[str]) -> bool:
+        """Whether it changed nothing outside these regions."""
+
+
 class Known(Record):
     """The facts from the ledger: leases, agreements of owners, and pauses."""
 
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
     pauses: Mapping[str, State] = {}
+    changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
 
 
 class Wanted(Record):
@@ -294,13 +305,31 @@ def _judged(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> I
         yield Finding(PAUSED, ERROR, pause.sentence(by.agent), (commit.id,), agent=by.agent)
     for path in commit.paths:
         covering = near.covering(path)
-        mine = [lease for lease in covering if lease.reservation.agent == by.agent]
-        others = [lease for lease in covering if lease.reservation.agent != by.agent]
+        mine, others = _parted(commit, path, covering, by.agent, known)
         touch = _Touch(commit, path, by, severity, min(commit.committed_at, wanted.now), mine, others)
         yield from _touched(touch, known.agreements)
         if wanted.must_declare and not _is_declared(touch, wanted) and (by.agent or _judges_people(wanted)):
             text = f"{_who(by)} had not declared this path"
             yield Finding(OUTSIDE, severity, text, (commit.id,), path, by.agent)
+
+
+def _parted(
+    commit: Commit, path: str, covering: Sequence[Lease], author: str | None, known: Known
+) -> tuple[list[Lease], list[Lease]]:
+    """The leases of a changed path that count: the author's, and those of others.
+
+    In a file that another agent held open, lines decide, not files. A region counts for another agent if the commit
+    changes it, and for the author if the commit stays in the author's regions.
+    """
+    mine = [lease for lease in covering if lease.reservation.agent == author]
+    others = [lease for lease in covering if lease.reservation.agent != author and not lease.reservation.is_open]
+    if known.changes is None or not any(lease.scope.region for lease in (*mine, *others)):
+        return mine, others
+    change = known.changes(commit.id, path)
+    regions = [lease.scope.region for lease in mine if lease.scope.region]
+    if regions and not change.stays_in(regions):
+        mine = [lease for lease in mine if not lease.scope.region]
+    return mine, [lease for lease in others if not lease.scope.region or change.touches(lease.scope.region)]
 
 
 def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Finding]:

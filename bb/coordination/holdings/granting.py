@@ -58,7 +58,11 @@ def grants(
 
 def is_settled(place: Place, decided: Sequence[Any], met_of: Callable[[Place], list[Overlap]]) -> bool:
     """Whether the agent of PLACE has all its scopes by the facts DECIDED: it reserved them or got them by transfer."""
-    own = {fact.shown for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
+    own = {
+        scopes.shown(fact.scope, fact.region)
+        for fact in decided
+        if isinstance(fact, Reserved) and fact.agent == place.agent
+    }
     if place.agent in (given := _given(decided)).values():
         own |= {m.held.reservation.scope for m in met_of(place) if given.get(m.held.reservation.id) == place.agent}
     return own.issuperset(place.names)
@@ -109,8 +113,12 @@ def _is_taken(place: Place, decided: Iterable[Any], ignore_case: bool) -> bool:
 
 def _not_twice(place: Place, facts: Iterable[Any], decided: Iterable[Any]) -> list[Any]:
     """FACTS without reservations of scopes that the agent of PLACE already reserves by the facts DECIDED."""
-    own = {fact.shown for fact in decided if isinstance(fact, Reserved) and fact.agent == place.agent}
-    return [fact for fact in facts if not (isinstance(fact, Reserved) and fact.shown in own)]
+    own = {
+        scopes.shown(fact.scope, fact.region)
+        for fact in decided
+        if isinstance(fact, Reserved) and fact.agent == place.agent
+    }
+    return [fact for fact in facts if not (isinstance(fact, Reserved) and scopes.shown(fact.scope, fact.region) in own)]
 
 
 def _reserved(place: Place, met: Sequence[Overlap], is_recorded: Callable[[str], bool]) -> list[Any] | None:

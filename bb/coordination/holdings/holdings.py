@@ -163,7 +163,7 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
     if state is None or "made" not in state:
         return
     *place, (ts, agent, path, bead, ttl, shared, is_file, base, why, region, is_open) = state["made"]
-    scope = path if region is None else Reserved(agent, path, bead, ttl, region=region).shown
+    scope = path if region is None else _with_region(path, region)
     given_by, words = None, _words(state)
     while True:
         made_at = renewed_at = clock.parse_or(ts, 0)
@@ -183,6 +183,12 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
         if end is None or end.to is None:
             return
         place, ts, given_by, agent = end.place, end.ts, end.by, end.to
+
+
+def _with_region(path: str, region: str) -> str:
+    from bb.coordination.holdings import scopes  # noqa: PLC0415  (few reservations have a region)
+
+    return scopes.shown(path, region)
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@
     new:NAME               a symbol that the holder adds; once it is there, the region is its lines
     40-60                  lines; what they are is kept as an anchor, so that the region moves with them
 
-In the ledger, the region of lines has its anchor after a `~`, and `new` has its holder: `40-60~3fa9…`, `new~amber-otter`.
+In the ledger, lines have their anchor after a `~`, and `new` has its holder: `40-60~3fa9…`, `new~amber-otter`.
 A symbol has no anchor: its name finds it. Two regions overlap if they share a line of the file as it is now. If one of
 them cannot be found there, their names decide: equal names overlap, and so do a name and what is within it.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
 
-    from bb.coordination.lines.symbols import Symbol
+    from bb.coordination.lines.symbol import Symbol
 
     class File(Protocol):
         """A file as it is now: its lines, and its symbols."""
@@ -99,9 +99,9 @@ def located(region: str, file: File) -> tuple[Range, ...] | None:
         return ()
     if lines := _lines(region):
         return _anchored_lines(region.partition(MARK)[2], lines, file.lines)
-    from bb.coordination.lines import symbols  # noqa: PLC0415  (a region of lines needs no symbols)
+    from bb.coordination.lines import symbol  # noqa: PLC0415  (a region of lines needs no symbols)
 
-    found = symbols.named(_name(region), file.symbols)
+    found = symbol.named(_name(region), file.symbols)
     if not found and region.startswith(f"{NEW}:"):
         return ()
     return tuple((one.first, one.end) for one in found) or None
@@ -118,11 +118,11 @@ def anchored(region: str, file: File, holder: str) -> str:
         if lines[1] > count:
             raise SymbolNotFound(f"the file has {count} lines, so it has no lines {shown(region)}")
         return f"{shown(region)}{MARK}{_anchor(lines[0] - 1, lines[1], file.lines)}"
-    from bb.coordination.lines import symbols  # noqa: PLC0415
+    from bb.coordination.lines import symbol  # noqa: PLC0415
 
-    if found := symbols.named(region, file.symbols):
+    if found := symbol.named(region, file.symbols):
         return found[0].name
-    near = symbols.near_names(region, file.symbols, NEAR)
+    near = symbol.near_names(region, file.symbols, NEAR)
     ambiguous = sorted({one.name for one in file.symbols if one.name.endswith(f".{region}")})
     if ambiguous:
         message = f"several symbols are called {named_safely(region)}"
@@ -137,9 +137,9 @@ def full_name(region: str, file: File) -> str:
     """REGION with the full name of its symbol; unchanged if it is not in FILE, or no symbol."""
     if is_to_come(region) or _lines(region):
         return region
-    from bb.coordination.lines import symbols  # noqa: PLC0415
+    from bb.coordination.lines import symbol  # noqa: PLC0415
 
-    return next((one.name for one in symbols.named(region, file.symbols)), region)
+    return next((one.name for one in symbol.named(region, file.symbols)), region)
 
 
 def _anchor(first: int, end: int, lines: Sequence[bytes]) -> str:

@@ -6,9 +6,9 @@
     evicted or retired, or it has expired    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
 
 Exact and partial overlaps both count. `--allow-overlap` permits partial overlaps. Combined with `--takeover-stale`, it
-permits overlaps with active holders, and the reservations of stale holders are taken over. Shared and open
-reservations do not conflict with each other. If one scope of a request conflicts, nothing of the request is recorded. Each request that
-overlaps another agent's active reservation, or ends one, is an INCURSION, recorded once.
+permits overlaps with active holders, and the reservations of stale holders are taken over. Shared and open reservations
+do not conflict with each other. If one scope of a request conflicts, nothing of the request is recorded. Each request
+that overlaps another agent's active reservation, or ends one, is an INCURSION, recorded once.
 """
 
 from __future__ import annotations

@@ -177,7 +177,12 @@ def in_region(file: Scope, region: str | None) -> Scope:
     """The REGION of a FILE as a scope; FILE itself without a region."""
     if region is None:
         return file
-    return Scope(f"{file.text}{REGION}{regions().shown(region)}", True, region)
+    return Scope(shown(file.text, region), True, region)
+
+
+def shown(path: str, region: str | None) -> str:
+    """The text of a scope: PATH, with its REGION as users write it."""
+    return f"{path}{REGION}{regions().shown(region)}" if region else path
 
 
 def regions() -> ModuleType:

@@ -8,7 +8,7 @@ or before a line that is not indented further and does not go on. The first word
 from __future__ import annotations
 
 from bb.coordination.lines import brackets, declarations
-from bb.coordination.lines.symbols import Symbol
+from bb.coordination.lines.symbol import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

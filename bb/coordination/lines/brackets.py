@@ -75,12 +75,15 @@ def _step(line: bytes, state: int, is_long: bool) -> tuple[int, int]:
             break
         elif byte in STARTS:
             state = STARTS[byte]
-        elif byte == CLOSE[0]:
-            continue
-        else:  # a quote; without its partner in the line it is an apostrophe
-            end = line.find(bytes([byte]), at)
-            if end >= 0:
-                at = end + 1
-            elif is_long and byte == b'"'[0]:
-                state = LONG_STRING
+        elif byte != CLOSE[0]:
+            state, at = _after_quote(line, at, is_long)
     return state, depth
+
+
+def _after_quote(line: bytes, at: int, is_long: bool) -> tuple[int, int]:
+    """Where the string ends whose quote is before AT. Without its partner in the line, the quote is an apostrophe."""
+    quote = line[at - 1 : at]
+    end = line.find(quote, at)
+    if end >= 0:
+        return CODE, end + 1
+    return (LONG_STRING if is_long and quote == b'"' else CODE), at

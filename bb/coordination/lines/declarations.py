@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import CLASS, FUNCTION, VALUE
+from bb.coordination.lines.symbol import CLASS, FUNCTION, VALUE
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False

@@ -107,8 +107,9 @@ class _Moves:
     def __init__(self, weave: Weave, now: Sequence[bytes], places: Sequence[Change], agent: str) -> None:
         self._owners: dict[bytes, list[Owners]] = {}
         self._foreign: set[Change] = set()
-        owners = owners_of_lines(weave) if places else []
-        for place in places:
+        has_others = any(run.owners not in ((), (agent,)) for run in weave)
+        owners = owners_of_lines(weave) if has_others else []
+        for place in places if has_others else ():
             for line in range(place[0], place[1]):
                 if owners[line] not in ((), (agent,)):
                     self._owners.setdefault(now[line], []).append(owners[line])

@@ -38,7 +38,7 @@ def of_edit(
     weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Sequence[bytes], agent: str
 ) -> Harm | None:
     """The harm that AGENT's edit from NOW to AFTER does to the lines of others; None if it does none."""
-    foreign = _foreign(weaves.owners(weave), agent)
+    foreign = others(weaves.owners(weave), agent)
     if not foreign:
         return None
     places = line_diff.changes(now, after)
@@ -52,7 +52,7 @@ def of_edit(
     return Harm(TAKEN_BACK, lost, places[0][0], places[-1][1]) if lost else None
 
 
-def _foreign(owners: Iterable[str], agent: str) -> Owners:
+def others(owners: Iterable[str], agent: str) -> Owners:
     """The other agents among OWNERS. A change that no agent is known to have made keeps nobody from an edit."""
     return tuple(sorted(owner for owner in owners if owner != agent and not weaves.is_unattributed(owner)))
 
@@ -60,7 +60,7 @@ def _foreign(owners: Iterable[str], agent: str) -> Owners:
 def _touched(
     weave: Weave, places: Sequence[Change], after: Sequence[bytes], now: Sequence[bytes], agent: str
 ) -> Iterable[Harm]:
-    owners = [_foreign(one, agent) for one in weaves.owners_of_lines(weave)]
+    owners = [others(one, agent) for one in weaves.owners_of_lines(weave)]
     moved = _moved(places, now, after)
     for first, end, _, _ in places:
         lines = [line for line in range(first, end) if owners[line] and line not in moved]

@@ -1,4 +1,4 @@
-"""The headings of documents: Markdown and reStructuredText. A section reaches to the next heading of its level or above.
+"""The headings of documents: Markdown and reStructuredText. A section ends at the next heading of its level or above.
 
 The name of a heading has the names of the headings above it, except for the title: the only heading of the highest
 level. So `Install` in a page with one title is called `Install`.
@@ -6,7 +6,7 @@ level. So `Install` in a page with one title is called `Install`.
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import HEADING, Symbol
+from bb.coordination.lines.symbol import HEADING, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ that begins with a closing bracket continues what is above it. Lines within a st
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import CLASS, FUNCTION, VALUE, Symbol
+from bb.coordination.lines.symbol import CLASS, FUNCTION, VALUE, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Opened = tuple[int, str, str, int]  # indentation, dotted name, kind, first line
 
-CLOSING = b")]}"
+CLOSING, HASH, AT = b")]}", b"#"[0], b"@"[0]
 LAST_LINES = {"ruby": (b"end",), "shell": (b"}", b")")}  # a line that ends a symbol and belongs to it
 STARTS = {
     "python": (b"def ", b"class ", b"async def ", b"async\tdef "),
@@ -25,51 +25,78 @@ NAME_ENDS = b" \t(:[=<;{"
 
 def symbols(lines: Sequence[bytes], language: str) -> Iterator[Symbol]:
     """The symbols in LINES, each when it ends."""
-    open_symbols: list[Opened] = []
-    starts = STARTS.get(language, ())
-    last_lines = LAST_LINES.get(language, ())
-    last = -1  # the last line of code
-    decorated = -1  # the line of the first decorator above
+    reader = _Reader(language)
     quote = b""
     for at, line in enumerate(lines):
-        text = line.lstrip()
         if quote:
-            if quote in line:
-                quote = b""
-            last = at
-            continue
-        if not text or (text[0] == 35 and not open_symbols):  # `#`
-            continue
+            quote = b"" if quote in line else quote
+            reader.last = at
+        elif text := line.lstrip():
+            is_comment = text[0] == HASH
+            if not is_comment and (b'"""' in line or b"'''" in line):
+                quote = _left_open(line)
+            yield from reader.comment(at, line, text) if is_comment else reader.code(at, line, text)
+    yield from reader.rest()
+
+
+class _Reader:
+    """Reads a program line by line. LAST is the last line that belongs to an open symbol."""
+
+    def __init__(self, language: str) -> None:
+        self.last = -1
+        self._language = language
+        self._open: list[Opened] = []
+        self._starts = STARTS.get(language, ())
+        self._last_lines = LAST_LINES.get(language, ())
+        self._decorated = -1  # the line of the first decorator above
+
+    def comment(self, at: int, line: bytes, text: bytes) -> Iterable[Symbol]:
+        if self._open and len(line) - len(text) > self._open[-1][0]:
+            self.last = at
+        return ()
+
+    def code(self, at: int, line: bytes, text: bytes) -> Iterable[Symbol]:
         indent = len(line) - len(text)
-        if text[0] == 35:
-            last = at if indent > open_symbols[-1][0] else last
-            continue
-        if b'"""' in line or b"'''" in line:
-            quote = _left_open(line)
-        if open_symbols and indent <= open_symbols[-1][0]:
-            if text[0] in CLOSING and language == "python":
-                last = at
-                continue
-            is_last_line = text.rstrip() in last_lines and indent == open_symbols[-1][0]
-            while open_symbols and indent <= open_symbols[-1][0]:
-                yield _ended(open_symbols.pop(), last + 1 if not is_last_line else at + 1)
-                is_last_line = False
-        last = at
-        if text[0] == 64 and language == "python":  # `@`
-            decorated = at if decorated < 0 else decorated
-            continue
-        if text.startswith(starts) if starts else _is_shell_function(text):
-            kind, name = _declared(text, language)
-            above = f"{open_symbols[-1][1]}." if open_symbols else ""
+        ended: Iterable[Symbol] = ()
+        if self._open and indent <= self._open[-1][0]:
+            if text[0] in CLOSING and self._language == "python":
+                self.last = at
+                return ()
+            ended = self._end(at, indent, text)
+        self.last = at
+        if text[0] == AT and self._language == "python":
+            self._decorated = at if self._decorated < 0 else self._decorated
+        elif not self._begin(at, indent, text) and self._decorated >= 0 and (indent > 0 or text[0] in CLOSING):
+            return ended  # a decorator of several lines
+        else:
+            self._decorated = -1
+        return ended
+
+    def rest(self) -> Iterator[Symbol]:
+        while self._open:
+            yield _ended(self._open.pop(), self.last + 1)
+
+    def _end(self, at: int, indent: int, text: bytes) -> list[Symbol]:
+        """The symbols that end before the line AT, or with it."""
+        ended = []
+        is_last_line = text.rstrip() in self._last_lines and indent == self._open[-1][0]
+        while self._open and indent <= self._open[-1][0]:
+            ended.append(_ended(self._open.pop(), at + 1 if is_last_line else self.last + 1))
+            is_last_line = False
+        return ended
+
+    def _begin(self, at: int, indent: int, text: bytes) -> bool:
+        """Begin the symbol that a line declares; return whether the line is one that could follow a decorator."""
+        if text.startswith(self._starts) if self._starts else _is_shell_function(text):
+            kind, name = _declared(text, self._language)
+            above = f"{self._open[-1][1]}." if self._open else ""
             if name:
-                open_symbols.append((indent, above + name, kind, decorated if decorated >= 0 else at))
-        elif indent == 0 and language == "python" and (name := _assigned(text)):
-            open_symbols.append((0, name, VALUE, at))
-        elif decorated >= 0 and (indent > 0 or text[0] in CLOSING) and not _is_code(text):
-            continue  # a decorator of several lines
-        decorated = -1
-    while open_symbols:
-        yield _ended(open_symbols.pop(), last + 1)
+                self._open.append((indent, above + name, kind, self._decorated if self._decorated >= 0 else at))
+            return True
+        if indent == 0 and self._language == "python" and (name := _assigned(text)):
+            self._open.append((0, name, VALUE, at))
+            return True
+        return _is_code(text)
 
 
 def _ended(opened: Opened, end: int) -> Symbol:

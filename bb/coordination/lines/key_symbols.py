@@ -5,13 +5,14 @@ TOML and INI: a table or section is a symbol with its keys. YAML and JSON: the k
 
 from __future__ import annotations
 
-from bb.coordination.lines.symbols import KEY, Symbol
+from bb.coordination.lines.symbol import KEY, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 LEVELS = 2
+OPENING = (b"{", b"[", b"}", b"]", b"},", b"],")
 
 
 def symbols(lines: Sequence[bytes], language: str) -> Iterator[Symbol]:
@@ -21,8 +22,7 @@ def symbols(lines: Sequence[bytes], language: str) -> Iterator[Symbol]:
 
 
 def _tables(lines: Sequence[bytes], language: str) -> Iterator[Symbol]:
-    table, first = "", -1
-    key: Symbol | None = None
+    table = key = None
     depth, quote = 0, b""
     last = -1
     for at, line in enumerate(lines):
@@ -30,29 +30,26 @@ def _tables(lines: Sequence[bytes], language: str) -> Iterator[Symbol]:
         if quote or depth > 0:  # a value of several lines
             last = at
             depth, quote = _after(text, depth, quote)
-            continue
-        if not text or text[:1] in b"#;":
-            continue
-        is_table = text[:1] == b"["
-        if language == "ini" and line[:1] in b" \t":  # continues the value above
-            last = at
-            continue
-        if key:
-            yield key.replace(end=last + 1)
+        elif text and text[:1] not in b"#;":
+            if language == "ini" and line[:1] in b" \t":  # continues the value above
+                last = at
+                continue
+            yield from _ended(key, last)
             key = None
-        if is_table:
-            if first >= 0:
-                yield Symbol(table, KEY, first, last + 1)
-            table, first = _dotted(text.strip(b"[").partition(b"]")[0]), at
-        elif (name := _key(text, language)) is not None:
-            key = Symbol(f"{table}.{name}" if table else name, KEY, at, at + 1)
-            if language == "toml":
-                depth, quote = _after(text.partition(b"=")[2], 0, b"")
-        last = at
-    if key:
-        yield key.replace(end=last + 1)
-    if first >= 0:
-        yield Symbol(table, KEY, first, last + 1)
+            if text[:1] == b"[":
+                yield from _ended(table, last)
+                table = Symbol(_dotted(text.strip(b"[").partition(b"]")[0]), KEY, at, at + 1)
+            elif (name := _key(text, language)) is not None:
+                key = Symbol(f"{table.name}.{name}" if table else name, KEY, at, at + 1)
+                depth, quote = _after(text.partition(b"=")[2], 0, b"") if language == "toml" else (0, b"")
+            last = at
+    yield from _ended(key, last)
+    yield from _ended(table, last)
+
+
+def _ended(one: Symbol | None, last: int) -> Iterator[Symbol]:
+    if one and one.name:
+        yield one.replace(end=last + 1)
 
 
 def _key(text: bytes, language: str) -> str | None:
@@ -119,8 +116,6 @@ def _mapping(lines: Sequence[bytes]) -> Iterator[Symbol]:
             above.append((indent, f"{above[-1][1]}.{found}" if above else found, at))
         if body[-1:] in b"|>+-" and body.rstrip(b"+-0123456789")[-1:] in (b"|", b">"):
             block = indent
-        elif (body[:1] == b"-" and above and indent <= above[-1][0]) or name is None or len(above) == LEVELS:
-            continue
     while above:
         _, name, first = above.pop()
         yield Symbol(name, KEY, first, last + 1)
@@ -145,6 +140,12 @@ def _members(lines: Sequence[bytes]) -> Iterator[Symbol]:
     names: list[str] = []
     firsts: list[int] = []
     for at, line in enumerate(lines):
+        if (
+            depth > LEVELS
+            and not line.strip().startswith((b"{", b"}", b"[", b"]"))
+            and not line.rstrip().endswith(OPENING)
+        ):
+            continue  # a member that is too deep to be a symbol
         place = 0
         while place < len(line):
             byte = line[place : place + 1]

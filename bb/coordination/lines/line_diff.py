@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Change = tuple[int, int, int, int]  # lines [0:1] of the one version were replaced by lines [2:3] of the other
+MANY = 256  # lines that are compared at once
 MOST_STEPS = 200  # lines inserted and deleted in one stretch that are searched for exactly
 
 
 def split(content: bytes) -> list[bytes]:
     """The lines of CONTENT with their ends. Only a line feed ends a line, as in git."""
+    if b"\r" not in content:
+        return content.splitlines(keepends=True)
     lines = content.split(b"\n")
     last = lines.pop()
     whole = [line + b"\n" for line in lines]
@@ -44,8 +47,12 @@ def changes(before: Sequence[bytes], after: Sequence[bytes]) -> list[Change]:
 def _without_equal_ends(
     before: Sequence[bytes], after: Sequence[bytes], a: int, b: int, c: int, d: int
 ) -> tuple[int, int, int, int]:
+    while b - a > MANY < d - c and before[a : a + MANY] == after[c : c + MANY]:
+        a, c = a + MANY, c + MANY
     while a < b and c < d and before[a] == after[c]:
         a, c = a + 1, c + 1
+    while b - a > MANY < d - c and before[b - MANY : b] == after[d - MANY : d]:
+        b, d = b - MANY, d - MANY
     while a < b and c < d and before[b - 1] == after[d - 1]:
         b, d = b - 1, d - 1
     return a, b, c, d

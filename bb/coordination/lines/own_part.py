@@ -68,6 +68,21 @@ def part(state: FileState, wanted: Owned, base: Sequence[bytes], now: Sequence[b
     return Part(mode, weaves.content(state.weave, base, now, wanted))
 
 
+def touched(state: FileState, owner: str) -> list[tuple[int, int]] | None:
+    """The lines of the file as it is now, from 0, that OWNER has changed: the first and the line after the last. Where
+    it has deleted lines, the two are equal. None if the file counts as one unit."""
+    if state.is_whole:
+        return None
+    ranges = []
+    line = 0
+    for run in state.weave:
+        end = line + (run.count if run.kind != DELETED else 0)
+        if owner in run.owners:
+            ranges.append((line, end))
+        line = end
+    return ranges
+
+
 def counts(weave: Weave, wanted: Owned | None = None) -> tuple[int, int]:
     """The numbers of lines added and deleted, by the WANTED owners alone or by anybody."""
     runs = [run for run in weave if run.owners and (wanted is None or wanted.issuperset(run.owners))]

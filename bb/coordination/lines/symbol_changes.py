@@ -8,14 +8,14 @@ innermost.
 from __future__ import annotations
 
 from bb.coordination.lines import line_diff
-from bb.coordination.lines import symbols as rules
+from bb.coordination.lines.symbols import symbols
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bb.coordination.lines.symbols import Symbol
+    from bb.coordination.lines.symbol import Symbol
 
 ALIKE = 0.6  # the part of the lines that a renamed symbol keeps, at least
 MOST_PAIRS = 2500  # comparisons of removed with added symbols
@@ -37,7 +37,7 @@ class Changes(Record):
 
 def changed_symbols(path: str, old: bytes, new: bytes) -> Changes:
     """What the change from OLD to NEW did to the symbols of a file, by the simple rules."""
-    return compared(rules.symbols(path, old), old, rules.symbols(path, new), new)
+    return compared(symbols(path, old), old, symbols(path, new), new)
 
 
 def compared(before: Iterable[Symbol], old: bytes, after: Iterable[Symbol], new: bytes) -> Changes:

@@ -66,6 +66,19 @@ class StagedCommit:
         """The id of a file's staged content; empty if the commit does not have the file."""
         return self._git.staged_blob(path)
 
+    def versions(self, path: str, most: int) -> tuple[list[bytes | None], bytes | None]:
+        """The contents of PATH in each commit that this one is based on, and in the index; empty where it is not
+        there. None where it is larger than MOST bytes, or no file."""
+        sources = [HEAD] if self._git.has(HEAD) else []
+        before = [self._content(f"{source}:{path}", most) for source in [*sources, *self._merged(), *self._replayed()]]
+        return before or [b""], self._content(f":{path}", most)
+
+    def _content(self, name: str, most: int) -> bytes | None:
+        try:
+            return self._git.blob(name, most) if self._git.has(name) else b""
+        except program.GitFailed:  # a submodule
+            return None
+
     def sign(self, message: str, trailer: str) -> bool:
         """Add a TRAILER to the file MESSAGE; return whether it was added.
 

@@ -29,23 +29,26 @@ class Contents:
         return object_id(b"blob %d\0" % len(octets) + octets, self._length)
 
     def keep(self, blob: str, octets: bytes) -> None:
-        """Keep a content on the disk, unless it is there."""
+        """Keep a content, unless it is there.
+
+        It is not waited for: what a power failure loses is a content whose changes then count as unattributed.
+        """
         path = self._path(blob)
         if os.path.exists(path):
             return
         level = 1 if len(octets) <= COMPRESSED else 0
         packed = zlib.compress(b"blob %d\0" % len(octets) + octets, level)
         disk.make_folder(os.path.dirname(path))
-        disk.replace(path, packed, durable=True, mode=0o444)
+        disk.replace(path, packed, mode=0o444)
 
     def read(self, blob: str) -> bytes | None:
         """The content with this id; None if it is not here, or damaged."""
         try:
             with open(self._path(blob), "rb") as file:
-                whole = zlib.decompress(file.read())
+                header, _, octets = zlib.decompress(file.read()).partition(b"\0")  # which checks a sum of the content
         except (OSError, zlib.error):
             return None
-        return whole.partition(b"\0")[2] if object_id(whole, self._length) == blob else None
+        return octets if header == b"blob %d" % len(octets) else None
 
     def names(self) -> list[str]:
         """The ids of all contents."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.coordination.lines import symbols as rules
-from bb.coordination.lines.symbols import CLASS, FUNCTION, KEY, VALUE, Symbol
+from bb.coordination.lines import symbol as rules
+from bb.coordination.lines import symbols as simple
+from bb.coordination.lines.symbol import CLASS, FUNCTION, KEY, VALUE, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,10 +84,10 @@ def symbols(path: str, content: bytes) -> list[Symbol]:
     """The symbols of a file, as in `bb.coordination.lines.symbols`."""
     language = rules.language_of(path)
     if language not in SUPPORTED or not rules.is_readable(content):
-        return rules.symbols(path, content)
+        return simple.symbols(path, content)
     parser = _parser(language)
     if parser is None:
-        return rules.symbols(path, content)
+        return simple.symbols(path, content)
     lines = content.split(b"\n")
     found = _found(parser.parse(content).root_node, lines, language)
     return rules.settled(found, lines, language)
@@ -172,7 +173,7 @@ def _declarations(node: Any, prefix: str, language: str, parent: str) -> Iterato
             continue
         if language == "rust" and child.type in ("type_item", "const_item") and parent:
             continue
-        if language in ("javascript", "typescript", "tsx") and child.type in ("method_signature",) and not parent:
+        if language in ("javascript", "typescript", "tsx") and child.type == "method_signature" and not parent:
             continue
         first = _first_of_lead(outer)
         yield Symbol(prefix + name, kind, first, _end(outer))

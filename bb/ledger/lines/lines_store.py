@@ -38,6 +38,19 @@ ContentLost = Refused.declare(
 )
 
 
+InThrowawayTree = Refused.declare(
+    "IN_THROWAWAY_TREE",
+    "This is the throw-away tree of a command, so its changes belong to nobody",
+    hint="change to the real work tree",
+)
+
+
+def has_lines(place: Place) -> bool:
+    """Whether anything is known of the uncommitted lines of the work tree at PLACE."""
+    is_real = place.work_tree is not None and not place.is_aside
+    return is_real and os.path.isdir(os.path.join(folder_of(place), LOGS))
+
+
 def folder_of(place: Place) -> str:
     return os.path.join(place.git_dir, FOLDER)
 
@@ -48,6 +61,8 @@ class LinesStore:
     def __init__(self, place: Place) -> None:
         if place.work_tree is None:
             raise NoWorkTree()
+        if place.is_aside:
+            raise InThrowawayTree()
         self.place = place
         self.folder = folder_of(place)
         self._depth = 0
@@ -56,11 +71,6 @@ class LinesStore:
         self._contents: Contents | None = None
         self._lines: dict[str, list[bytes]] = {}
         self._bases: dict[tuple[str, str], Version] = {}  # by commit and path
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything is known of this work tree."""
-        return os.path.isdir(os.path.join(self.folder, LOGS))
 
     def paths(self) -> list[str]:
         """The files of which something is known."""

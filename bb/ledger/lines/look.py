@@ -190,13 +190,16 @@ class Look:
         if is_plain and blob == self._base.blob:
             return PLAIN, Version(blob, found.mode), found.is_whole
         form = self._form_of(found)
-        octets = work_files.converted(store.place, self._path, found.octets) if form == CONVERTED else found.octets
-        return form, Version(store.keep(octets), found.mode), found.is_whole or self._is_whole_base()
+        if form == CONVERTED:
+            blob = store.keep(work_files.converted(store.place, self._path, found.octets))
+        else:
+            store.contents.keep(blob, found.octets)
+        return form, Version(blob, found.mode), found.is_whole or self._is_whole_base()
 
     def _form_of(self, found: Found) -> str:
         before = self.before
         is_known = before is not None and before.base == self._base and bool(before.now.blob)
-        has_new_ends = b"\r\n" in (found.octets or b"")
+        has_new_ends = b"\r" in (found.octets or b"")
         if found.mode == work_files.LINK or (before and is_known and (before.form == CONVERTED or not has_new_ends)):
             return before.form if before and found.mode != work_files.LINK else PLAIN
         return CONVERTED if work_files.is_converted(self._store.place, self._path) else PLAIN

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bb.coordination.lines import own_part
 from bb.coordination.lines.weave import is_unattributed
-from bb.kernel.record import Record
 from bb.ledger.git import git, trees
 from bb.ledger.lines import going_commands, uncommitted, work_files
+from bb.ledger.lines.change_set import OwnChanges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     from bb.coordination.lines.file_state import FileState
     from bb.ledger.git.trees import Entry
     from bb.ledger.lines.lines_store import LinesStore
-
-
-class OwnChanges(Record):
-    """The changes of some owners on the commit HEAD.
-
-    ENTRIES has the mode and blob of each file that they change; None if they remove it. STATES are those of the files
-    that were looked at, and WANTED the owners whose changes are taken from each. Hooks have changed the files BY_HOOKS.
-    """
-
-    head: str
-    entries: Mapping[str, Entry | None]
-    states: Mapping[str, FileState]
-    wanted: Mapping[str, frozenset[str]]
-    by_hooks: frozenset[str] = frozenset()
 
 
 def of_owners(store: LinesStore, states: Mapping[str, FileState], wanted: Mapping[str, frozenset[str]]) -> OwnChanges:

@@ -19,8 +19,8 @@ from bb.ledger.lines import pending_commit, uncommitted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.git.place import Place
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
 
 SUBJECT = 72  # characters of a commit's subject in the reflog
 

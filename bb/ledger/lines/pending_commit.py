@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.git.trees import Entry
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
 
 NOTE = "commit.json"
 

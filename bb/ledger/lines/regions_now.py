@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination.holdings import regions, scopes
-from bb.coordination.lines import symbols as rules
+from bb.coordination.lines import symbol as rules
 from bb.kernel import escaping
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.regions import Range
     from bb.coordination.holdings.scopes import Scope
-    from bb.coordination.lines.symbols import Symbol
+    from bb.coordination.lines.symbol import Symbol
+
+
+MOST_READ = rules.LARGEST + 1  # bytes; a longer file has no regions
 
 
 class Version:
@@ -64,7 +67,7 @@ class RegionsNow:
         if self._root is None:
             return None
         try:
-            return disk.read_small(os.path.join(self._root, path), rules.LARGEST + 1) or b""
+            return disk.read_small(os.path.join(self._root, path), MOST_READ) or b""
         except (BbError, OSError, ValueError):
             return None
 

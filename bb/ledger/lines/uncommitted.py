@@ -30,8 +30,9 @@ def look(store: LinesStore, path: str, act: Act, now: int) -> FileState:
         pending_commit.finish(store)
         one = Look(store, path, act, now)
         after = one.state()
-        if act.kind != SEEN or one.is_news(after):
-            store.log(path).append(after)
+        if act.kind == SEEN and not one.is_news(after):
+            return one.before or after
+        store.log(path).append(after)
         return after
 
 

@@ -93,6 +93,22 @@ def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
     return done.out if done.status == 0 else None
 
 
+def versions(place: Place, commit: str, path: str, most: int) -> tuple[list[bytes | None], bytes | None]:
+    """The contents of PATH in each parent of COMMIT, and in COMMIT; empty where it is not there, None if unknown."""
+    listed = _said(_where(place), ["rev-list", "--parents", "--max-count=1", commit, "--"])
+    parents = listed.decode("ascii", "replace").split()[1:]
+    return [_content(place, parent, path, most) for parent in parents] or [b""], _content(place, commit, path, most)
+
+
+def _content(place: Place, commit: str, path: str, most: int) -> bytes | None:
+    octets = file_at(place, commit, path, most)
+    if octets is not None:
+        return octets
+    name = path.encode("utf-8", "surrogateescape")
+    listed = _said(_where(place), ["ls-tree", "--full-tree", "-z", "--name-only", commit, "--", os.fsdecode(name)])
+    return None if listed else b""
+
+
 def _where(place: Place) -> str:
     return place.work_tree or place.common
 

@@ -208,7 +208,7 @@ class _Collector:
     def _commits(self) -> Iterator[News]:
         """What others have committed to files in which the agent has uncommitted lines."""
         place = self.desk.place
-        if place.work_tree is None or not os.path.isdir(os.path.join(place.git_dir, LINES)):
+        if place.work_tree is None or place.is_aside or not os.path.isdir(os.path.join(place.git_dir, LINES)):
             return
         from bb.ledger.lines import commits_of_others, lines_store  # noqa: PLC0415  (many work trees have no lines)
 

@@ -49,8 +49,8 @@ def post_tool(
         if who is None:
             return allow(heard)
         heartbeat.heartbeat(desk, agent=AgentId(who))
-        warning = _warning(desk, heard, who) if heard.paths else ""
-        warning = "\n".join(filter(None, [warning, _ended(desk, heard, who)]))
+        entangled = _ended(desk, heard, who)
+        warning = "\n".join(filter(None, [_warning(desk, heard, who) if heard.paths else "", entangled]))
     except NotARepository.error:
         return allow(heard)
     except (SessionSuperseded.error, NotYourName.error) as error:

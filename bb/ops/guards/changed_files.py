@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel.foreign import Foreign
-from bb.ops.guards import edit_verdicts, path_verdicts
+from bb.ops.guards import edit_verdicts, path_verdicts, touched_lines
 from bb.ops.guards.edited_files import files_of
 
 TYPE_CHECKING = False
@@ -33,7 +33,9 @@ def warning(desk: Desk, heard: HookPayload, who: str) -> str:
 
 def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    return edit_verdicts.that_are(path_verdicts.HELD, desk, edit_verdicts.verdicts(held, files, who))
+    return edit_verdicts.that_are(
+        path_verdicts.HELD, desk, edit_verdicts.verdicts(held, files, who, touched_lines.after(who))
+    )
 
 
 def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:

@@ -85,8 +85,8 @@ def check(
     CI_INCURSION (exit status 7) if another agent held or holds a path or the person has frozen it, with
     OUTSIDE_DECLARED if a path is outside its author's reservations, and with PAUSED_AUTHOR if a paused agent committed.
     The ledger is fetched from the remote into a temporary place. The history between the two commits must be available;
-    the contents of files need not be. Paths in the .bbignore of the base are not checked. Without --record, nothing is
-    changed.
+    the contents of files need not be, unless an agent reserved a region of a file: a region whose file is not there
+    counts as the whole file. Paths in the .bbignore of the base are not checked. Without --record, nothing is changed.
 
     Parameters:
         base (REV): The commit that the change is based on, such as origin/main. The commits from there to --head are
@@ -216,7 +216,29 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
         if (scope := scope_of(one))
     ]
     agreed = ci.agreed(state for _, state in index.states(notices.NAME))
-    return ci.Known(spans, agreed, dict(index.states(pauses.NAME)))
+    known = ci.Known(spans, agreed, pauses=dict(index.states(pauses.NAME)))
+    has_regions = any(one.region is not None for one in ever)
+    return known.replace(changes=lambda commit, path: _RegionChange(desk, commit, path)) if has_regions else known
+
+
+class _RegionChange:
+    """What a commit changed in one file, compared with each of its parents. The contents must be in this clone. If they
+    are not, or cannot be read as text, every region counts as changed."""
+
+    def __init__(self, desk: Desk, commit: str, path: str) -> None:
+        from bb.coordination.holdings.region_changes import FileChange  # noqa: PLC0415  (few ledgers have regions)
+        from bb.ledger.lines.regions_now import MOST_READ, version  # noqa: PLC0415
+
+        before, after = commits.versions(desk.place, commit, path, MOST_READ)
+        new, olds = version(path, after), [version(path, octets) for octets in before]
+        self._changes = [FileChange(old, new) for old in olds if old and new]
+        self._is_readable = len(self._changes) == len(olds)
+
+    def touches(self, region: str) -> bool:
+        return not self._is_readable or all(change.touches(region) for change in self._changes)
+
+    def stays_in(self, own: Sequence[str]) -> bool:
+        return self._is_readable and any(change.stays_in(own) for change in self._changes)
 
 
 def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:

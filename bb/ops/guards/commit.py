@@ -5,17 +5,16 @@ If the check fails for any reason, an agent is refused. A person gets a warning 
 
 from __future__ import annotations
 
-import os
-
 from bb.coordination.facts import COMMIT, Overridden
 from bb.coordination.holdings import scopes
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import quoted
 from bb.ledger.git import work_tree
 from bb.ledger.git.staging import StagedCommit
+from bb.ledger.lines import lines_store
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import NoAgent
-from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, path_held, path_verdict, refuse_damage
+from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, path_held, refuse_damage, verdict_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.guards.changes import Change
+    from bb.coordination.holdings.region_changes import FileChange
+    from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
 IGNORED = "ignored"  # another agent holds the path, but the ignore file names it
@@ -89,7 +90,9 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
     coming = StagedCommit(desk.place, desk.env)
     changes = coming.changes()
     held = desk.holdings(index, desk.now())
-    rows = [_judged(path_verdict(held, _scope(change), who), change) for change in changes]
+    rows = [
+        _judged(verdict_on(held, _scope(change), who, _StagedEdit(coming, held, change)), change) for change in changes
+    ]
     in_way = [(row, change) for row, change in zip(rows, changes, strict=True) if row["verdict"] == HELD]
     if in_way:
         rules = coming.ignoring(ignore_case=work_tree.is_case_insensitive(desk.place))
@@ -101,11 +104,43 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
 
 def _lines_of_others(desk: Desk, coming: StagedCommit, changes: Sequence[Change], who: str) -> list[dict[str, Any]]:
     """The uncommitted lines of other agents that the commit contains."""
-    if desk.place.work_tree is None or not os.path.isdir(os.path.join(desk.place.git_dir, "bb", "lines")):
+    if not lines_store.has_lines(desk.place):
         return []
     from bb.ops.guards import staged_lines  # noqa: PLC0415  (many work trees have no lines of several agents)
 
     return staged_lines.of_others(desk, coming, changes, who)
+
+
+class _StagedEdit:
+    """What a commit changes in one file. The file is read only if another agent holds a region of it."""
+
+    def __init__(self, coming: StagedCommit, held: Holdings, change: Change) -> None:
+        self._coming, self._held, self._change = coming, held, change
+        self._changes: list[FileChange] | None = None
+        self._is_readable = True
+
+    def touches(self, scope: scopes.Scope) -> bool:
+        """Whether the commit changes a region: against each of the commits that it is based on."""
+        changes = self._against_each(scope)
+        return not self._is_readable or all(change.touches(scope.region or "") for change in changes)
+
+    def stays_in(self, own: Sequence[scopes.Scope]) -> bool:
+        """Whether the commit stays in regions of the caller."""
+        changes = self._against_each(own[0])
+        return self._is_readable and any(change.stays_in([scope.region or "" for scope in own]) for change in changes)
+
+    def _against_each(self, scope: scopes.Scope) -> list[FileChange]:
+        if self._changes is None:
+            from bb.coordination.holdings.region_changes import FileChange  # noqa: PLC0415  (few files have regions)
+            from bb.ledger.lines.regions_now import MOST_READ, version  # noqa: PLC0415
+
+            path = self._change.path
+            before, after = self._coming.versions(path, MOST_READ)
+            new, now = version(path, after), self._held.regions.file(scope)
+            olds = [version(path, octets) for octets in before]
+            self._changes = [FileChange(old, new, now) for old in olds if old and new]
+            self._is_readable = len(self._changes) == len(olds)
+        return self._changes
 
 
 def _answered(

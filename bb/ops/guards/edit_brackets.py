@@ -17,7 +17,7 @@ from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
-from bb.ops.guards import line_refusals
+from bb.ops.guards import line_refusals, touched_lines
 from bb.ops.guards.edited_files import files_of, written_paths
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bb.coordination.lines.file_state import FileState
     from bb.coordination.lines.harm import Harm
     from bb.coordination.wiring.editors import HookPayload
-    from bb.coordination.wiring.tool_edits import Makes
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
@@ -52,7 +51,9 @@ def end(desk: Desk, heard: HookPayload, who: str) -> str:
     files = list(_files(desk, heard))
     warning = ""
     for store in dict.fromkeys(store for store, _, _ in files):
-        acts = {path: Act(ENDED, who, _makes(desk, heard, file)) for one, file, path in files if one is store}
+        acts = {
+            path: Act(ENDED, who, touched_lines.made(desk, heard, file)) for one, file, path in files if one is store
+        }
         before = {path: store.state(path) for path in acts}
         for state in moves.looks(store, acts, acts.__getitem__, desk.now()):
             warning = warning or line_refusals.warning(before[state.path], state, who)
@@ -61,7 +62,7 @@ def end(desk: Desk, heard: HookPayload, who: str) -> str:
 
 def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     """A shell command of WHO begins. Only one that may change files is bracketed."""
-    if desk.place.work_tree is None:
+    if desk.place.work_tree is None or desk.place.is_aside:
         return
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
@@ -76,7 +77,7 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
 
 def end_command(desk: Desk, who: str) -> None:
     """A shell command of WHO has ended."""
-    if desk.place.work_tree is None:
+    if desk.place.work_tree is None or desk.place.is_aside:
         return
     scan.end(LinesStore(desk.place), who, desk.now())
 
@@ -86,7 +87,7 @@ def _files(desk: Desk, heard: HookPayload) -> Iterator[tuple[LinesStore, File, s
     if len(files) <= MOST_FILES:
         stores: dict[str, LinesStore] = {}
         for file in files:
-            if file.place.work_tree and file.scope.path:
+            if file.place.work_tree and file.scope.path and not file.place.is_aside:
                 store = stores.setdefault(file.place.git_dir, LinesStore(file.place))
                 yield store, file, file.scope.path
 
@@ -101,7 +102,10 @@ def _named(desk: Desk, heard: HookPayload) -> Iterator[str]:
 
 def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, file: File, who: str) -> Harm | None:
     """What the tool would do to the lines of others, as far as its input tells."""
-    makes = None if state.is_whole or state.form != PLAIN or not state.now.blob else _makes(desk, heard, file)
+    is_shared = bool(harm.others(state.owners, who))
+    is_rewrite = tool_edits.writes_all(heard.tool, heard.given)
+    has_lines = bool(state.now.blob) and not state.is_whole and state.form == PLAIN
+    makes = touched_lines.made(desk, heard, file) if has_lines and (is_shared or is_rewrite) else None
     if makes is None:
         return None
     content = store.content(state.now.blob)
@@ -109,18 +113,12 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     if made is None or made == content:
         return None
     after = line_diff.split(made)
-    found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
-    if found is None and tool_edits.writes_all(heard.tool, heard.given):
+    found = None
+    if is_shared:
+        found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
+    if found is None and is_rewrite:
         found = harm.undone(_steps(store, state, who), after, who)
     return found
-
-
-def _makes(desk: Desk, heard: HookPayload, file: File) -> Makes | None:
-    """What the tool makes of the file, by the name that the tool has for it."""
-    root = file.place.work_tree or ""
-    wanted = os.path.realpath(os.path.join(root, file.scope.path or ""))
-    names = [name for name in heard.paths if os.path.realpath(os.path.join(desk.cwd, name)) == wanted]
-    return tool_edits.result(heard.tool, heard.given, names[0]) if names else None
 
 
 def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, list[bytes], list[bytes]]]:

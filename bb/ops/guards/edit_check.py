@@ -14,7 +14,7 @@ from bb.kernel.escaping import quoted
 from bb.kernel.foreign import Foreign
 from bb.ledger.git.place import NotARepository
 from bb.ops.desk import pause_check, signs_of_life
-from bb.ops.guards import edit_verdicts, path_verdicts, repeated_edits
+from bb.ops.guards import edit_verdicts, path_verdicts, repeated_edits, touched_lines
 from bb.ops.guards.edited_files import files_of, written_paths
 from bb.ops.guards.editor_requests import REFUSED, agent_of, allow, refuse
 
@@ -94,7 +94,7 @@ def _judged(
         from bb.ledger.journal.journal import LedgerDamaged  # noqa: PLC0415
 
         raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
-    judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who)
+    judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who, touched_lines.before(desk, heard))
     if in_way := list(edit_verdicts.that_are(path_verdicts.HELD, desk, judged).values()):
         if who:
             return refuse(heard, _why_not(in_way, who))
@@ -108,7 +108,9 @@ def _judged(
         is_new = state is not None and answer["verdict"] != REFUSED
         return _judged(desk, heard, who, files, None, repeated_edits.state_of(desk)) if is_new else answer
     found = [row["verdict"] for row in judged.values()]
-    if who and state is not None and path_verdicts.HELD not in found:  # else an ignore file lets it pass
+    is_same_everywhere = not any(edit_verdicts.IN_PART in row for row in judged.values())
+    if who and state is not None and is_same_everywhere and path_verdicts.HELD not in found:
+        # Otherwise an ignore file lets it pass, or the next edit may be in another region.
         repeated_edits.note(desk, heard, who, state, is_reserved=path_verdicts.FREE not in found)
     return allow(heard)
 
@@ -127,8 +129,8 @@ def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope],
     from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
     from bb.ops.holdings import recording  # noqa: PLC0415
 
-    wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
     try:
+        wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
         recording.reserved(desk, wanted)
     except BbError as error:
         return refuse(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
@@ -140,7 +142,8 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     if frozen := next((row for row in in_way if path_verdicts.is_frozen(row)), None):
         return _why_frozen(frozen, who)
     first = edit_verdicts.holder(in_way[0], who)
-    path = _short(in_way[0]["path"])
+    is_in_part = edit_verdicts.IN_PART in in_way[0]
+    path = _short(first["scope"] if is_in_part else in_way[0]["path"])
     more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
     if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
         scope = quoted(_short(first["scope"]))
@@ -149,7 +152,8 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
         way = f"get in line for it: bb reserve {quoted(path)} --queue --agent {who}"
     ask = f"ask: bb send {Foreign(first['agent_id'])} {quoted(f'I need {path}: why, and until when')} --agent {who}"
     whose = edit_verdicts.whose(in_way[0], who)
-    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
+    rest = "edit another part of the file" if is_in_part else "work on something else"
+    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or {rest}."
 
 
 def _why_frozen(found: dict[str, Any], who: str) -> str:

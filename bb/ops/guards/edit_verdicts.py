@@ -9,16 +9,36 @@ from bb.ops.guards.edited_files import ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
+    from bb.coordination.holdings.regions import Range
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
 
-def verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
-    return {file: path_verdicts.path_verdict(held, file.scope, who) for file in files}
+IN_PART = "in_part"
+REGION = "::"  # stands between a file and its region
+
+
+def verdicts(
+    held: Holdings, files: Sequence[File], who: str | None, touched: Callable[[File], Sequence[Range] | None]
+) -> dict[File, dict[str, Any]]:
+    """The verdict on each file. TOUCHED tells the lines of a file that change; None if that is unknown. It is asked
+    only about files of which another agent holds a region. The verdict on such a file has the member IN_PART: it is
+    about this edit, and not about the next one."""
+    judged = {}
+    for file in files:
+        row = path_verdicts.path_verdict(held, file.scope, who)
+        if row["verdict"] == path_verdicts.HELD and _has_region(row, who):
+            row = path_verdicts.path_verdict(held, file.scope, who, touched(file)) | {IN_PART: True}
+        judged[file] = row
+    return judged
+
+
+def _has_region(judged: dict[str, Any], who: str | None) -> bool:
+    return any(row.get("region") for row in judged["held_by"] if row["agent_id"] != who)
 
 
 def that_are(verdict: str, desk: Desk, judged: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
@@ -41,7 +61,9 @@ def whose(found: dict[str, Any], who: str | None) -> str:
     about = f" for {first['bead_id']}" if first["bead_id"] else ""
     end = "expired at" if first["is_expired"] else "until"
     file, part = escaping.name(path), ""
-    if path == "." or scope.startswith(f"{path}/"):
+    if scope.startswith(f"{path}{REGION}"):
+        file = escaping.name(scope)
+    elif path == "." or scope.startswith(f"{path}/"):
         file = f"{escaping.name(scope)} in {file}"
     elif scope != path:
         part = f" as part of {escaping.name(scope)}"

@@ -11,14 +11,21 @@ from bb.ops.params import AllowSecretReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, Protocol
 
     from bb.coordination.holdings.held import Held
     from bb.coordination.holdings.regions import Range
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
+
+    class Edit(Protocol):
+        """Tells which regions of a file an edit or a commit changes."""
+
+        def touches(self, scope: Scope) -> bool: ...
+        def stays_in(self, own: Sequence[Scope]) -> bool: ...
+
 
 MOST_NAMED = 5  # paths in the command of a hint
 FREE, YOURS, SHARED, OPEN, OVERLAPPING, HELD = "free", "yours", "shared", "open", "overlapping", "held"
@@ -66,25 +73,35 @@ def path_verdict(
     TOUCHED are the lines of the file as it is now that WHO will change; (n, n) is an insertion before line n. Then
     another agent's reservation of a region counts only if the edit changes the region. None: the whole path changes.
     """
-    return verdict_on(
-        held, path, who, lambda scope: touched is None or held.regions.is_touched(scope, touched), touched
-    )
+    return verdict_on(held, path, who, None if touched is None else WorkTreeEdit(held, touched))
 
 
-def verdict_on(
-    held: Holdings,
-    path: Scope,
-    who: str | None,
-    is_touched: Callable[[Scope], bool],
-    touched: Sequence[Range] | None = None,
-) -> dict[str, Any]:
-    """The verdict on PATH, as in `path_verdict`. IS_TOUCHED says whether the edit changes a scope with a region."""
+class WorkTreeEdit:
+    """An edit of the lines TOUCHED of a file in the work tree."""
+
+    def __init__(self, held: Holdings, touched: Sequence[Range]) -> None:
+        self._held, self._touched = held, touched
+
+    def touches(self, scope: Scope) -> bool:
+        """Whether the edit changes the region SCOPE."""
+        return self._held.regions.is_touched(scope, self._touched)
+
+    def stays_in(self, own: Sequence[Scope]) -> bool:
+        """Whether the edit stays in the regions OWN."""
+        return self._held.regions.is_within(own, self._touched)
+
+
+def verdict_on(held: Holdings, path: Scope, who: str | None, edit: Edit | None) -> dict[str, Any]:
+    """The verdict on PATH, as in `path_verdict`. EDIT tells which regions of the file change; None: all of them."""
     met = sorted((overlap.held for overlap in held.overlaps([path])), key=_order)
-    met = [one for one in met if one.reservation.agent == who or one.scope.region is None or is_touched(one.scope)]
+    if edit:
+        met = [
+            one for one in met if one.reservation.agent == who or one.scope.region is None or edit.touches(one.scope)
+        ]
     is_anything_frozen = bool(met) and met[0].reservation.is_freeze
     mine = [one for one in met if one.reservation.agent == who]
     others = [one for one in met if one.reservation.agent != who]
-    if not is_anything_frozen and _is_mine(held, path, mine, others, touched):
+    if not is_anything_frozen and _is_mine(held, path, mine, others, edit):
         kinds = {one.reservation.kind for one in [*mine, *others]}
         beside = OVERLAPPING if holdings.EXCLUSIVE in kinds else OPEN if holdings.OPEN in kinds else SHARED
         verdict = beside if others else YOURS
@@ -92,8 +109,7 @@ def verdict_on(
         verdict = OPEN if others else FREE
     else:
         verdict = HELD
-    rows = [_row(held, one) for one in met]
-    return {"path": path.text, "verdict": verdict, "held_by": rows}
+    return {"path": path.text, "verdict": verdict, "held_by": [_row(held, one) for one in met]}
 
 
 def _order(one: Held) -> tuple[bool, bool]:
@@ -101,16 +117,14 @@ def _order(one: Held) -> tuple[bool, bool]:
     return not one.reservation.is_freeze, one.reservation.is_open
 
 
-def _is_mine(
-    held: Holdings, path: Scope, mine: Sequence[Held], others: Sequence[Held], touched: Sequence[Range] | None
-) -> bool:
+def _is_mine(held: Holdings, path: Scope, mine: Sequence[Held], others: Sequence[Held], edit: Edit | None) -> bool:
     """Whether the reservations MINE cover all of PATH, or all lines that are TOUCHED. If two clones reserved the path
     at the same time, a reservation counts only if it is the one that holds."""
     sound = [one for one in mine if not (others and held.contested_by(one))]
     if any(held.covers(one, path) for one in sound):
         return True
     own = [one.scope for one in sound if one.scope.region is not None]
-    return bool(own and touched) and held.regions.is_within(own, touched or ())
+    return bool(own) and edit is not None and edit.stays_in(own)
 
 
 def _row(held: Holdings, one: Held) -> dict[str, Any]:

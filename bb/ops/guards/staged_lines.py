@@ -40,7 +40,7 @@ def of_others(desk: Desk, coming: StagedCommit, changes: Sequence[Change], who: 
     Within a merge or a rebase, git has put lines of others into the index itself.
     """
     store = LinesStore(desk.place)
-    if not store.exists or operations.in_progress(desk.place):
+    if operations.in_progress(desk.place):
         return []
     found = []
     for change in changes:

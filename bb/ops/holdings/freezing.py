@@ -69,7 +69,7 @@ def freeze(
     def decide(_: Index, held: Holdings) -> list[Any]:
         met = held.overlaps(wanted_scopes)
         facts = freezing.freeze(wanted_scopes, why, minutes, met)
-        new = {fact.shown for fact in facts if isinstance(fact, Reserved)}
+        new = {scopes.shown(fact.scope, fact.region) for fact in facts if isinstance(fact, Reserved)}
         holders = freezing.holders_affected(overlap for overlap in met if overlap.wanted.text in new)
         return [*facts, *person_notices.frozen(sorted(new), until, why, holders)]
 

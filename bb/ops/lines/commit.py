@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.lines.file_state import FileState
+    from bb.ledger.lines.change_set import OwnChanges
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.own_changes import OwnChanges
+    from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
 MOST_TRIES = 8  # a branch that moves more often than that while a commit is made is odd
@@ -186,10 +187,14 @@ class _Request:
         index = self._desk.store.caught_up()
         path_verdicts.refuse_damage(self._desk)
         held = self._desk.holdings(index, self._desk.now())
-        scoped = [scopes.existing(path).replace(is_file=True) for path in paths]
-        judged = [path_verdicts.path_verdict(held, scope, self._who) for scope in scoped]
+        judged = [self._verdict(held, path) for path in paths]
         if in_way := [row for row in judged if row["verdict"] == path_verdicts.HELD]:
             raise path_verdicts.path_held(in_way, self._who, {"agent_id": self._who, "paths": judged})
+
+    def _verdict(self, held: Holdings, path: str) -> dict[str, Any]:
+        """The verdict on a file. Another agent's region of it counts only if the commit changes that."""
+        scope = scopes.existing(path).replace(is_file=True)
+        return path_verdicts.path_verdict(held, scope, self._who, own_part.touched(self._states[path], self._who))
 
     def _refuse_shared(self) -> None:
         for state in self._states.values():

@@ -39,7 +39,7 @@ from bb.coordination.facts import (
     Transferred,
     Updated,
 )
-from bb.coordination.holdings import holdings, places
+from bb.coordination.holdings import holdings, places, scopes
 from bb.coordination.protocol import notices
 from bb.coordination.protocol.events import BLOCKED, HANDOFF
 from bb.groups.facts import (
@@ -225,16 +225,21 @@ def _unreadable(event: Event) -> dict[str, Any] | None:
 def _reserved(fact: Reserved) -> Sentence:
     """A reservation; by the person, a freeze."""
     if fact.agent != ids.PERSON:
-        return f"reserved {fact.shown} for {counted(fact.ttl, 'minute')}", shown_bead(fact.bead), []
+        return (
+            f"reserved {scopes.shown(fact.scope, fact.region)} for {counted(fact.ttl, 'minute')}",
+            shown_bead(fact.bead),
+            [],
+        )
     until = "" if fact.ttl >= holdings.FOREVER else f" for {counted(fact.ttl, 'minute')}"
-    return f"froze {fact.shown}{until}" + (f": {fact.why}" if fact.why else ""), None, []
+    return f"froze {scopes.shown(fact.scope, fact.region)}{until}" + (f": {fact.why}" if fact.why else ""), None, []
 
 
 def _of_the_line(fact: QueueFact) -> Sentence | None:
     """Places in the line. A granted place is shown as the reservation, and a replaced one as the new place."""
     match fact:
         case Queued(bead=bead):
-            return f"waits in line for {_some(fact.shown)}", shown_bead(bead), []
+            wanted = list(map(scopes.shown, fact.scopes, fact.regions or [""] * len(fact.scopes)))
+            return f"waits in line for {_some(wanted)}", shown_bead(bead), []
         case LeftLine(how=how) if how in LEFT:
             return LEFT[how], None, []
     return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.coordination.lines.symbol import LANGUAGES, Symbol, named, near_names
 from bb.coordination.lines.symbol_changes import Changes, changed_symbols
-from bb.coordination.lines.symbols import LANGUAGES, Symbol, named, near_names, symbols
+from bb.coordination.lines.symbols import symbols
 from tests.examples import examples
 
 

@@ -306,3 +306,19 @@ def test_the_weave_of_run_records_is_joined_and_without_empty_runs():
         Run(KEPT, 3),
         Run(ADDED, 1, (OTTER,)),
     )
+
+
+def test_a_committed_block_among_equal_lines_is_found_in_the_new_base():
+    file = File("one . . two . . three").edit(OTTER, "one . . new . . two . . three")
+    file.edit(HARBOR, "one . . new . . two . . other . . three")
+
+    file.move_to("zero one . . new . . two . . three")
+
+    assert file.shown == f"-zero:{NOBODY} +other:{HARBOR} +.:{HARBOR} +.:{HARBOR}"
+    assert file.move_to("one . . new . . two . . three").of(OTTER) == "one . . new . . two . . three"
+
+
+def test_the_commit_of_two_owners_together_is_found_in_the_new_base():
+    file = File("a b c").edit(OTTER, "x a b c").edit(HARBOR, "x a b c y").edit(IGUANA, "x a z b c y")
+
+    assert file.move_to("x a b c y").shown == f"+z:{IGUANA}"

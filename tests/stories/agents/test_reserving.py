@@ -68,6 +68,7 @@ def test_a_reservation_says_what_is_held_by_whom_for_what_and_until_when(repo: S
         "bead_id": "bb-1",
         "state": "active",
         "shared": False,
+        "kind": "exclusive",
         "ttl_minutes": 120,
         "created_at": NOON,
         "renewed_at": NOON,

@@ -185,9 +185,11 @@ def test_a_first_edit_reserves_where_that_is_wanted(repo: Scratch):
         ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
         assert (ran.status, ran.out) == (0, "")
     (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
-    assert (made["bead_id"], made["agent_id"]) == (None, OTTER)
-    assert repo.bb("check", "app/[slug]/new.ts", "--agent", HARBOR).status == 7
-    assert "app/" in refusal(hook(repo, "pre-tool", "claude/write", **(said | {"BB_AGENT": HARBOR})))
+    assert (made["bead_id"], made["agent_id"], made["kind"]) == (None, OTTER, "open")
+    assert repo.bb("check", "app/[slug]/new.ts", "--agent", HARBOR).status == 0
+    assert refusal(hook(repo, "pre-tool", "claude/write", "--auto-reserve", **(said | {"BB_AGENT": HARBOR}))) == ""
+    rows = repo.json("agent", "status").data["reservations"]
+    assert [(row["agent_id"], row["kind"]) for row in rows] == [(OTTER, "open"), (HARBOR, "open")]
 
 
 def test_a_first_edit_reserves_for_the_bead_that_was_named_and_never_what_is_held(repo: Scratch):

@@ -76,6 +76,8 @@ def test_what_passed_without_a_reservation_is_reserved_once_that_is_wanted(repo:
 def test_what_passed_for_one_agent_did_not_pass_for_another(repo: Scratch):
     assert refusal(before(repo, "--auto-reserve")) == ""
 
+    assert repo.bb("reserve", "docs/new.md", "--exclusive", "--agent", OTTER).status == 0
+
     assert "docs/new.md" in refusal(before(repo, BB_AGENT=HARBOR))
 
 
