@@ -137,6 +137,12 @@ GOOD = {
     "inbox_read": ["--args", '{"actor_id": "user"}'],
     "message_deliver": ["MESSAGE", "--actor-ids", COBALT],
     "reply_request_cancel": ["--args", '{"source_event_id": "REQUEST"}'],
+    "edit.begin": ["CHANGED", "--agent", AMBER],
+    "edit.end": ["EDITING", "--agent", AMBER],
+    "mine": ["CHANGED", "--agent", AMBER],
+    "blame": ["CHANGED"],
+    "diff": ["--agent", AMBER],
+    "commit": ["-m", "Read dates", "--agent", AMBER, "EDITED"],
     "blob.put": ["FILE"],
     "blob.get": ["BLOB"],
     "observability_update": ["--args", '{"patch": {"log_level": "DEBUG"}}'],
@@ -162,6 +168,9 @@ ONCE = {
     "start": 7,
     "agent.retire": 4,
     "agent.transfer": 3,
+    "agent.wait": 6,
+    "edit.end": 7,
+    "commit": 3,
     "thaw": 3,
     "group_create_from_template": 7,
     "group_detach_scope": 3,
@@ -254,6 +263,27 @@ def _file(repo: Scratch) -> str:
     return str(path)
 
 
+def _changed(repo: Scratch) -> str:
+    """A file of the work tree with a change that no agent is known to have made."""
+    (repo.path / "dates.py").write_text("def parse(): ...\n")
+    return "dates.py"
+
+
+def _editing(repo: Scratch) -> str:
+    """A file that AMBER is editing."""
+    assert repo.bb("edit", "begin", "dates.py", "--agent", AMBER).status == 0
+    return _changed(repo)
+
+
+def _edited(repo: Scratch) -> str:
+    """A file that AMBER has edited; and git knows who commits."""
+    repo.git("config", "user.name", "Tester")
+    repo.git("config", "user.email", "tester@example.invalid")
+    path = _editing(repo)
+    assert repo.bb("edit", "end", "--agent", AMBER).status == 0
+    return path
+
+
 def _blob(repo: Scratch) -> str:
     return str(repo.json("blob", "put", _file(repo)).data["path"])
 
@@ -320,6 +350,9 @@ MADE: dict[str, Callable[[Scratch], str]] = {
     "REQUEST": _request,
     "SAID": _said,
     "FILE": _file,
+    "CHANGED": _changed,
+    "EDITING": _editing,
+    "EDITED": _edited,
     "BLOB": _blob,
     "DIALECT": _dialect,
     "SPOKEN": _spoken,

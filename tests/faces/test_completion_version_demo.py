@@ -42,7 +42,7 @@ def completed(repo: Scratch, typed: str, **settings: str) -> list[str]:
     ("typed", "offered"),
     [
         ("bb ag", ["agent"]),
-        ("bb d", ["doctor", "demo", "daemon"]),
+        ("bb d", ["doctor", "diff", "demo", "daemon"]),
         ("bb agent he", ["heartbeat"]),
         ("bb ledger ", [name.split(".")[1] for name in OPS if name.startswith("ledger.")]),
         ("bb --json agent he", ["heartbeat"]),

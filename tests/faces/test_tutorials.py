@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.faces.tutorials import BLOCK, Reader, agree, install, settings
-from tests.near import Near
 from tests.support import ROOT
 
 PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("tutorial-*.md"))]
@@ -35,7 +34,7 @@ def test_every_block_is_run_or_is_a_file_or_is_named_as_an_example(page: str):
     assert [kind for kind, title in kinds if not title and kind not in ("console", "sh", "json")] == []
 
 
-def test_two_hosts_need_nothing_but_readmes_setup_and_the_second_one_is_refused_the_edit(tmp_path: Path):
+def test_two_hosts_need_nothing_but_readmes_setup_and_the_second_one_is_refused_the_same_line(tmp_path: Path):
     """README says so of agents with hooks. The hooks are run as Claude Code runs them, in two sessions."""
     reader = Reader(tmp_path)
     install(tmp_path)
@@ -60,16 +59,19 @@ def test_two_hosts_need_nothing_but_readmes_setup_and_the_second_one_is_refused_
 
     for session in ("first", "second"):
         told("SessionStart", session, source="startup")
-    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(shop / "src" / "dates.py")}}
-    allowed = told("PreToolUse", "first", **edit)
-    assert "deny" not in json.dumps(allowed)
-    near = Near(shop, settings(tmp_path))
-    (made,) = near.json("agent", "status").data["reservations"]
-    assert made["kind"] == "open"
-    assert near.bb("reserve", "src/dates.py", "--exclusive", "--agent", made["agent_id"]).status == 0
-    refused = told("PreToolUse", "second", **edit)["hookSpecificOutput"]
+    file = shop / "src" / "dates.py"
+
+    def edit(old: str, new: str) -> dict[str, Any]:
+        return {"tool_name": "Edit", "tool_input": {"file_path": str(file), "old_string": old, "new_string": new}}
+
+    line = file.read_text()
+    assert "deny" not in json.dumps(told("PreToolUse", "first", **edit(line, "x = 2\n")))
+    file.write_text("x = 2\n")
+    told("PostToolUse", "first", **edit(line, "x = 2\n"))
+    refused = told("PreToolUse", "second", **edit("x = 2", "x = 3"))["hookSpecificOutput"]
     assert refused["permissionDecision"] == "deny"
-    assert "src/dates.py" in refused["permissionDecisionReason"]
+    assert "line 1 of src/dates.py" in refused["permissionDecisionReason"]
+    assert "deny" not in json.dumps(told("PreToolUse", "second", **edit("", "y = 1\n")))
 
 
 def test_readme_has_at_most_nine_hundred_words():

@@ -38,8 +38,10 @@ TERMINALS: dict[str, tuple[tuple[int, int], dict[str, str]]] = {
 }
 SOME = ("narrow", "wide, without colours")  # the others only in a long run
 LATER = "2026-01-05T14:00:00Z"  # when everybody has fallen silent
-# What chance makes: who writes in a copy of a ledger, and how the end of a message is marked.
-CHANCE = re.compile(r"\b[a-z2-7]{12}(?=\.\d)|(?:(?<=boundary: )|(?<=OF MESSAGE ))[0-9a-f]{12}\b")
+# What chance makes: who writes in a copy of a ledger, how the end of a message is marked, and the time of a commit.
+CHANCE = re.compile(
+    r"\b[a-z2-7]{12}(?=\.\d)|(?:(?<=boundary: )|(?<=OF MESSAGE ))[0-9a-f]{12}\b|(?<=Committed )[0-9a-f]{10}\b"
+)
 
 
 @pytest.fixture(scope="module")

@@ -208,6 +208,7 @@ RAW_IS_NEEDED = {
     "cli/screens/cbcl.py": "a signed text goes into a file as it is; a tree is written by the writer of its language",
     "cli/screens/guards.py": "a configuration that is shown to be copied is written as JSON",
     "cli/screens/chat.py": "how a process ended is told by the room that knows, in words of its own",
+    "cli/screens/lines.py": "a line of a file is shown as it is, behind a mark, but for control characters",
     "daemon/actors/delivery.py": "the lines of a message stay lines when they are typed; `clean` writes out the rest",
     "mcp/next_steps.py": "what a call is to be given is data",
     "wire/sarif.py": "a path is told octet by octet, and a fingerprint is reckoned",

@@ -86,7 +86,7 @@ def from_json(found: Any) -> FileState:
     if not isinstance(found, dict):
         raise TypeError("a line is no object")
     state = FileState(
-        path=_text(found["path"]),
+        path=_path(found["path"]),
         n=_number(found["n"]),
         at=_number(found["at"]),
         act=_text(found["act"]),
@@ -134,6 +134,14 @@ def _hex(found: Any) -> str:
     if not isinstance(found, str) or not HEX.issuperset(found) or len(found) not in (0, 40, 64):
         raise ValueError("an id is no id of an object")
     return found
+
+
+def _path(found: Any) -> str:
+    """A path in the work tree. Bytes that are not UTF-8 stand in it as lone surrogates."""
+    octets = _text(found).encode("utf-8", "surrogateescape")
+    if b"\0" in octets or not {b"", b".", b".."}.isdisjoint(octets.split(b"/")):
+        raise ValueError("a path leads out of the work tree")
+    return str(found)
 
 
 def _text(found: Any) -> str:

@@ -92,8 +92,9 @@ def names(folder: str) -> list[str]:
 
 
 def _state(line: bytes) -> FileState | None:
+    """The state in LINE; None if the line is damaged. The name of a file need not be UTF-8."""
     try:
-        return file_state.from_json(json_text.loads(line.decode()))  # not `read`: a path may have other bytes than UTF-8
+        return file_state.from_json(json_text.loads(line.decode()))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -5,6 +5,8 @@ Editors call it before every tool, so what judges files is imported once a tool 
 
 from __future__ import annotations
 
+import os
+
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping
@@ -91,7 +93,7 @@ def _edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -
 def _begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """The edit of a known agent begins, unless it would change uncommitted lines of others."""
     try:
-        who = agent_of(desk, heard, named) if desk.store.exists else None
+        who = agent_of(desk, heard, named) if os.path.isdir(desk.place.store) else None
         if who is None:
             return answer
         from bb.ops.guards import edit_brackets  # noqa: PLC0415
@@ -126,8 +128,12 @@ def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
 
 def _command_begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """The command of a known agent begins. What it changes will be known as the agent's."""
+    from bb.coordination.guards import commands  # noqa: PLC0415  (needed only for shell commands)
+
+    if not heard.written and commands.effect(heard.command) == commands.READS:
+        return answer
     try:
-        who = agent_of(desk, heard, named) if desk.store.exists else None
+        who = agent_of(desk, heard, named) if os.path.isdir(desk.place.store) else None
         if who is not None:
             from bb.ops.guards import edit_brackets  # noqa: PLC0415
 
