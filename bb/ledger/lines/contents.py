@@ -39,13 +39,21 @@ class Contents:
         disk.replace(path, packed, durable=True, mode=0o444)
 
     def read(self, blob: str) -> bytes | None:
-        """The content with this id; None if it is not here, or damaged."""
+        """The content with this id; None if it is not here, or damaged. A damaged one is removed, so that `keep` writes
+        it anew."""
         try:
             with open(self._path(blob), "rb") as file:
-                whole = zlib.decompress(file.read())
-        except (OSError, zlib.error):
+                packed = file.read()
+        except OSError:
             return None
-        return whole.partition(b"\0")[2] if object_id(whole, self._length) == blob else None
+        try:
+            whole = zlib.decompress(packed)
+        except zlib.error:
+            whole = b""
+        if object_id(whole, self._length) == blob:
+            return whole.partition(b"\0")[2]
+        self.forget(blob)
+        return None
 
     def names(self) -> list[str]:
         """The ids of all contents."""
