@@ -20,6 +20,7 @@ from bb.coordination.lines.file_state import (
 )
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines.lines_store import ContentLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +113,18 @@ class Look:
         return Going(self._known.editors(self._time), rewriting, others)
 
     def _weave(self, author: str) -> Weave:
+        try:
+            return self._known_weave(author)
+        except ContentLost.error:  # what was there before is not known, so neither is who changed it
+            if self._is_whole:
+                return authorship.as_whole(self._lost(), self._base, self._now, self._nobody, self._nobody)
+            base, now = self._store.lines(self._base), self._store.lines(self._now)
+            return edited(weave.unchanged(len(base)), base, base, now, self._nobody)
+
+    def _lost(self) -> FileState:
+        return self._known.replace(weave=(), mode_owner="", now=self._base)
+
+    def _known_weave(self, author: str) -> Weave:
         if self._is_whole != self._known.is_whole:
             if self._is_whole:
                 return authorship.as_whole(self._known, self._base, self._now, author, self._nobody)
@@ -185,6 +198,7 @@ class Look:
         if found.octets is None:
             return PLAIN, Version(work_files.blob_of_large(store.place, self._path), found.mode), True
         blob = store.contents.id_of(found.octets)
+        store.offer(blob, found.octets)
         is_plain = before is None or before.form == PLAIN
         if is_plain and before and blob == before.now.blob and self._base == before.base:
             return PLAIN, Version(blob, found.mode), before.is_whole
