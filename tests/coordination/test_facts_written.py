@@ -335,6 +335,7 @@ RECORDED.append(
 )
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
 OPTIONAL = (
+    *("region", "regions", "open"),
     "why",
     "shared",
     "is_file",
@@ -438,6 +439,9 @@ WRONG: dict[str, list[object]] = {
     "until": ["", "tomorrow", "2026-11-03", 1, True, [], {}],
     "number": [0, -1, 1 << 40, 1.0, "3", True, [], {}],
     "takeover": [0, 1, "true", [], {}],
+    "open": [0, 1, "true", [], {}],
+    "region": ["", "a\n", 1, True, [], {}],
+    "regions": ["", "a", [1], ["a", None], ["a\n"], {}, 1, True],
     "allow_overlap": [0, 1, "true", [], {}],
     "place_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", 7, True, [], {}],
     "how": ["", "active", "GRANTED", 7, True, [], {}],

@@ -341,3 +341,16 @@ def test_a_command_that_goes_on_promises_no_single_document(repo: Scratch, words
     told = " ".join(repo.bb(*words.split(), "--help").out.split())
 
     assert re.search("--json [^-]*((; with --follow|; with --watch), one for each|one JSON document for each)", told)
+
+
+def test_the_regions_of_a_file_are_offered(repo: Scratch):
+    (repo.path / "a.py").write_text("def roman():\n    pass\n\n\nclass Number:\n    def value(self):\n        pass\n")
+
+    zsh = repo.bb(_BB_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="bb reserve a.py::")
+    fish = repo.bb(
+        _BB_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="bb check a.py::N", _TYPER_COMPLETE_FISH_ACTION="get-args"
+    )
+
+    assert zsh.out.replace("\\", "").count("a.py::roman") == 1
+    assert fish.out.split() == ["a.py::Number", "a.py::Number.value"]
+    assert completed(repo, "bb reserve none.py::x") == []

@@ -22,16 +22,33 @@ def completion(kind: type[Kind], metavar: str = "") -> Completion:
     """The completion function for values of KIND. METAVAR says what they name, if it differs from that of the kind."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
+        names = metavar or kind.metavar
         try:
             return [
                 value
-                for value in _known(kind, metavar or kind.metavar)
+                for value in (_regions(incomplete) if names in WITH_REGIONS else _known(kind, names))
                 if value.startswith(incomplete) and _is_word(value)
             ]
         except (BbError, OSError):
             return []
 
     return offered
+
+
+WITH_REGIONS = ("SCOPE", "PATH")
+
+
+def _regions(incomplete: str) -> Iterable[str]:
+    """The regions of the file before the `::`; without a `::`, the shell completes paths by itself."""
+    file, mark, _ = incomplete.partition("::")
+    if not mark:
+        return []
+    from bb.coordination.lines import symbol  # noqa: PLC0415
+    from bb.ledger.files import disk  # noqa: PLC0415
+    from bb.ledger.lines import grammars  # noqa: PLC0415
+
+    content = disk.read_small(os.path.join(os.getcwd(), file), symbol.LARGEST) or b""
+    return [f"{file}::{name}" for name in dict.fromkeys(one.name for one in grammars.symbols(file, content))]
 
 
 def _is_word(value: str) -> bool:

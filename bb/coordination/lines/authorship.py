@@ -78,12 +78,12 @@ def after_look(
     return weave
 
 
-def as_whole(before: FileState, base: Version, now: Version, author: str) -> Weave:
-    """The weave of a file that is one unit from now on: everybody who changed it changed all of it."""
+def as_whole(before: FileState, base: Version, now: Version, author: str, nobody: str) -> Weave:
+    """The weave of a file that is one unit from now on: everybody who changed it changed all of it. NOBODY marks a
+    change without a known owner."""
     if base.blob == now.blob:
         return weaves.unchanged(1 if base.blob else 0)
-    added = before.owners if now == before.now else before.owners | {author}
-    owners = weaves.together(added or {author})
+    owners = weaves.together((before.owners or {nobody}) if now == before.now else before.owners | {author})
     return weaves.woven([Run(DELETED, 1 if base.blob else 0, owners), Run(ADDED, 1 if now.blob else 0, owners)])
 
 

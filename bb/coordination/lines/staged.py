@@ -3,44 +3,97 @@
 from __future__ import annotations
 
 from bb.coordination.lines import line_diff
+from bb.coordination.lines import weave as weaves
+from bb.coordination.lines.edits import edited
+from bb.coordination.lines.weave import ADDED, DELETED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from bb.coordination.lines.line_diff import Change
+    from bb.coordination.lines.weave import Weave
+
+    Place = tuple[str, int]  # a line of the base that is gone (-), or a line of the file now (+)
+
+STAGED = "?0"  # the owner of lines that are neither in the base nor in the file now, but only staged
 
 
-def merged(base: Sequence[bytes], staged: Sequence[bytes], committed: Sequence[bytes]) -> list[bytes] | None:
-    """The staged lines on what was COMMITTED, if STAGED and COMMITTED both come from BASE; None if they contradict.
+def after_commit(
+    weave: Weave, base: Sequence[bytes], now: Sequence[bytes], staged: Sequence[bytes], wanted: frozenset[str]
+) -> list[bytes]:
+    """The STAGED lines after a commit of the WANTED owners: what is committed, and what else was staged.
 
-    Changes that touch each other do not contradict: the committed ones come first. Only changes of the same lines do.
+    WEAVE is that of the file NOW on its BASE. Of an earlier version of a committed line nothing is left.
     """
-    ours, theirs = line_diff.changes(base, staged), line_diff.changes(base, committed)
-    made: list[bytes] = []
-    at = 0
-    while ours or theirs:
-        is_ours = not theirs or (bool(ours) and _starts_before(ours[0], theirs[0]))
-        first, end, start, stop = (ours if is_ours else theirs).pop(0)
-        lines = (staged if is_ours else committed)[start:stop]
-        other = theirs if is_ours else ours
-        if other and other[0][0] < end:
-            if not _is_equal(other[0], (first, end), (committed if is_ours else staged), lines):
-                return None
-            other.pop(0)
-        elif other and other[0][:2] == (first, end) and first == end:
-            twin = (committed if is_ours else staged)[other[0][2] : other[0][3]]
-            if twin == lines:  # both insert the same lines
-                other.pop(0)
-        made += [*base[at:first], *lines]
-        at = end
-    return [*made, *base[at:]]
+    places = _places(weave, base, now, staged)
+    only_staged = _only_staged(weave, base, now, staged, wanted, places)
+    has = set(places.values())
+    lines = only_staged.pop(None, [])
+    for place, line, is_committed in _lines(weave, base, now, wanted):
+        if is_committed or (is_committed is None and place in has):
+            lines.append(line)
+        lines += only_staged.get(place, ())
+    return weaves.with_ends(lines)
 
 
-def _starts_before(ours: Change, theirs: Change) -> bool:
-    """Whether OURS comes first. Of two changes in one place, an insertion does, and then the committed one."""
-    return (ours[0], ours[1]) < (theirs[0], theirs[1])
+def _lines(
+    weave: Weave, base: Sequence[bytes], now: Sequence[bytes], wanted: frozenset[str]
+) -> Iterator[tuple[Place, bytes, bool | None]]:
+    """All lines of the base and of the file, in order; whether the commit has them; None if it says nothing of them."""
+    before = after = 0
+    for run in weave:
+        is_committed = bool(run.owners) and wanted.issuperset(run.owners)
+        for _ in range(run.count):
+            if run.kind == DELETED:
+                yield (DELETED, before), base[before], False if is_committed else None
+            else:
+                yield (ADDED, after), now[after], True if is_committed else None
+            before += run.kind != ADDED
+            after += run.kind != DELETED
 
 
-def _is_equal(change: Change, place: tuple[int, int], source: Sequence[bytes], lines: Sequence[bytes]) -> bool:
-    return (change[0], change[1]) == place and list(source[change[2] : change[3]]) == list(lines)
+def _places(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], staged: Sequence[bytes]) -> dict[int, Place]:
+    """Where the staged lines stand in the weave, as far as the file now or its base have them."""
+    gone = set(_gone(weave))
+    found: dict[int, Place] = {at: (DELETED, line) for line, at in _equal(base, staged) if line in gone}
+    return found | {at: (ADDED, line) for line, at in _equal(now, staged)}
+
+
+def _gone(weave: Weave) -> Iterator[int]:
+    before = 0
+    for run in weave:
+        if run.kind == DELETED:
+            yield from range(before, before + run.count)
+        before += run.count if run.kind != ADDED else 0
+
+
+def _equal(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """The lines that did not change, with their places in both versions."""
+    a = c = 0
+    for first, end, start, stop in [*line_diff.changes(old, new), (len(old), 0, len(new), 0)]:
+        yield from zip(range(a, first), range(c, start), strict=True)
+        a, c = end, stop
+
+
+def _only_staged(
+    weave: Weave,
+    base: Sequence[bytes],
+    now: Sequence[bytes],
+    staged: Sequence[bytes],
+    wanted: frozenset[str],
+    places: dict[int, Place],
+) -> dict[Place | None, list[bytes]]:
+    """The lines that are only in the index, behind the line that is before them there.
+
+    Those in the place of a committed line are an earlier version of it, and left out.
+    """
+    owners = weaves.owners_of_lines(edited(weave, base, now, staged, STAGED))
+    found: dict[Place | None, list[bytes]] = {}
+    last: Place | None = None
+    for at, line in enumerate(staged):
+        last = places.get(at, last)
+        if at not in places:
+            replaced = set(owners[at]) - {STAGED}
+            if not replaced or not replaced <= wanted:
+                found.setdefault(last, []).append(line)
+    return found

@@ -118,8 +118,12 @@ def content(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], wanted: f
             lines += base[before : before + run.count]
         before += run.count if run.kind != ADDED else 0
         after += run.count if run.kind != DELETED else 0
-    ends = [at for at, line in enumerate(lines[:-1]) if not line.endswith(b"\n")]
-    for at in ends:
+    return with_ends(lines)
+
+
+def with_ends(lines: list[bytes]) -> list[bytes]:
+    """LINES as one content: each but the last has a line feed at its end."""
+    for at in [at for at, line in enumerate(lines[:-1]) if not line.endswith(b"\n")]:
         lines[at] += b"\n"
     return lines
 

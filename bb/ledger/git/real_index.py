@@ -12,7 +12,7 @@ import time
 
 from bb.kernel.errors import Busy
 from bb.ledger.files import disk
-from bb.ledger.git import git, program
+from bb.ledger.git import git, program, trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ def prepare(place: Place, entries: Mapping[str, Entry | None], length: int) -> i
 
     LENGTH is that of the repository's object ids.
     """
-    rows = [(path, entry or ("0", "0" * length)) for path, entry in entries.items()]
+    rows = [(path, entry or ("0", "0" * length)) for path, entry in trees.removed_first(entries)]
     given = b"".join(f"{mode} {blob}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, blob) in rows)
     new = f"{path_of(place)}.{os.getpid()}.bb"
     try:
         _copy(path_of(place), new)
         env = {**program.environment(None), "GIT_INDEX_FILE": new, "GIT_DIR": place.git_dir}
-        command = ["git", *program.HARMLESS, "update-index", "-z", "--index-info"]
+        command = ["git", *program.HARMLESS, "update-index", "--replace", "-z", "--index-info"]
         git.refuse_foreign(place.git_dir)
         status, _, err = program.spawned(command, env).communicate(given, program.PATIENCE)
         program.refuse_failure("update-index", status, err.decode("utf-8", "replace"))

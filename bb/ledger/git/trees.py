@@ -41,11 +41,13 @@ def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], leng
     """The id of the tree of COMMIT with CHANGES: the mode and blob of each file, or None if it is removed. Without a
     commit, the tree has these files only."""
     wanted: Wanted = {}
-    for path, entry in changes.items():
+    for path, entry in removed_first(changes):
         *folders, name = os.fsencode(path).split(b"/")
         place_in = wanted
         for folder in folders:
-            inner = place_in.setdefault(folder, {})
+            inner = place_in.get(folder)
+            if inner is None:  # also for a file that a folder replaces
+                inner = place_in[folder] = {}
             if not isinstance(inner, dict):
                 raise program.GitFailed(f"{path!r} is both a file and a folder")
             place_in = inner
@@ -53,6 +55,11 @@ def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], leng
     with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir) as objects:
         tree = _changed(place, objects, f"{commit}^{{tree}}" if commit else "", wanted, length)
     return tree or keep_object(place, "tree", b"", length)
+
+
+def removed_first(changes: Mapping[str, Entry | None]) -> list[tuple[str, Entry | None]]:
+    """CHANGES in an order in which a folder can come in the place of a file, and the other way round."""
+    return sorted(changes.items(), key=lambda change: change[1] is not None)
 
 
 def differences(place: Place, old: str, new: str) -> dict[str, Entry | None]:

@@ -52,7 +52,8 @@ def is_going(place: Place, agent: str) -> bool:
 def read(lines: str, agent: str) -> Command | None:
     """The command of AGENT that is going on; None if there is none."""
     try:
-        found = json_text.loads((disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b"").decode())
+        octets = disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b""
+        found = json_text.loads(octets.decode())  # not `read`: a path may have other bytes than UTF-8
         paths = tuple(str(path) for path in found["paths"])
         at, is_open, is_rewriting = found["at"], found["is_open"] is True, found["is_rewriting"] is True
     except (ValueError, TypeError, KeyError, BbError):

@@ -12,7 +12,7 @@ from bb.coordination.lines import line_diff
 from bb.coordination.lines.file_state import ABSENT, Version
 from bb.kernel.errors import Refused
 from bb.ledger.files import disk
-from bb.ledger.files.lock import ReusableLock
+from bb.ledger.files.lock import Lock
 from bb.ledger.git import git, head
 from bb.ledger.git.object_ids import SHA1_LENGTH, SHA256_LENGTH
 from bb.ledger.git.place import NoWorkTree
@@ -66,7 +66,7 @@ class LinesStore:
         self.place = place
         self.folder = folder_of(place)
         self._depth = 0
-        self._lock: ReusableLock | None = None
+        self._lock: Lock | None = None
         self._head: str | None = None
         self._contents: Contents | None = None
         self._lines: dict[str, list[bytes]] = {}
@@ -162,7 +162,7 @@ class LinesStore:
                 path = os.path.join(self.folder, LOCK)
                 if not os.path.exists(path):
                     disk.make_empty(path)
-                self._lock = ReusableLock(path)
+                self._lock = Lock(path)  # closed whenever it is released: a daemon makes many stores
             self._lock.__enter__()
             self._head = None  # another process may have committed while this one waited
         self._depth += 1

@@ -114,7 +114,7 @@ class Look:
     def _weave(self, author: str) -> Weave:
         if self._is_whole != self._known.is_whole:
             if self._is_whole:
-                return authorship.as_whole(self._known, self._base, self._now, author)
+                return authorship.as_whole(self._known, self._base, self._now, author, self._nobody)
             lines = self._store.lines(self._base)
             return edited(weave.unchanged(len(lines)), lines, lines, self._store.lines(self._now), author)
         between = self._made_by_tool(author)
@@ -162,7 +162,8 @@ class Look:
         if base.mode == now.mode:
             return ""
         is_kept = known.now.mode == now.mode or (not base.mode and now.mode)
-        owner = known.mode_owner if known.mode_owner and is_kept else author
+        changed_by = self._nobody if known.now.mode == now.mode else author  # or else only the base has changed
+        owner = known.mode_owner if known.mode_owner and is_kept else changed_by
         is_claimed = self._act.kind == CLAIMED and weave.is_after(owner, known.looked.get(self._act.by, 0))
         return self._act.by if is_claimed else owner
 

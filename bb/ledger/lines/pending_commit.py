@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 
 from bb.coordination.lines import line_diff, staged
+from bb.coordination.lines.authorship import is_binary
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
 from bb.ledger.git import git, object_ids, real_index, trees
+from bb.ledger.lines import work_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,13 +71,16 @@ def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | No
     before = (state.base.mode, state.base.blob) if state.base.mode else None
     if now in (before, after) or state.owners <= changes.wanted[path]:  # then nobody else can have staged anything
         return after
-    if now is None or before is None or after is None or now[0] == real_index.UNMERGED or state.is_whole:
+    if now is None or after is None or now[0] not in (work_files.FILE, work_files.PROGRAM) or state.is_whole:
         return now
-    base, ours, theirs = (line_diff.split(store.content(blob)) for _, blob in (before, now, after))
-    lines = staged.merged(base, ours, theirs)
-    if lines is None:
+    octets = store.content(now[1])
+    if is_binary(octets):
         return now
-    return now[0], trees.keep_object(store.place, "blob", b"".join(lines), store.id_length)
+    lines = staged.after_commit(
+        state.weave, store.lines(state.base), store.lines(state.now), line_diff.split(octets), changes.wanted[path]
+    )
+    mode = after[0] if before and now[0] == before[0] else now[0]
+    return mode, trees.keep_object(store.place, "blob", b"".join(lines), store.id_length)
 
 
 def _read(path: str) -> tuple[str, int]:

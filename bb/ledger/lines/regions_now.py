@@ -9,7 +9,7 @@ from bb.coordination.lines import symbol as rules
 from bb.kernel import escaping
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
-from bb.ledger.lines import grammars
+from bb.ledger.lines import symbol_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ MOST_READ = rules.LARGEST + 1  # bytes; a longer file has no regions
 class Version:
     """One version of a file: its lines and its symbols."""
 
-    def __init__(self, path: str, content: bytes) -> None:
+    def __init__(self, path: str, content: bytes, store: str | None = None) -> None:
         self._path = path
+        self._store = store
         self._content = content
         self._symbols: list[Symbol] | None = None
 
@@ -40,27 +41,29 @@ class Version:
     @property
     def symbols(self) -> Sequence[Symbol]:
         if self._symbols is None:
-            self._symbols = grammars.symbols(self._path, self._content)
+            self._symbols = symbol_cache.symbols(self._path, self._content, self._store)
         return self._symbols
 
 
-def version(path: str, content: bytes | None) -> Version | None:
-    """A version of a file; None if it is binary, too large, or CONTENT is None because it cannot be read."""
-    return Version(path, content) if content is not None and rules.is_readable(content) else None
+def version(path: str, content: bytes | None, store: str | None = None) -> Version | None:
+    """A version of a file; None if it is binary, too large, or CONTENT is None because it cannot be read. STORE has the
+    cache of symbols."""
+    return Version(path, content, store) if content is not None and rules.is_readable(content) else None
 
 
 class RegionsNow:
-    """The regions in the work tree at ROOT; None if there is none."""
+    """The regions in the work tree at ROOT; None if there is none. STORE has the cache of symbols, or is None."""
 
-    def __init__(self, root: str | None) -> None:
+    def __init__(self, root: str | None, store: str | None = None) -> None:
         self._root = root
+        self._store = store
         self._files: dict[str, Version | None] = {}
 
     def file(self, scope: Scope) -> Version | None:
         """The file of a scope. One that does not exist is empty; None if it cannot be read as text."""
         path = scope.path or scope.where
         if path not in self._files:
-            self._files[path] = version(path, self._content(path))
+            self._files[path] = version(path, self._content(path), self._store)
         return self._files[path]
 
     def _content(self, path: str) -> bytes | None:

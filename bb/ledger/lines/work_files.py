@@ -10,6 +10,7 @@ from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git import git
+from bb.ledger.git.real_index import LITERAL
 from bb.ledger.lines.contents import LARGEST
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ def entries(place: Place, commit: str, paths: Sequence[str]) -> dict[str, TreeEn
     """The files among PATHS as COMMIT has them. A path that it does not have is missing."""
     if not commit or not paths:
         return {}
-    arguments = ["ls-tree", "-z", "--full-tree", commit, "--", *paths]
+    arguments = [LITERAL, "ls-tree", "-z", "--full-tree", commit, "--", *paths]
     found = {}
     for row in git.output(arguments, git_dir=place.git_dir).split(b"\0"):
         how, tab, name = row.partition(b"\t")

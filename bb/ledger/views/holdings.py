@@ -83,7 +83,7 @@ class Holdings:
         if self._regions is None:
             from bb.ledger.lines.regions_now import RegionsNow  # noqa: PLC0415  (few scopes have a region)
 
-            self._regions = RegionsNow(self._files)
+            self._regions = RegionsNow(self._files, None if self._index.is_in_memory else self._store)
         return self._regions
 
     def counts(self, reservation: Reservation) -> bool:

@@ -44,4 +44,4 @@ def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
     from bb.ops.holdings import incursions  # noqa: PLC0415
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    incursions.report(desk, who, HOOK, incursions.overlapping_reservations(held, scopes, who))
+    incursions.report(desk, who, HOOK, incursions.overlapping_reservations(held, scopes, who, with_regions=False))

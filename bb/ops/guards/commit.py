@@ -73,7 +73,8 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     (*_, event) = signs_of_life.act(desk, who, lambda _, __: [fact])
     holdings = desk.holdings(desk.store.caught_up(), desk.now())
     overridden = [scopes.existing(path["path"]) for path in in_way]
-    incursions.report(desk, who, COMMIT, incursions.overlapping_reservations(holdings, overridden, who))
+    met = incursions.overlapping_reservations(holdings, overridden, who)
+    incursions.report(desk, who, COMMIT, [one for one in met if one[1].reservation.id in others])
     return answer | {"may_touch": True, "override": {"reason": override, "event_id": event.id}}
 
 

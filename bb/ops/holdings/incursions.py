@@ -153,10 +153,19 @@ def report(
     return [event for event in recorded if event.kind == "system.notify"]
 
 
-def overlapping_reservations(held: Holdings, scopes: Sequence[Scope], who: str) -> list[tuple[str, Held]]:
-    """The reservations of agents other than WHO that overlap SCOPES, each with the path of the scope."""
-    overlaps = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.overlaps([scope])]
-    return [(path, other) for path, other in overlaps if other.reservation.agent != who]
+def overlapping_reservations(
+    held: Holdings, scopes: Sequence[Scope], who: str, *, with_regions: bool = True
+) -> list[tuple[str, Held]]:
+    """The reservations of agents other than WHO that overlap SCOPES, each with the path of the scope. What another
+    agent holds open may be changed, so it is left out."""
+    overlaps = [(scope.path or scope.where, overlap.held) for scope in scopes for overlap in held.overlaps([scope])]
+    return [
+        (path, other)
+        for path, other in overlaps
+        if other.reservation.agent != who
+        and not other.reservation.is_open
+        and (with_regions or other.reservation.region is None)
+    ]
 
 
 def events(desk: Desk) -> Events:

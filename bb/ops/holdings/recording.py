@@ -165,7 +165,8 @@ def _with_regions(
         return wanted
     from bb.ledger.lines.regions_now import RegionsNow  # noqa: PLC0415  (few scopes have a region)
 
-    now = RegionsNow(desk.place.work_tree)
+    may_cache = desk.store.exists and not desk.store.index.is_in_memory
+    now = RegionsNow(desk.place.work_tree, desk.place.store if may_cache else None)
     return tuple({(scope := found(now, one)).text: scope for one in wanted}.values())
 
 

@@ -291,7 +291,7 @@ def _kind(desk: Desk, who: str, wanted: Sequence[scopes.Scope], flags: Mapping[s
         named = " and ".join(f"--{kind}" for kind in given)
         raise InvalidArgs(f"a reservation has one kind, not {named}", hint="pass one of them", path=f"$.{given[1]}")
     if is_global and given == [holdings.OPEN]:
-        message = "--global cannot be used with --open: in every clone, a reservation holds the whole file"
+        message = "--global cannot be used with --open: a global reservation is exclusive or shared"
         raise InvalidArgs(message, hint="reserve it open in this clone, or exclusively in every clone", path="$.open")
     if given:
         return given[0]

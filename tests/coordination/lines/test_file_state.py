@@ -76,7 +76,10 @@ def test_a_line_without_one_of_its_members_is_no_state(name: str):
 
 
 DAMAGED: list[tuple[str, Any]] = [
-    *(("path", value) for value in (None, 1, ["x"], "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a\0", "\ud800")),
+    *(
+        ("path", value)
+        for value in (None, 1, ["x"], "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a\0", "\ud800")
+    ),
     *(("n", value) for value in (-1, 1.5, "3", None, True)),
     *(("at", value) for value in (-1, "now", None)),
     *(("act", value) for value in (None, 4, [])),

@@ -15,15 +15,45 @@ def names(path: str, text: str) -> list[str]:
     return [one.name for one in symbols(path, text.encode())]
 
 
+CPP = """namespace app {
+
+template <typename T>
+class Box : public Base<T> {
+public:
+  int size() const {
+    return 1;
+  }
+};
+
+}
+
+int
+main(int argc)
+{
+  return 0;
+}
+
+void app::Box::run() {
+}
+"""
+CSHARP = """namespace N
+{
+    public class C
+    {
+        public int F(int x)
+        {
+            return x;
+        }
+    }
+}
+"""
+
+
 def test_languages_without_a_grammar_have_their_rules_too() -> None:
-    cpp = "namespace app {\n\ntemplate <typename T>\nclass Box : public Base<T> {\npublic:\n  int size() const {\n    return 1;\n  }\n};\n\n}\n\nint\nmain(int argc)\n{\n  return 0;\n}\n\nvoid app::Box::run() {\n}\n"
-    assert names("a.cpp", cpp) == ["app", "app.Box", "app.Box.size", "main", "app.Box.run"]
+    assert names("a.cpp", CPP) == ["app", "app.Box", "app.Box.size", "main", "app.Box.run"]
+    assert names("a.cs", CSHARP) == ["N", "N.C", "N.C.F"]
     assert names("a.rb", "module A\n  class B\n    def self.c\n      1\n    end\n  end\nend\n") == ["A", "A.B", "A.B.c"]
     assert names("a.sh", "run() {\n  echo\n}\nfunction stop {\n  echo\n}\n") == ["run", "stop"]
-    assert names(
-        "a.cs",
-        "namespace N\n{\n    public class C\n    {\n        public int F(int x)\n        {\n            return x;\n        }\n    }\n}\n",
-    ) == ["N", "N.C", "N.C.F"]
     assert names("a.kt", "data class P(val x: Int)\n\nfun String.shout(): String {\n    return this\n}\n") == [
         "P",
         "shout",

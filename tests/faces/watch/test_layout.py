@@ -40,6 +40,7 @@ def held(name: str, scope: str, bead: str = "bb-1", left: int = 600) -> dict[str
         "bead_id": bead,
         "state": "active",
         "shared": False,
+        "kind": "exclusive",
         "expires_at": at(-left),
         "owner_liveness": "active",
     }

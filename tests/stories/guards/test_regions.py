@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from bb.ops.desk.desk import Desk
+from bb.ops.guards import path_verdicts
 from tests.near import Near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, log
 from tests.stories.guards.guards_support import paths, staged, write
@@ -283,3 +286,69 @@ def test_the_regions_of_a_worktree_are_those_of_its_own_files(repo: Scratch, tmp
 
     assert check(beside, HARBOR, f"{FILE}::1-2") == (7, "held")
     assert check(beside, HARBOR, f"{FILE}::Number") == (0, "free")
+
+
+# -- the hooks of editors
+
+
+def hook(repo: Scratch, moment: str, agent: str, old: str, new: str) -> Ran:
+    tool = {"file_path": str(repo.path / FILE), "old_string": old, "new_string": new}
+    names = {"pre-tool": "PreToolUse", "post-tool": "PostToolUse"}
+    payload = {"hook_event_name": names[moment], "session_id": "s", "cwd": str(repo.path), "tool_name": "Edit"}
+    return repo.bb(
+        "hook", moment, "--host", "claude", "--agent", agent, stdin=json.dumps(payload | {"tool_input": tool})
+    )
+
+
+def test_after_an_edit_the_regions_and_open_files_of_others_are_no_incursion(repo: Scratch):
+    reserve(repo, OTTER, f"{FILE}::roman")
+    repo.json("reserve", "README.md", "--open", "--agent", OTTER)
+    edit(repo, "return 1", "return 2")
+
+    assert "you have changed" not in hook(repo, "post-tool", HARBOR, "return 1", "return 2").out
+    assert repo.json("protocol", "incursions").data == []
+
+
+def test_a_hook_that_knows_no_lines_names_the_region_that_is_in_the_way(repo: Scratch):
+    reserve(repo, OTTER, f"{FILE}::roman")
+
+    assert "src/number.py::roman is reserved by amber-otter" in hook(repo, "pre-tool", HARBOR, "1", "2").out
+
+
+@pytest.mark.parametrize(
+    ("touched", "verdict"),
+    [
+        ([(0, 2)], "held"),
+        ([(3, 4)], "held"),
+        ([(2, 2)], "held"),  # an insertion between two of its lines
+        ([(0, 0)], "free"),  # before it
+        ([(4, 4)], "free"),  # behind it
+        ([(5, 9), (10, 11)], "free"),
+        ([(8, 9), (1, 2)], "held"),
+        (None, "held"),
+    ],
+)
+def test_an_edit_is_judged_by_the_lines_that_it_touches(
+    repo: Scratch, touched: list[tuple[int, int]] | None, verdict: str
+):
+    reserve(repo, OTTER, f"{FILE}::roman")
+    desk = Desk(str(repo.path), {"BB_NOW": repo.settings["BB_NOW"]}, only_reads=True)
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+
+    found = path_verdicts.path_verdict(held, desk.scope(FILE, is_path=True), HARBOR, touched)
+    own = path_verdicts.path_verdict(held, desk.scope(FILE, is_path=True), OTTER, touched)
+    desk.close()
+
+    assert found["verdict"] == verdict
+    assert own["verdict"] == ("yours" if touched and all(0 <= a <= b <= 4 for a, b in touched) else "free")
+
+
+def test_an_override_is_told_to_the_holder_of_the_region_that_was_changed(repo: Scratch):
+    reserve(repo, OTTER, f"{FILE}::roman", f"{FILE}::text")
+    edit(repo, 'return "I"', 'return "II"')
+    repo.git("add", ".")
+
+    assert staged(repo, HARBOR, "--override", "agreed").status == 0
+
+    (incursion,) = repo.json("protocol", "incursions").data
+    assert f"{FILE}::roman" in json.dumps(incursion)

@@ -52,6 +52,20 @@ def test_the_command_runs_in_the_committed_tree_and_the_work_tree_stays_as_it_is
     assert changed.read_text() == "half-done by another\n"
 
 
+def test_the_command_sees_the_callers_own_changes_and_no_others(repo: Scratch):
+    for name in (AMBER, "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+        repo.bb("edit", "begin", "src/read.py", "--agent", name)
+        before = (repo.path / "src/read.py").read_text()
+        write(repo, "src/read.py", f"{before}{name}\n")
+        repo.bb("edit", "end", "--agent", name)
+    write(repo, "by-hand.txt", "a person's\n")
+
+    assert shell(repo, "ls; cat src/read.py", BB_AGENT=AMBER).out == f"src\none\n{AMBER}\n"
+    assert shell(repo, "cat src/read.py", BB_AGENT="cobalt-harbor").out == "one\ncobalt-harbor\n"
+    assert shell(repo, "cat by-hand.txt src/read.py").out == "a person's\none\n"
+
+
 def test_the_exit_status_is_that_of_the_command(repo: Scratch):
     assert shell(repo, "exit 0").status == 0
     assert shell(repo, "exit 41").status == 41
@@ -86,8 +100,9 @@ def test_the_current_folder_is_kept(repo: Scratch):
 
 
 def test_a_folder_that_is_not_in_the_tree_is_refused(repo: Scratch):
+    repo.bb("agent", "register", "--name", AMBER, "--role", "builder")
     write(repo, "new/file", "of another")
-    ran = repo.bb("--json", "run", "--", "true", cwd=repo.path / "new")
+    ran = repo.bb("--json", "run", "--", "true", cwd=repo.path / "new", BB_AGENT=AMBER)
     assert (ran.status, ran.code, ran.envelope["error"]["details"]) == (3, "FOLDER_NOT_IN_TREE", {"path": "new"})
 
 
@@ -280,6 +295,7 @@ def test_a_package_that_is_installed_from_the_work_tree_is_imported_from_the_tre
 ):
     write(repo, "src/read/__init__.py", "STATE = 'committed'\n")
     commit(repo)
+    repo.bb("agent", "register", "--name", AMBER, "--role", "builder")
     write(repo, "src/read/__init__.py", "STATE = 'half-done'\n")
     (packages,) = (repo.path / ".venv").glob("lib/python*/site-packages")
     (packages / "direct.pth").write_text(f"{repo.path}/src\n")
@@ -288,7 +304,7 @@ def test_a_package_that_is_installed_from_the_work_tree_is_imported_from_the_tre
     (packages / name).write_text(NOTES[name].format(root=repo.path))
 
     for python in (str(installed), ".venv/bin/python"):
-        ran = repo.started("run", "--", python, "-c", "import read; print(read.STATE)", PYTHONPATH="")
+        ran = repo.started("run", "--", python, "-c", "import read; print(read.STATE)", PYTHONPATH="", BB_AGENT=AMBER)
         assert (ran.out, ran.err) == ("committed\n", "")
 
 
