@@ -58,7 +58,11 @@ class Look:
         self._number = before.n + 1 if before else 1
         self._nobody = weave.unattributed(self._number)
         self._base = before.base if before and before.head == store.head else store.base(path)
-        self._form, self._now, self._is_whole = self._stored(self._found())
+        self._stamp = work_files.stamp(store.place, path)
+        if before and self._stamp and (before.stamp, before.base) == (self._stamp, self._base):
+            self._form, self._now, self._is_whole = before.form, before.now, before.is_whole
+        else:
+            self._form, self._now, self._is_whole = self._stored(self._found())
         self._known = before or self._as_committed()
 
     def _as_committed(self) -> FileState:
@@ -94,6 +98,7 @@ class Look:
             weave=woven,
             mode_owner=self._mode_owner(author),
             form=self._form,
+            stamp=self._stamp,
             is_whole=self._is_whole,
             editing=editing | ({by: self._time} if act == BEGUN else {}),
             looked={**self._known.looked, by: self._number} if by else self._known.looked,
@@ -104,7 +109,8 @@ class Look:
         before = self.before
         if before is None:
             return after.is_changed
-        return before != after.replace(n=before.n, at=before.at, act=before.act, by=before.by, looked=before.looked)
+        same = {name: getattr(before, name) for name in ("n", "at", "act", "by", "looked", "stamp")}
+        return before != after.replace(**same)
 
     # -- who changed it
 
