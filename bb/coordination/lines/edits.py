@@ -14,10 +14,10 @@ from bb.coordination.lines.weave import (
     DELETED,
     KEPT,
     Owners,
+    OwnersByLine,
     Run,
     Weave,
     hunks,
-    owners_of_lines,
     together,
     unchanged,
     woven,
@@ -108,7 +108,7 @@ class _Moves:
         self._owners: dict[bytes, list[Owners]] = {}
         self._foreign: set[Change] = set()
         has_others = any(run.owners not in ((), (agent,)) for run in weave)
-        owners = owners_of_lines(weave) if has_others else []
+        owners = OwnersByLine(weave)
         for place in places if has_others else ():
             for line in range(place[0], place[1]):
                 if owners[line] not in ((), (agent,)):
