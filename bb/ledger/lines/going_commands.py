@@ -14,6 +14,7 @@ from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.git.object_ids import is_object_id
 
 FOLDER = "commands"
 LARGEST = 1 << 20  # bytes of a note
@@ -21,12 +22,13 @@ LARGEST = 1 << 20  # bytes of a note
 
 class Command(Record):
     """A command that began at the time AT. PATHS are the files that it writes by name. IS_OPEN: it may change any file.
-    IS_REWRITING: it is known to rewrite files, as a formatter does."""
+    IS_REWRITING: it is known to rewrite files, as a formatter does. HEAD is the commit that was checked out then."""
 
     at: int
     paths: tuple[str, ...] = ()
     is_open: bool = False
     is_rewriting: bool = False
+    head: str = ""
 
 
 def begin(lines: str, agent: str, command: Command) -> None:
@@ -46,9 +48,10 @@ def read(lines: str, agent: str) -> Command | None:
         found = json_text.loads(octets.decode())  # not `read`: a path may have other bytes than UTF-8
         paths = tuple(str(path) for path in found["paths"])
         at, is_open, is_rewriting = found["at"], found["is_open"] is True, found["is_rewriting"] is True
-    except (ValueError, TypeError, KeyError, BbError):
+        head = found["head"] if is_object_id(found.get("head")) else ""
+    except (ValueError, TypeError, KeyError, AttributeError, BbError):
         return None
-    return Command(at, paths, is_open, is_rewriting) if type(at) is int else None
+    return Command(at, paths, is_open, is_rewriting, head) if type(at) is int else None
 
 
 def going(lines: str, now: int) -> tuple[list[str], list[str]]:

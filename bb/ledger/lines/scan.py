@@ -31,7 +31,7 @@ def begin(store: LinesStore, agent: str, command: Command) -> None:
     if len(paths) <= MOST:
         with store:
             moves.looks(store, paths, lambda _: Act(SEEN), command.at)
-            going_commands.begin(store.folder, agent, command)
+            going_commands.begin(store.folder, agent, command.replace(head=store.head))
 
 
 def end(store: LinesStore, agent: str, now: int) -> list[FileState]:
