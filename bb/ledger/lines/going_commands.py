@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.lines.file_state import LONGEST_EDIT
+from bb.coordination.lines.file_state import is_going
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -60,6 +60,6 @@ def going(lines: str, now: int) -> tuple[list[str], list[str]]:
     others: list[str] = []
     for agent in disk.names(os.path.join(lines, FOLDER)):
         command = None if agent.startswith(".") else read(lines, agent)
-        if command and command.is_open and 0 <= now - command.at < LONGEST_EDIT:
+        if command and command.is_open and is_going(command.at, now):
             (rewriting if command.is_rewriting else others).append(agent)
     return rewriting, others
