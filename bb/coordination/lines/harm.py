@@ -66,7 +66,7 @@ def _touched(
     weave: Weave, places: Sequence[Change], after: Sequence[bytes], now: Sequence[bytes], agent: str
 ) -> Iterable[Harm]:
     owners = weaves.OwnersByLine(weave)
-    moved = _moved(places, now, after)
+    moved = line_diff.moved(places, now, after)
     for first, end, _, _ in places:
         found = {line: others(owners[line], agent) for line in range(first, end) if line not in moved}
         if lines := [line for line, theirs in found.items() if theirs]:
@@ -75,21 +75,6 @@ def _touched(
             before, behind = others(owners[first - 1], agent), others(owners[first], agent)
             if before and before == behind:
                 yield Harm(SPLIT, before, first - 1, first + 1)
-
-
-def _moved(places: Sequence[Change], now: Sequence[bytes], after: Sequence[bytes]) -> set[int]:
-    """The removed lines that the edit adds again elsewhere."""
-    added: dict[bytes, int] = {}
-    for _, _, start, stop in places:
-        for text in after[start:stop]:
-            added[text] = added.get(text, 0) + 1
-    moved = set()
-    for first, end, _, _ in places:
-        for line in range(first, end):
-            if added.get(now[line], 0) and now[line].strip():
-                added[now[line]] -= 1
-                moved.add(line)
-    return moved
 
 
 def _is_whole(places: Sequence[Change], now: Sequence[bytes], after: Sequence[bytes]) -> bool:

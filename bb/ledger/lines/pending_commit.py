@@ -61,7 +61,6 @@ def finish(store: LinesStore) -> None:
     commit, lock = _read(path)
     if commit and lock == real_index.identity(real_index.lock_path(store.place)):
         real_index.unlock(store.place, is_done=_is_on_branch(store, commit))
-    real_index.remove_left_copies(store.place)
     disk.remove_if_there(path)
 
 
