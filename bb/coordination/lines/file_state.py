@@ -50,6 +50,7 @@ class FileState(Record):
     weave: Weave = ()
     mode_owner: str = ""  # who changed the mode, made or deleted the file; empty if no one did
     form: str = PLAIN
+    stamp: str = ""  # of the file on the disk, if it tells whether the file has changed since; empty if it cannot
     is_whole: bool = False  # a binary or very large file: all of its content counts as one line
     editing: Mapping[str, int] = {}  # the agents whose edits are going on, with the time at which they began
     looked: Mapping[str, int] = {}  # for each agent, the number of its last event here
@@ -97,6 +98,7 @@ def from_json(found: Any) -> FileState:
         weave=weaves.woven(_run(*run) for run in found["weave"]),
         mode_owner=_owner(found["mode_owner"]) if found["mode_owner"] else "",
         form=CONVERTED if found["form"] == CONVERTED else PLAIN,
+        stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
         editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},

@@ -42,13 +42,21 @@ class Contents:
         disk.replace(path, packed, mode=0o444)
 
     def read(self, blob: str) -> bytes | None:
-        """The content with this id; None if it is not here, or damaged."""
+        """The content with this id; None if it is not here, or damaged. A damaged one is removed, so that `keep` writes
+        it anew."""
         try:
             with open(self._path(blob), "rb") as file:
-                header, _, octets = zlib.decompress(file.read()).partition(b"\0")  # which checks a sum of the content
-        except (OSError, zlib.error):
+                packed = file.read()
+        except OSError:
             return None
-        return octets if header == b"blob %d" % len(octets) else None
+        try:
+            header, _, octets = zlib.decompress(packed).partition(b"\0")  # which checks a sum of the content
+        except zlib.error:
+            header, octets = b"", b""
+        if header == b"blob %d" % len(octets):
+            return octets
+        self.forget(blob)
+        return None
 
     def names(self) -> list[str]:
         """The ids of all contents."""

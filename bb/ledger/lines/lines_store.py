@@ -72,6 +72,7 @@ class LinesStore:
         self._lock: Lock | None = None
         self._head: str | None = None
         self._contents: Contents | None = None
+        self._offered: dict[str, bytes] = {}  # contents of files that were just read, in case theirs is damaged
         self._lines: dict[str, list[bytes]] = {}
         self._bases: dict[tuple[str, str], Version] = {}  # by commit and path
 
@@ -120,12 +121,19 @@ class LinesStore:
             return b""
         octets = self.contents.read(blob)
         if octets is None:
-            done = git.ask(["cat-file", "blob", blob], git_dir=self.place.git_dir)
-            if done.status != 0:
-                raise ContentLost(f"the content {blob[:12]} is neither among bb's objects nor among git's")
-            octets = done.out
+            octets = self._offered.get(blob) or self._in_git(blob)
             self.contents.keep(blob, octets)
         return octets
+
+    def _in_git(self, blob: str) -> bytes:
+        done = git.ask(["cat-file", "blob", blob], git_dir=self.place.git_dir)
+        if done.status != 0:
+            raise ContentLost(f"the content {blob[:12]} is neither among bb's objects nor among git's")
+        return done.out
+
+    def offer(self, blob: str, octets: bytes) -> None:
+        """OCTETS is the content with this id, should it be needed and be missing."""
+        self._offered[blob] = octets
 
     def keep(self, octets: bytes) -> str:
         """Keep a content; its id."""

@@ -20,6 +20,7 @@ from bb.coordination.lines.file_state import (
 )
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines.lines_store import ContentLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ class Look:
         self._number = before.n + 1 if before else 1
         self._nobody = weave.unattributed(self._number)
         self._base = before.base if before and before.head == store.head else store.base(path)
-        self._form, self._now, self._is_whole = self._stored(self._found())
+        self._stamp = work_files.stamp(store.place, path)
+        if before and self._stamp and (before.stamp, before.base) == (self._stamp, self._base):
+            self._form, self._now, self._is_whole = before.form, before.now, before.is_whole
+        else:
+            self._form, self._now, self._is_whole = self._stored(self._found())
         self._known = before or self._as_committed()
 
     def _as_committed(self) -> FileState:
@@ -93,6 +98,7 @@ class Look:
             weave=woven,
             mode_owner=self._mode_owner(author),
             form=self._form,
+            stamp=self._stamp,
             is_whole=self._is_whole,
             editing=editing | ({by: self._time} if act == BEGUN else {}),
             looked={**self._known.looked, by: self._number} if by else self._known.looked,
@@ -103,7 +109,8 @@ class Look:
         before = self.before
         if before is None:
             return after.is_changed
-        return before != after.replace(n=before.n, at=before.at, act=before.act, by=before.by, looked=before.looked)
+        same = {name: getattr(before, name) for name in ("n", "at", "act", "by", "looked", "stamp")}
+        return before != after.replace(**same)
 
     # -- who changed it
 
@@ -112,6 +119,18 @@ class Look:
         return Going(self._known.editors(self._time), rewriting, others)
 
     def _weave(self, author: str) -> Weave:
+        try:
+            return self._known_weave(author)
+        except ContentLost.error:  # what was there before is not known, so neither is who changed it
+            if self._is_whole:
+                return authorship.as_whole(self._lost(), self._base, self._now, self._nobody, self._nobody)
+            base, now = self._store.lines(self._base), self._store.lines(self._now)
+            return edited(weave.unchanged(len(base)), base, base, now, self._nobody)
+
+    def _lost(self) -> FileState:
+        return self._known.replace(weave=(), mode_owner="", now=self._base)
+
+    def _known_weave(self, author: str) -> Weave:
         if self._is_whole != self._known.is_whole:
             if self._is_whole:
                 return authorship.as_whole(self._known, self._base, self._now, author, self._nobody)
@@ -185,6 +204,7 @@ class Look:
         if found.octets is None:
             return PLAIN, Version(work_files.blob_of_large(store.place, self._path), found.mode), True
         blob = store.contents.id_of(found.octets)
+        store.offer(blob, found.octets)
         is_plain = before is None or before.form == PLAIN
         if is_plain and before and blob == before.now.blob and self._base == before.base:
             return PLAIN, Version(blob, found.mode), before.is_whole

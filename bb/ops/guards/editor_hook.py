@@ -13,7 +13,17 @@ from bb.kernel import escaping
 from bb.kernel.errors import BbError
 from bb.kernel.validation import AUTO
 from bb.ops.catalogue import op
-from bb.ops.guards.editor_requests import REFUSED, EditorAgent, Host, Payload, agent_of, allow, read_payload, refuse
+from bb.ops.guards.editor_requests import (
+    REFUSED,
+    EditorAgent,
+    Host,
+    Payload,
+    agent_of,
+    allow,
+    notes_lines,
+    read_payload,
+    refuse,
+)
 from bb.ops.params import UncheckedText
 
 TYPE_CHECKING = False
@@ -93,7 +103,7 @@ def _edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -
 def _begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """The edit of a known agent begins, unless it would change uncommitted lines of others."""
     try:
-        who = agent_of(desk, heard, named) if os.path.isdir(desk.place.store) else None
+        who = agent_of(desk, heard, named) if notes_lines(desk) and os.path.isdir(desk.place.store) else None
         if who is None:
             return answer
         from bb.ops.guards import edit_brackets  # noqa: PLC0415
@@ -133,7 +143,7 @@ def _command_begun(desk: Desk, heard: HookPayload, named: str | None, answer: di
     if not heard.written and commands.effect(heard.command) == commands.READS:
         return answer
     try:
-        who = agent_of(desk, heard, named) if os.path.isdir(desk.place.store) else None
+        who = agent_of(desk, heard, named) if notes_lines(desk) and os.path.isdir(desk.place.store) else None
         if who is not None:
             from bb.ops.guards import edit_brackets  # noqa: PLC0415
 

@@ -32,6 +32,7 @@ PROJECTS = (
     "CURSOR_PROJECT_DIR",
 )  # the project directory of a host's session
 PASSED, REFUSED = "passed", "refused"
+LINES, OFF = "BB_LINES", ("off", "0", "no", "false")
 
 
 class Host(Text):
@@ -112,6 +113,11 @@ def agent_of(desk: Desk, heard: HookPayload, named: str | None) -> str | None:
     """
     who = desk.actor(named) or session_of(desk, heard).agent
     return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
+
+
+def notes_lines(desk: Desk) -> bool:
+    """Whether hooks note whose lines an edit changes. `BB_LINES=off` in the environment switches that off."""
+    return desk.env.get(LINES, "").lower() not in OFF
 
 
 def session_of(desk: Desk, heard: HookPayload) -> editor_sessions.Session:
