@@ -97,7 +97,7 @@ def from_json(found: Any) -> FileState:
     state = FileState(
         path=_path(found["path"]),
         n=_number(found["n"]),
-        at=_number(found["at"]),
+        at=_time(found["at"]),
         act=_text(found["act"]),
         by=_owner(found["by"]) if found["by"] else "",
         head=_hex(found["head"]),
@@ -108,7 +108,7 @@ def from_json(found: Any) -> FileState:
         form=CONVERTED if found["form"] == CONVERTED else PLAIN,
         stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
-        editing={_owner(agent): _number(at) for agent, at in found["editing"].items()},
+        editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):
@@ -163,4 +163,11 @@ def _text(found: Any) -> str:
 def _number(found: Any) -> int:
     if type(found) is not int or found < 0:
         raise ValueError("a number is none")
+    return found
+
+
+def _time(found: Any) -> int:
+    """Milliseconds since 1970. A clock that is set earlier has negative ones."""
+    if type(found) is not int:
+        raise ValueError("a time is none")
     return found

@@ -85,7 +85,7 @@ def _taken(new: str, path: str) -> bool:
 
 def _copied(new: str, path: str) -> bool:
     try:
-        with open(path, "xb") as lock, open(new, "rb") as file:
+        with open(path, "xb") as lock, disk.reader(new) as file:
             lock.write(file.read())
     except FileExistsError:
         return False
@@ -98,7 +98,7 @@ def remove_left_lock(place: Place) -> None:
     The caller holds the lock of the work tree's lines. Only such a process makes this lock, so whoever did has ended.
     """
     try:
-        with open(lock_path(place), "rb") as file:
+        with disk.reader(lock_path(place)) as file:
             is_ours = file.read(len(OURS)) == OURS
     except OSError:
         return
@@ -149,7 +149,7 @@ def identity(path: str) -> Sequence[int]:
 
 def _copy(path: str, new: str) -> None:
     try:
-        with open(path, "rb") as old:
+        with disk.reader(path) as old:
             octets = old.read()
     except FileNotFoundError:
         return  # nothing was ever staged; git makes the file

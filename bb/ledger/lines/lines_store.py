@@ -56,15 +56,18 @@ def folder_of(place: Place) -> str:
 
 
 class LinesStore:
-    """What is known of the uncommitted lines of the work tree at PLACE. `with store:` holds the lock."""
+    """What is known of the uncommitted lines of the work tree at PLACE. `with store:` holds the lock.
 
-    def __init__(self, place: Place) -> None:
+    It is kept in FOLDER, if that is not the usual one.
+    """
+
+    def __init__(self, place: Place, folder: str | None = None) -> None:
         if place.work_tree is None:
             raise NoWorkTree()
         if place.is_aside:
             raise InThrowawayTree()
         self.place = place
-        self.folder = folder_of(place)
+        self.folder = folder or folder_of(place)
         self._depth = 0
         self._lock: Lock | None = None
         self._head: str | None = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bb.coordination.lines import own_part
+from bb.ledger.files import disk
 from bb.ledger.lines import own_changes, scan, uncommitted
+from bb.ledger.lines.lines_store import LinesStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.ledger.lines.lines_store import LinesStore
+    from bb.ledger.git.place import Place
 
 
 def tree_of(store: LinesStore, agent: str | None, now: int) -> str:
@@ -26,3 +28,12 @@ def tree_of(store: LinesStore, agent: str | None, now: int) -> str:
             for path, state in states.items()
         }
     return own_changes.tree_of(store, own_changes.of_owners(store, states, wanted))
+
+
+def tree_without_ledger(place: Place, now: int) -> str:
+    """The id of the tree of HEAD with all changes, in a repository without a ledger. Nothing is noted in it."""
+    folder = disk.temporary_folder("bb-lines-")
+    try:
+        return tree_of(LinesStore(place, folder), None, now)
+    finally:
+        disk.remove_folder(folder)

@@ -43,9 +43,10 @@ class UncommittedAgent(UncheckedText):
 
 
 def store_of(desk: Desk) -> LinesStore:
-    """The uncommitted lines of the caller's work tree."""
+    """The uncommitted lines of the caller's work tree. Without a ledger, nothing is kept of a repository."""
     if desk.place.work_tree is None:
         raise NoWorkTree()
+    desk.store.require_ledger()
     return LinesStore(desk.place)
 
 
