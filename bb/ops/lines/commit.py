@@ -9,7 +9,7 @@ from bb.kernel import ids
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.escaping import name, quoted
 from bb.ledger.git import git, head, operations, trees
-from bb.ledger.lines import own_changes, own_commit, scan, uncommitted
+from bb.ledger.lines import own_changes, own_commit, scan, tidying, uncommitted
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.guards import path_verdicts
@@ -108,6 +108,7 @@ def commit(
         store.look_again()
         request = _Request(desk, store, who, path, include_unattributed or (), companions)
         if answer := request.committed(texts):
+            tidying.tidy_if_due(store, desk.now())
             return answer
     raise own_commit.BranchMoved()
 
