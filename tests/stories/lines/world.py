@@ -28,10 +28,13 @@ from bb.ledger.lines.look import Act
 from tests.near import Near
 from tests.support import NOON, environment, made_once
 
-AGENTS = ("amber-otter", "cobalt-harbor", "vital-iguana", "quiet-falcon", "misty-badger")
+AGENTS = (
+    *("amber-otter", "cobalt-harbor", "vital-iguana", "quiet-falcon"),
+    *("misty-badger", "brisk-heron", "lucid-marten", "snowy-stoat"),
+)
 PERSON = "user"
-LETTERS = dict(zip((*AGENTS, PERSON), "acvqmp", strict=True))
-MARK = re.compile(rb"\b[acvqmp]\d+\b")
+LETTERS = dict(zip((*AGENTS, PERSON), "acvqmblsp", strict=True))
+MARK = re.compile(rb"\b[acvqmblsp]\d+\b")
 START = clock.parse(NOON)
 PLAIN, SHA256, LINKED, DETACHED, UNBORN, CONVERTED = range(6)
 NAMES = (
