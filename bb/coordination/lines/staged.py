@@ -52,9 +52,7 @@ def _lines(
             after += run.kind != DELETED
 
 
-def _places(
-    weave: Weave, base: Sequence[bytes], now: Sequence[bytes], staged: Sequence[bytes]
-) -> dict[int, Place]:
+def _places(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], staged: Sequence[bytes]) -> dict[int, Place]:
     """Where the staged lines stand in the weave, as far as the file now or its base have them."""
     gone = set(_gone(weave))
     found: dict[int, Place] = {at: (DELETED, line) for line, at in _equal(base, staged) if line in gone}

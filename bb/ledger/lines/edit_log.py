@@ -105,7 +105,9 @@ def names(folder: str) -> list[str]:
 
 def _state(line: bytes) -> FileState | None:
     try:
-        return file_state.from_json(json_text.loads(line.decode()))  # not `read`: a path may have other bytes than UTF-8
+        return file_state.from_json(
+            json_text.loads(line.decode())
+        )  # not `read`: a path may have other bytes than UTF-8
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -80,10 +80,10 @@ def commit(
 ) -> dict[str, Any]:
     """Commit exactly your own lines, also from files in which other agents have uncommitted changes.
 
-    Nothing needs to be staged. A new file that git ignores is left out, unless PATH names it. Lines of others stay in the work tree as they are, and what they have staged stays
-    staged. The hooks of the repository run as for `git commit`, in a copy of your version of the tree. If another
-    commit comes first, yours is made on top of it. A line that you and another agent have both changed is refused
-    (LINES_SHARED).
+    Nothing needs to be staged. A new file that git ignores is left out, unless PATH names it. Lines of others stay in
+    the work tree as they are, and what they have staged stays staged. The hooks of the repository run as for `git
+    commit`, in a copy of your version of the tree. If another commit comes first, yours is made on top of it. A line
+    that you and another agent have both changed is refused (LINES_SHARED).
 
     The person commits the changes that no agent is known to have made.
 
@@ -138,11 +138,7 @@ class _Request:
             raise invalid(f"--include-unattributed names {name(outside[0])}, which PATH leaves out", "path")
         states = uncommitted.see(store, dict.fromkeys(named), desk.now())
         ignored = self._ignored(states, {files.path_of(desk, text) for text in (*(path or ()), *included)})
-        self._states = {
-            one: self._without_companions(state)
-            for one, state in states.items()
-            if one not in ignored
-        }
+        self._states = {one: self._without_companions(state) for one, state in states.items() if one not in ignored}
 
     def _ignored(self, states: Mapping[str, FileState], named: set[str]) -> frozenset[str]:
         """New files that git ignores: an agent has written them, and did not mean to commit them."""
@@ -152,7 +148,7 @@ class _Request:
     def _without_companions(self, state: FileState) -> FileState:
         if not self._companions:
             return state
-        return state.replace(weave=own_part.taken_together(state.weave, self._who, self._companions))
+        return state.replace(weave=own_part.taken_together(state.weave, self._wanted(state), self._companions))
 
     def _wanted(self, state: FileState) -> frozenset[str]:
         """The owners whose changes in this file are committed."""
