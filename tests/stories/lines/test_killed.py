@@ -155,7 +155,7 @@ def test_a_look_that_is_killed_gives_no_line_to_another_agent(tmp_path: Path, ki
 @pytest.mark.parametrize("kind", [PLAIN, UNBORN])
 def test_a_commit_that_is_killed_is_there_or_not_and_can_be_repeated(tmp_path: Path, kind: int, every: int):
     world = World(tmp_path, kind)
-    
+
     for name in (NAME, OTHER, NEW):
         (world.path / name).touch()
         edit(world, HARBOR, name, b"c1 harbor\n")
