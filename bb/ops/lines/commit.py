@@ -150,7 +150,7 @@ class _Request:
     def _without_companions(self, state: FileState) -> FileState:
         if not self._companions:
             return state
-        return state.replace(weave=own_part.taken_together(state.weave, self._who, self._companions))
+        return state.replace(weave=own_part.taken_together(state.weave, self._wanted(state), self._companions))
 
     def _wanted(self, state: FileState) -> frozenset[str]:
         """The owners whose changes in this file are committed."""
