@@ -13,7 +13,7 @@ from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.coordination.wiring import tool_edits
 from bb.kernel import clock
-from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, going_commands, lines_store, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -38,7 +38,9 @@ def begin(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit of WHO begins; empty, or the reason why the tool must not run."""
     for store, file, path in _files(desk, heard):
         bracketed_agents.note(store.place, who)
-        (state,) = uncommitted.begin(store, [path], who, desk.now)
+        going_commands.end(store.folder, who)  # an earlier command of the agent that was not permitted
+        makes = touched_lines.made(desk, heard, file)
+        (state,) = uncommitted.begin(store, [path], who, desk.now, makes)
         found = _harm(desk, store, state, heard, file, who)
         if found:
             uncommitted.cancel(store, path, who, desk.now())
@@ -67,6 +69,8 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
     if effect == commands.READS and not named:
+        if going_commands.is_noted(desk.place, who):  # an earlier command of the agent that was not permitted
+            going_commands.end(lines_store.folder_of(desk.place), who)
         return
     store = LinesStore(desk.place)
     bracketed_agents.note(store.place, who)
