@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from bb.kernel.errors import Busy
+from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.git import git, program, trees
 
@@ -87,8 +87,8 @@ def _taken(new: str, path: str) -> bool:
 
 def _copied(new: str, path: str) -> bool:
     try:
-        with open(path, "xb") as lock, open(new, "rb") as file:
-            lock.write(file.read())
+        with open(path, "xb") as lock:
+            lock.write(disk.read_small(new) or b"")
     except FileExistsError:
         return False
     return True
@@ -100,9 +100,8 @@ def remove_left_lock(place: Place) -> None:
     The caller holds the lock of the work tree's lines. Only such a process makes this lock, so whoever did has ended.
     """
     try:
-        with open(lock_path(place), "rb") as file:
-            is_ours = file.read(len(OURS)) == OURS
-    except OSError:
+        is_ours = disk.read_small(lock_path(place), len(OURS)) == OURS
+    except BbError:  # another user's
         return
     if is_ours:
         disk.remove_if_there(lock_path(place))
@@ -151,7 +150,7 @@ def identity(path: str) -> Sequence[int]:
 
 def _copy(path: str, new: str) -> None:
     try:
-        with open(path, "rb") as old:
+        with disk.reader(path) as old:
             octets = old.read()
     except FileNotFoundError:
         return  # nothing was ever staged; git makes the file

@@ -42,7 +42,7 @@ class Contents:
         """The content with this id; None if it is not here, or damaged. A damaged one is removed, so that `keep` writes
         it anew."""
         try:
-            with open(self._path(blob), "rb") as file:
+            with disk.reader(self._path(blob)) as file:
                 packed = file.read()
         except OSError:
             return None
