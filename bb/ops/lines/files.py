@@ -10,7 +10,7 @@ from bb.kernel.errors import NotFound
 from bb.kernel.escaping import name
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NoWorkTree
-from bb.ledger.lines import scan
+from bb.ledger.lines import scan, work_files
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ops.params import UncheckedText
 
@@ -68,6 +68,14 @@ def path_of(desk: Desk, text: str) -> str:
     """The path that TEXT names, relative to the root of the work tree."""
     scope = work_tree.scope_of(desk.place, desk.cwd, text, is_path=True, is_exact=True)
     return scope.path or scope.text
+
+
+def file_of(desk: Desk, text: str) -> str:
+    """The file that TEXT names, which need not exist yet."""
+    path = path_of(desk, text)
+    if work_files.is_folder(desk.place, path):
+        raise work_files.NotAFile(f"{name(path)} is a folder", path=path)
+    return path
 
 
 def exists(desk: Desk, path: str) -> bool:
