@@ -66,7 +66,15 @@ class FileState(Record):
 
     def editors(self, now: int) -> tuple[str, ...]:
         """The agents whose edits of this file are going on."""
-        return tuple(agent for agent, began in self.editing.items() if 0 <= now - began < LONGEST_EDIT)
+        return tuple(agent for agent, began in self.editing.items() if is_going(began, now))
+
+
+def is_going(began: int, now: int) -> bool:
+    """Whether an edit or a command that BEGAN then may still be going on.
+
+    It may have begun after NOW: whoever looks has read the clock, and then waited for the lock.
+    """
+    return abs(now - began) < LONGEST_EDIT
 
 
 # -- as a line of the log

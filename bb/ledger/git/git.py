@@ -182,6 +182,13 @@ def hooks_path(top: str) -> tuple[str, str] | None:
     return settings[-1] if settings else None
 
 
+def ignored(top: str, paths: Sequence[str]) -> frozenset[str]:
+    """Those of the PATHS that git ignores. What is in the index is not ignored."""
+    given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    done = ask(["check-ignore", "-z", "--stdin"], at=top, given=given) if given else None
+    return frozenset(os.fsdecode(path) for path in done.out.split(b"\0") if path) if done else frozenset()
+
+
 def is_ignored(top: str, path: str) -> bool:
     """Whether git ignores PATH."""
     try:

@@ -56,6 +56,7 @@ def lock_path(place: Place) -> str:
 def lock(place: Place) -> None:
     """Take git's lock of the index. The caller holds the lock of the work tree's lines."""
     remove_left_lock(place)
+    remove_left_copies(place)
     path, deadline = lock_path(place), time.monotonic() + PATIENCE
     new = f"{path_of(place)}.{os.getpid()}.bb"
     try:
@@ -103,7 +104,6 @@ def remove_left_lock(place: Place) -> None:
         return
     if is_ours:
         disk.remove_if_there(lock_path(place))
-        remove_left_copies(place)
 
 
 def remove_left_copies(place: Place) -> None:

@@ -8,6 +8,7 @@ automatic gc nearer. bb removes what no log names any more.
 from __future__ import annotations
 
 import os
+import time
 import zlib
 
 from bb.ledger.files import disk
@@ -61,6 +62,13 @@ class Contents:
     def names(self) -> list[str]:
         """The ids of all contents."""
         return [start + rest for start in disk.names(self._folder) for rest in disk.names(self._in(start))]
+
+    def age(self, blob: str) -> float:
+        """Seconds since a content was kept; 0 if it is not here."""
+        try:
+            return time.time() - os.stat(self._path(blob)).st_mtime
+        except OSError:
+            return 0.0
 
     def forget(self, blob: str) -> None:
         disk.remove_if_there(self._path(blob))

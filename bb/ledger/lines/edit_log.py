@@ -88,6 +88,11 @@ class EditLog:
             kept = _tail(self._file, KEPT) or [line.strip()]
             disk.replace(self._file, b"".join(line + b"\n" for line in kept), durable=True)
 
+    def contents(self) -> set[str]:
+        """The ids of all contents that the log names."""
+        states = self._states(sys.maxsize)
+        return {version.blob for state in states for version in (state.base, state.now) if version.blob}
+
     def remove(self) -> None:
         disk.remove_if_there(self._file)
 
@@ -97,10 +102,14 @@ def names(folder: str) -> list[str]:
     found = []
     for name in disk.names(folder):
         if name.endswith(SUFFIX):
-            lines = _tail(os.path.join(folder, name), LONGEST * 2)
-            state = next((state for line in reversed(lines) if (state := _state(line))), None)
+            file = os.path.join(folder, name)
+            state = _last_whole(_tail(file, TAIL)) or _last_whole(_tail(file, LONGEST * 2))
             found += [state.path] if state else []
     return sorted(found)
+
+
+def _last_whole(lines: list[bytes]) -> FileState | None:
+    return next((state for line in reversed(lines) if (state := _state(line))), None)
 
 
 def _state(line: bytes) -> FileState | None:

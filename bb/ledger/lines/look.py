@@ -82,6 +82,7 @@ class Look:
         """The state of the file after this look."""
         by, act = self._act.by, self._act.kind
         author = self._going().author() or self._nobody
+        author = self._nobody if self._is_as_before(author) else author
         woven = self._weave(author)
         if act == CLAIMED:
             woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
@@ -117,6 +118,17 @@ class Look:
     def _going(self) -> Going:
         rewriting, others = going_commands.going(self._store.folder, self._time)
         return Going(self._known.editors(self._time), rewriting, others)
+
+    def _is_as_before(self, author: str) -> bool:
+        """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has
+        moved since, and the file only seems to be changed."""
+        if self.before or self._base == self._now or weave.is_unattributed(author):
+            return False
+        command = going_commands.read(self._store.folder, author)
+        if command is None or command.head in ("", self._store.head):
+            return False
+        entry = work_files.entries(self._store.place, command.head, [self._path]).get(self._path)
+        return (Version(entry.blob, entry.mode) if entry else ABSENT) == self._now
 
     def _weave(self, author: str) -> Weave:
         try:

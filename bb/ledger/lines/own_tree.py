@@ -24,7 +24,7 @@ def tree_of(store: LinesStore, agent: str | None, now: int) -> str:
     else:
         wanted = dict.fromkeys(states, frozenset({agent}))
         states = {
-            path: state.replace(weave=own_part.taken_together(state.weave, agent, state.owners))
+            path: state.replace(weave=own_part.taken_together(state.weave, frozenset({agent}), state.owners))
             for path, state in states.items()
         }
     return own_changes.tree_of(store, own_changes.of_owners(store, states, wanted))

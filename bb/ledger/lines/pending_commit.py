@@ -61,7 +61,6 @@ def finish(store: LinesStore) -> None:
     commit, lock = _read(path)
     if commit and lock == real_index.identity(real_index.lock_path(store.place)):
         real_index.unlock(store.place, is_done=_is_on_branch(store, commit))
-    real_index.remove_left_copies(store.place)
     disk.remove_if_there(path)
 
 
@@ -77,7 +76,9 @@ def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | No
     before = (state.base.mode, state.base.blob) if state.base.mode else None
     if now in (before, after) or state.owners <= changes.wanted[path]:  # then nobody else can have staged anything
         return after
-    if now is None or after is None or now[0] not in (work_files.FILE, work_files.PROGRAM) or state.is_whole:
+    if state.is_whole and after is not None:  # what is staged is an earlier version of all that is committed
+        return after
+    if now is None or after is None or now[0] not in (work_files.FILE, work_files.PROGRAM):
         return now
     octets = store.content(now[1])
     if is_binary(octets):

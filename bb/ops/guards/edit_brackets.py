@@ -115,7 +115,7 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     after = line_diff.split(made)
     found = None
     if is_shared:
-        found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
+        found = harm.of_edit(state.weave, lambda: store.lines(state.base), store.lines(state.now), after, who)
     if found is None and is_rewrite:
         found = harm.undone(_steps(store, state, who), after, who)
     return found

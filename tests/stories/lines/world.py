@@ -21,17 +21,20 @@ from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.file_state import BEGUN, ENDED, SEEN, FileState
 from bb.kernel import clock
 from bb.ledger.git import place as places
-from bb.ledger.lines import moves, scan, uncommitted
+from bb.ledger.lines import scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
 from tests.near import Near
 from tests.support import NOON, environment, made_once
 
-AGENTS = ("amber-otter", "cobalt-harbor", "vital-iguana", "quiet-falcon", "misty-badger")
+AGENTS = (
+    *("amber-otter", "cobalt-harbor", "vital-iguana", "quiet-falcon"),
+    *("misty-badger", "brisk-heron", "lucid-marten", "snowy-stoat"),
+)
 PERSON = "user"
-LETTERS = dict(zip((*AGENTS, PERSON), "acvqmp", strict=True))
-MARK = re.compile(rb"\b[acvqmp]\d+\b")
+LETTERS = dict(zip((*AGENTS, PERSON), "acvqmblsp", strict=True))
+MARK = re.compile(rb"\b[acvqmblsp]\d+\b")
 START = clock.parse(NOON)
 PLAIN, SHA256, LINKED, DETACHED, UNBORN, CONVERTED = range(6)
 NAMES = (
@@ -92,6 +95,16 @@ def write_first_files(top: Path, kind: int) -> None:
     if kind == CONVERTED:
         (top / ".gitattributes").write_bytes(b"*.txt text eol=crlf\n")
         (top / "dates.txt").write_bytes((top / "dates.txt").read_bytes().replace(b"\n", b"\r\n"))
+
+
+def _staged(row: bytes | None) -> list[bytes]:
+    """The mode and the blob in a row of `git ls-files -s`."""
+    return row.split()[:2] if row else []
+
+
+def _committed(row: bytes | None) -> list[bytes]:
+    """The mode and the blob in a row of `git ls-tree`."""
+    return row.split()[::2] if row else []
 
 
 @dataclass
@@ -156,7 +169,9 @@ class World:
         return sorted(found)
 
     def texts(self) -> list[str]:
-        return [path for path in self.files() if path not in (BINARY, LINK, ".gitattributes") and not self.is_binary(path)]
+        return [
+            path for path in self.files() if path not in (BINARY, LINK, ".gitattributes") and not self.is_binary(path)
+        ]
 
     def is_binary(self, path: str) -> bool:
         full = self.path / path
@@ -180,7 +195,7 @@ class World:
         """AGENT writes a file, and what follows for who may own the lines."""
         full = self.path / path
         before = set(MARK.findall(full.read_bytes())) if full.is_file() and not full.is_symlink() else set()
-        old = {line for line in self.lines(path)}
+        old = set(self.lines(path))
         if after is None:
             full.unlink()
         else:
@@ -239,22 +254,18 @@ class World:
                 assert base[before : before + run.count] == now[after : after + run.count], state
             owners = self.agents_in(run.owners)
             if run.kind == weaves.ADDED:
-                for line in now[after : after + run.count]:
-                    for mark in MARK.findall(line):
-                        assert owners <= self.may_own.get(mark, set()), (state.path, line, run, self.may_own.get(mark))
+                self.check_owners(owners, now[after : after + run.count], self.may_own, state)
             if run.kind == weaves.DELETED:
-                for line in base[before : before + run.count]:
-                    for mark in MARK.findall(line):
-                        assert owners <= self.may_delete.get(mark, set()), (
-                            state.path,
-                            line,
-                            run,
-                            self.may_delete.get(mark),
-                        )
+                self.check_owners(owners, base[before : before + run.count], self.may_delete, state)
             before += run.count if run.kind != weaves.ADDED else 0
             after += run.count if run.kind != weaves.DELETED else 0
         if state.mode_owner in AGENTS:
             assert state.mode_owner in self.writers.get(state.path, set()), (state.path, state.mode_owner)
+
+    @staticmethod
+    def check_owners(owners: set[str], lines: Iterable[bytes], may: dict[bytes, set[str]], state: FileState) -> None:
+        for mark in MARK.findall(b"".join(lines)):
+            assert owners <= may.get(mark, set()), (state.path, mark, owners, may.get(mark))
 
     @staticmethod
     def agents_in(owners: Iterable[str]) -> set[str]:
@@ -280,17 +291,25 @@ class World:
         rows = self.git("ls-tree", "-r", "-z", commit).split(b"\0")
         return {row.partition(b"\t")[2]: row.partition(b"\t")[0] for row in rows if row}
 
+    def work_tree(self) -> bytes:
+        """The id of the tree of all files, as `git add --all` stores them."""
+        env = environment(GIT_INDEX_FILE=str(self.path.parent / "all-index"))
+        subprocess.run(["git", "add", "--all"], cwd=self.path, env=env, check=True, capture_output=True)
+        return subprocess.run(
+            ["git", "write-tree"], cwd=self.path, env=env, check=True, capture_output=True
+        ).stdout.strip()
+
     # -- steps
 
     def step(self, step: Step) -> None:
         number, who, which, how = step
         agent = self.agents[who % len(self.agents)]
         kinds: list[Callable[[str, int, int], None]] = [
-            self.begin, self.begin, self.write, self.write, self.write, self.end, self.end, self.begin, self.write, self.end,
-            self.commit, self.commit, self.commit_shared, self.command, self.command_writes, self.command_ends,
-            self.claim, self.person_writes, self.person_commits, self.stage, self.by_git, self.by_git, self.whole_things,
-            self.commit_part,
-        ]  # fmt: skip
+            *(self.begin, self.begin, self.write, self.write, self.write, self.end, self.end, self.begin, self.write),
+            *(self.end, self.commit, self.commit, self.commit_shared, self.command, self.command_writes),
+            *(self.command_ends, self.claim, self.person_writes, self.person_commits, self.stage, self.by_git),
+            *(self.by_git, self.whole_things, self.commit_part),
+        ]
         act = kinds[number % len(kinds)]
         self.told.append(f"{act.__name__} {agent} {which} {how}")
         act(agent, which, how)
@@ -430,16 +449,29 @@ class World:
 
     def committed(self, agent: str | None, more: list[str], companions: Sequence[str] = ()) -> int:
         """`bb commit`, and all that must be so after it."""
-        before, index, head, tree = self.snapshot(), self.index(), self.git("rev-parse", "-q", "--verify", "HEAD"), self.tree()
+        before, index, head, tree = (
+            self.snapshot(),
+            self.index(),
+            self.git("rev-parse", "-q", "--verify", "HEAD"),
+            self.tree(),
+        )
         words = [word for one in companions if one != agent for word in ("--with", one)]
         status, said = self.bb("commit", "-m", f"Commit {self.commits}", *words, "--", *more, agent=agent)
-        self.told[-1] += f" -> {status} {said[said.find('code'):][:60] if status else ''}"
+        self.told[-1] += f" -> {status} {said[said.find('code') :][:60] if status else ''}"
         assert before == self.snapshot(), "a commit has changed the work tree"
-        allowed = ("NOTHING_TO_COMMIT", "LINES_SHARED", "GIT_OPERATION_IN_PROGRESS", "FILE_NOT_FOUND", "INVALID_SCOPE", "INVALID_TEXT")
+        allowed = (
+            "NOTHING_TO_COMMIT",
+            "LINES_SHARED",
+            "GIT_OPERATION_IN_PROGRESS",
+            "FILE_NOT_FOUND",
+            "INVALID_SCOPE",
+            "INVALID_TEXT",
+        )
         assert status == 0 or any(code in said for code in allowed), said
         assert not list((self.path / ".git").glob("index.lock")) if (self.path / ".git").is_dir() else True
         if status != 0:
-            assert index == self.index() and head == self.git("rev-parse", "-q", "--verify", "HEAD"), said
+            assert index == self.index(), said
+            assert head == self.git("rev-parse", "-q", "--verify", "HEAD"), said
             return status
         self.commits += 1
         after = self.tree()
@@ -457,8 +489,6 @@ class World:
             return
         for mark in set(is_now) - set(was):
             assert who & self.may_own.get(mark, set()) or PERSON in who, (path, mark, who, self.may_own.get(mark))
-            if who == {PERSON}:
-                continue
         for mark in set(was) - set(is_now):
             assert who & self.may_delete.get(mark, set()) or PERSON in who, (path, mark, who, self.may_delete.get(mark))
 
@@ -468,13 +498,11 @@ class World:
         now = self.index()
         for path in before.keys() | now.keys() | after.keys():
             was, has, base, head = before.get(path), now.get(path), tree.get(path), after.get(path)
-            entry = (lambda row: row and (row.split()[0], row.split()[2])) # mode, blob of ls-tree
-            staged = (lambda row: row and (row.split()[0], row.split()[1]))
-            if entry(base) == entry(head):
-                assert staged(was) == staged(has), (path, "the index of a file outside of the commit has changed")
+            if base == head:
+                assert was == has, (path, "the index of a file outside of the commit has changed")
                 continue
-            if staged(was) == entry(base):
-                assert staged(has) == entry(head), (path, "what was not staged is staged now")
+            if _staged(was) == _committed(base):
+                assert _staged(has) == _committed(head), (path, "what was not staged is staged now")
                 continue
             if not (was and has):
                 continue
@@ -483,8 +511,13 @@ class World:
             committed = set(self.marks_of(head.split()[2])) if head else set()
             foreign = {mark for mark in marks if not who & self.may_own.get(mark, {PERSON})}
             gone = {mark for mark in foreign if who & self.may_delete.get(mark, set())}
-            assert PERSON in who or foreign - gone <= set(new), (path, "what others staged is not staged", foreign - set(new))
-            lost = {mark for mark in committed - set(new) if mark in (set(self.marks_of(head.split()[2])) - set(marks) - (set(self.marks_of(base.split()[2])) if base else set()))}
+            assert PERSON in who or foreign - gone <= set(new), (
+                path,
+                "what others staged is not staged",
+                foreign - set(new),
+            )
+            known = set(marks) | (set(self.marks_of(base.split()[2])) if base else set())
+            lost = committed - set(new) - known
             assert not lost, (path, "the index takes back what was committed", lost)
 
     def claim(self, agent: str, which: int, how: int) -> None:
@@ -615,7 +648,11 @@ class World:
         """A commit on BASE that somebody made elsewhere: it puts a line first into a file."""
         name = NAMES[0]
         old = self.git("cat-file", "blob", f"{base}:{name}")
-        blob = self.git("hash-object", "-w", "--stdin", given=self.mark(PERSON) + b" pulled\n" + old, check=True).decode().strip()
+        blob = (
+            self.git("hash-object", "-w", "--stdin", given=self.mark(PERSON) + b" pulled\n" + old, check=True)
+            .decode()
+            .strip()
+        )
         env_index = str(self.path.parent / "other-index")
         run = functools.partial(
             subprocess.run, cwd=self.path, env=environment(GIT_INDEX_FILE=env_index), check=True, capture_output=True
@@ -657,7 +694,9 @@ class World:
         for bracket in list(self.brackets):
             self.told.append(f"settle {bracket.agent} {bracket.path!r}")
             if bracket.path:
-                self.end(bracket.agent, [b for b in self.brackets if b.agent == bracket.agent and b.path].index(bracket), 0)
+                self.end(
+                    bracket.agent, [b for b in self.brackets if b.agent == bracket.agent and b.path].index(bracket), 0
+                )
             else:
                 self.command_ends(bracket.agent, 0, 0)
         self.told.append("settle")
@@ -678,11 +717,10 @@ class World:
             for path in paths:
                 words = [w for p in self.agents if p != agent for w in ("--with", p)]
                 self.bb("commit", "-m", "Rest", *words, f"--include-unattributed={path}", "--", path, agent=agent)
-        status = self.git("status", "--porcelain", "-z", "-uall")
-        self.told.append(f"status {status!r}")
-        assert self.git("diff", "HEAD", "--stat") == b"", ("HEAD is not the work tree", self.git("diff", "HEAD"))
-        untracked = {os.fsencode(path) for path in self.files()} - self.tree().keys()
-        assert not untracked, untracked
+        for committer in (*self.agents, None):
+            self.committed(committer, [], companions=self.agents)
+        if self.has_head():
+            assert self.work_tree() == self.git("rev-parse", "HEAD^{tree}").strip(), self.git("diff", "HEAD")
         for path, row in self.tree().items():
             marks = self.marks_of(row.split()[2])
             assert len(marks) == len(set(marks)), (path, marks)

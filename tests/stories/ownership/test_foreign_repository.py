@@ -355,10 +355,14 @@ def test_everything_that_starts_git_goes_through_the_one_door():
         "ledger/signing/keys.py": 1,
         "ledger/wiring/trial_runs.py": 1,
         "ledger/lines/commit_hooks.py": 1,
-    }, "git, the user's own ssh-keygen, the hooks of bb that a trial plays in a repository of its own, and the hooks of "
+    }, (
+        "git, the user's own ssh-keygen, the hooks of bb that a trial plays in a repository of its own, and the hooks of "
+    )
     "a commit, which git names only in a repository of the user's"
     assert counts(" spawned(") == {program: 2}, "the definition, and outside of any repository"
-    assert counts("program.spawned(") == {door: 1, commit: 1, index: 1}, "for a repository, for a commit, and for an index"
+    assert counts("program.spawned(") == {door: 1, commit: 1, index: 1}, (
+        "for a repository, for a commit, and for an index"
+    )
     assert sources[door].count("refuse_foreign(") == 2, "the definition, and before git is started for a repository"
     assert sources[commit].count("refuse_foreign(") == sources[index].count("refuse_foreign(") == 1
     assert set(counts('["git", *HARMLESS')) | set(counts('["git", *program.HARMLESS')) == {program, door, commit, index}
