@@ -87,7 +87,9 @@ WITH_OPTION: dict[str, tuple[str, ...]] = {
     "rubocop": ("-a", "-A", "-x", "--autocorrect", "--auto-correct", "--fix"),
     "ktlint": ("-F", "--format"),
 }
-CHECKING = frozenset(["--check", "--check-only", "--diff", "--dry-run", "--list-different", "--lint", "-check"])  # only reads
+CHECKING = frozenset(
+    ["--check", "--check-only", "--diff", "--dry-run", "--list-different", "--lint", "-check"]
+)  # only reads
 GIT_VALUES = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"])
 PYTHONS = ("python", "python3", "py")
 RUNNERS = {

@@ -242,7 +242,9 @@ def test_any_text_has_an_effect(text: str):
     assert effect(text) in (READS, MAY_WRITE, REWRITES)
 
 
-@given(st.lists(st.sampled_from([*rows(READING)[:30], *rows(WRITING)[:20], *rows(REWRITING)[:20]]), min_size=1, max_size=4))
+@given(
+    st.lists(st.sampled_from([*rows(READING)[:30], *rows(WRITING)[:20], *rows(REWRITING)[:20]]), min_size=1, max_size=4)
+)
 @examples(100)
 def test_several_commands_have_the_strongest_effect_of_theirs(lines: list[str]):
     order = [READS, MAY_WRITE, REWRITES]

@@ -206,7 +206,12 @@ def test_a_new_file_has_the_added_lines():
 
 @pytest.mark.parametrize(
     "body",
-    ["*** Delete File: a.py", "*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y", "*** Update File: b.py\n@@\n+x", ""],
+    [
+        "*** Delete File: a.py",
+        "*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y",
+        "*** Update File: b.py\n@@\n+x",
+        "",
+    ],
 )
 def test_a_file_that_is_deleted_moved_or_not_named_has_no_known_content(body: str):
     assert patched(body) is None
@@ -253,7 +258,9 @@ def test_whatever_a_tool_is_given_there_is_a_result_or_none(tool: str, given: di
     assert found is None or isinstance(found, bytes)
 
 
-PATCH_LINES = st.sampled_from(["@@", "@@ x", "+x", "-x", " x", "", "*** Update File: a.py", "*** Add File: a.py", "y", "+"])
+PATCH_LINES = st.sampled_from(
+    ["@@", "@@ x", "+x", "-x", " x", "", "*** Update File: a.py", "*** Add File: a.py", "y", "+"]
+)
 
 
 @given(st.lists(PATCH_LINES, max_size=10), st.lists(st.sampled_from(["x", "y", ""]), max_size=5))

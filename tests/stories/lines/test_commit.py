@@ -242,7 +242,9 @@ def test_a_commit_after_a_merge_of_another_s_work_has_only_one_s_own(work: Desk)
 
     work.commits(OTTER)
 
-    assert work.committed("a.py") == TWENTY.replace("line 10\n", "line 10, merged\n").replace("line 3\n", "line 3, by otter\n")
+    assert work.committed("a.py") == TWENTY.replace("line 10\n", "line 10, merged\n").replace(
+        "line 3\n", "line 3, by otter\n"
+    )
     assert sorted(work.git("show", "--name-only", "--format=").split()) == ["a.py", "b.py"]
 
 
@@ -293,7 +295,7 @@ def test_a_hook_may_change_files_of_the_commit_and_the_answer_says_so(work: Desk
 
 def test_hooks_may_change_and_refuse_the_message(work: Desk):
     hook(work, "prepare-commit-msg", "sed -i 's/^/[dates] /;q' \"$1\"")
-    hook(work, "commit-msg", "! grep -q bad \"$1\"")
+    hook(work, "commit-msg", '! grep -q bad "$1"')
     work.replaces(OTTER, "a.py", "line 3\n", "line 3, by otter\n")
 
     assert work.refused(OTTER, "commit", "-m", "bad")["details"]["hook"] == "commit-msg"

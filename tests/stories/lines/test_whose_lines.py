@@ -93,13 +93,14 @@ def test_what_is_no_file_of_the_repository_is_refused(work: Desk, verb: str):
     assert work.refused(agent, *verb.split(), "../other.py")["code"] == "SCOPE_OUTSIDE"
     assert work.refused(agent, *verb.split(), "a\0b" if os.name == "nt" else "a\nb")["code"] == "INVALID_SCOPE"
     if verb != "edit begin":  # a file that does not exist yet may be edited
-        assert work.refused(agent, *verb.split(), "missing.py")["code"] in ("FILE_NOT_FOUND", "NO_LINES")
+        assert work.refused(agent, *verb.split(), "missing.py")["code"] == "FILE_NOT_FOUND"
 
 
-def test_a_folder_and_a_binary_file_have_no_lines(work: Desk):
+def test_a_folder_a_binary_file_and_a_deleted_one_have_no_lines(work: Desk):
     work.write("src/x.bin", b"\0")
+    (work.repo.path / "a.py").unlink()
 
-    for name in ("src", "src/x.bin", "."):
+    for name in ("src", "src/x.bin", ".", "a.py"):
         assert work.refused(None, "blame", name)["code"] == "NO_LINES", name
     assert work.refused(OTTER, "edit", "begin", "src")["code"] == "NOT_A_FILE"
 
@@ -217,7 +218,9 @@ def test_another_place_of_the_same_file_is_free(work: Desk):
     assert work.tool_edit(OTTER, "a.py", "x\n", "z\n") == ""
 
 
-def test_an_edit_is_refused_where_it_would_change_lines_that_another_has_not_committed_with_the_other_s_diff(work: Desk):
+def test_an_edit_is_refused_where_it_would_change_lines_that_another_has_not_committed_with_the_other_s_diff(
+    work: Desk,
+):
     """Issue 24: an edit is refused only where it would change or split lines that another has changed and not
     committed. Everything an agent needs to know is in that one refusal, with the other's diff."""
     work.tool_edit(OTTER, "a.py", "line 3\nline 4\n", "three\nfour\n")
@@ -350,9 +353,11 @@ def test_git_commit_of_one_s_own_lines_or_by_the_person_passes(work: Desk):
 # -- told, not asked
 
 
-def test_my_next_turn_says_what_changed_in_a_few_lines_when_somebody_commits_to_a_file_that_i_have_changed(tmp_path: Path):
+def test_my_next_turn_says_what_changed_in_a_few_lines_when_somebody_commits_to_a_file_that_i_have_changed(
+    tmp_path: Path,
+):
     """Issue 24: told, not asked."""
-    text = "def parse(x):\n    y = x\n    return y\n\n\ndef show(x):\n    z = x\n    return z\n\n\ndef last():\n    return 1\n"
+    text = "def parse(x):\n    y = x\n    return y\n\n\ndef last():\n    return 1\n"
     work = desk(tmp_path / "repo", text)
     work.tool_edit(OTTER, "a.py", "    return 1\n", "    return parse(1)\n")
     work.bb(OTTER, "turn")
