@@ -70,12 +70,14 @@ def path_of(desk: Desk, text: str) -> str:
     return scope.path or scope.text
 
 
-def file_of(desk: Desk, text: str) -> str:
-    """The file that TEXT names, which need not exist yet."""
-    path = path_of(desk, text)
-    if work_files.is_folder(desk.place, path):
-        raise work_files.NotAFile(f"{name(path)} is a folder", path=path)
-    return path
+def files_to_edit(desk: Desk, written: Sequence[str]) -> list[str]:
+    """The files that the texts WRITTEN name. They need not exist yet. A folder may be named with files in it, because a
+    file will take its place."""
+    found = [path_of(desk, text) for text in written]
+    for path in found:
+        if work_files.is_folder(desk.place, path) and not any(other.startswith(f"{path}/") for other in found):
+            raise work_files.NotAFile(f"{name(path)} is a folder", path=path)
+    return found
 
 
 def exists(desk: Desk, path: str) -> bool:
