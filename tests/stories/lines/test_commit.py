@@ -456,3 +456,72 @@ def test_a_file_whose_name_is_not_utf_8_is_committed(work: Desk):
     work.commits(None, ".")
     assert work.git("ls-tree", "--name-only", "HEAD").splitlines()[1] == '"caf\\351.py"'
     assert work.git("status", "--porcelain") == ""
+
+
+def test_a_file_that_git_ignores_is_not_committed_unless_it_is_named(work: Desk):
+    work.base(_dot_gitignore=".env\n")
+    work.edits(OTTER, ".env", "SECRET=1\n")
+    work.edits(OTTER, "b.py", "x\n")
+
+    work.commits(OTTER)
+
+    assert work.git("show", "--name-only", "--format=").split() == ["b.py"]
+
+
+def test_a_file_behind_a_link_to_a_folder_is_committed_under_its_own_name(work: Desk):
+    (work.repo.path / "real").mkdir()
+    (work.repo.path / "link").symlink_to("real")
+    assert work.bb(OTTER, "edit", "begin", "link/x.py").status == 0
+    work.write("real/x.py", "x\n")
+    assert work.bb(OTTER, "edit", "end").status == 0
+
+    work.commits(OTTER)
+
+    assert work.git("show", "--name-only", "--format=").split() == ["real/x.py"]
+
+
+def test_a_mode_that_another_agent_has_changed_is_left_out(work: Desk):
+    assert work.bb(HARBOR, "edit", "begin", "a.py").status == 0
+    os.chmod(work.repo.path / "a.py", 0o755)
+    assert work.bb(HARBOR, "edit", "end").status == 0
+    work.replaces(OTTER, "a.py", "line 3\n", "x\n")
+
+    work.commits(OTTER)
+    assert work.git("ls-tree", "HEAD", "a.py").startswith("100644 ")
+    work.commits(HARBOR)
+    assert work.git("ls-tree", "HEAD", "a.py").startswith("100755 ")
+
+
+def test_lines_that_were_deleted_before_another_agent_deleted_the_file_are_committed_first(work: Desk):
+    work.edits(OTTER, "a.py", lambda text: text.replace("line 3\n", ""))
+    work.edits(HARBOR, "a.py", None)
+
+    work.commits(OTTER)
+    assert work.committed("a.py") == TWENTY.replace("line 3\n", "")
+    work.commits(HARBOR)
+    assert work.git("ls-tree", "--name-only", "HEAD") == ""
+
+
+def test_a_lock_of_git_s_index_is_waited_for_and_then_named(work: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bb.ledger.git.real_index.PATIENCE", 0.05)
+    work.replaces(OTTER, "a.py", "line 3\n", "x\n")
+    lock = work.repo.path / ".git" / "index.lock"
+    lock.touch()
+
+    error = work.bb(OTTER, "commit", "-m", "x", "--json").envelope["error"]
+
+    assert error["code"] == "INDEX_BUSY"
+    assert lock.exists()
+    assert work.git("log", "-1", "--format=%s") == "Base\n"
+    lock.unlink()
+    work.commits(OTTER)
+
+
+def test_without_a_ledger_nothing_is_kept_and_bb_init_is_named(tmp_path: Path):
+    repo = near(tmp_path / "repo", BB_NOW=NOON)
+    (repo.path / "a.py").write_text("x\n")
+
+    for words in (["diff"], ["blame", "a.py"], ["commit", "-m", "x"]):
+        ran = repo.bb(*words, "--json")
+        assert ran.code == "NOT_INITIALIZED", words
+    assert not repo.store.exists()
