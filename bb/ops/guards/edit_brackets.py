@@ -5,7 +5,6 @@ Before the tool runs, its edit is judged by the uncommitted lines of other agent
 
 from __future__ import annotations
 
-import itertools
 import os
 
 from bb.coordination.guards import commands
@@ -13,7 +12,7 @@ from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.coordination.wiring import tool_edits
 from bb.kernel import clock
-from bb.ledger.lines import bracketed_agents, going_commands, lines_store, moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -70,7 +69,7 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     named = list(_named(desk, heard)) if heard.written else []
     if effect == commands.READS and not named:
         if going_commands.is_noted(desk.place, who):  # an earlier command of the agent that was not permitted
-            going_commands.end(lines_store.folder_of(desk.place), who)
+            going_commands.end(lines_folder.folder_of(desk.place), who)
         return
     store = LinesStore(desk.place)
     bracketed_agents.note(store.place, who)
@@ -129,7 +128,7 @@ def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, lis
     """The changes of the file since WHO looked at it last, oldest first."""
     steps = []
     states = store.log(state.path).recent()
-    for after, before in itertools.pairwise(states):
+    for after, before in zip(states, states[1:]):  # noqa: B905, RUF007  (hooks do without `itertools`)
         if (after.n != state.n and after.by == who) or state.at - after.at > RECENT:
             break
         if before.now.blob != after.now.blob and not (before.is_whole or after.is_whole):
