@@ -15,13 +15,8 @@ from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git.object_ids import is_object_id
-from bb.ledger.git.place import STORE
+from bb.ledger.lines.lines_folder import COMMANDS as FOLDER
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.ledger.git.place import Place
-
-FOLDER = "commands"
 LARGEST = 1 << 20  # bytes of a note
 
 
@@ -44,11 +39,6 @@ def begin(lines: str, agent: str, command: Command) -> None:
 def end(lines: str, agent: str) -> None:
     """Note that the command of AGENT has ended."""
     disk.remove_if_there(os.path.join(lines, FOLDER, agent))
-
-
-def is_noted(place: Place, agent: str) -> bool:
-    """Whether a command of AGENT is noted in the work tree at PLACE."""
-    return bool(place.git_dir) and os.path.exists(os.path.join(place.git_dir, STORE, "lines", FOLDER, agent))
 
 
 def read(lines: str, agent: str) -> Command | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from bb.ledger.files import disk
 from bb.ledger.git.place import STORE
 
 TYPE_CHECKING = False
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 FOLDER = os.path.join(STORE, "lines")
-LOGS = "files"
+LOGS, COMMANDS = "files", "commands"
 
 
 def has_lines(place: Place) -> bool:
@@ -22,3 +23,13 @@ def has_lines(place: Place) -> bool:
 
 def folder_of(place: Place) -> str:
     return os.path.join(place.git_dir, FOLDER)
+
+
+def has_commands(place: Place) -> bool:
+    """Whether the note of a shell command is there."""
+    return bool(place.git_dir) and bool(disk.names(os.path.join(folder_of(place), COMMANDS)))
+
+
+def has_command(place: Place, agent: str) -> bool:
+    """Whether a shell command of AGENT is noted in the work tree at PLACE."""
+    return bool(place.git_dir) and os.path.exists(os.path.join(folder_of(place), COMMANDS, agent))

@@ -68,7 +68,7 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
     if effect == commands.READS and not named:
-        if going_commands.is_noted(desk.place, who):  # an earlier command of the agent that was not permitted
+        if lines_folder.has_command(desk.place, who):  # an earlier command of the agent that was not permitted
             going_commands.end(lines_folder.folder_of(desk.place), who)
         return
     store = LinesStore(desk.place)
