@@ -6,8 +6,6 @@ before and after it. Formatters are known to rewrite files, so their changes cou
 
 from __future__ import annotations
 
-from itertools import dropwhile
-
 from bb.coordination.guards import shell
 
 TYPE_CHECKING = False
@@ -120,7 +118,9 @@ def _effect(words: Sequence[str]) -> str:
     if program in PYTHONS and rest[:1] == ["-m"] and len(rest) > 1:
         return READS if rest[1] == "unittest" else _effect(rest[1:])
     if program in RUNNERS and (len(rest) >= RUNNERS[program]) and (program != "uv" or rest[:1] == ["run"]):
-        inner = list(dropwhile(lambda word: word.startswith("-"), rest[RUNNERS[program] - 1 :]))
+        inner = rest[RUNNERS[program] - 1 :]
+        while inner and inner[0].startswith("-"):
+            del inner[0]
         return _effect(inner) if inner else MAY_WRITE
     if program == "git":
         command = _git_command(rest)

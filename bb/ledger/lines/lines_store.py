@@ -19,6 +19,7 @@ from bb.ledger.git.place import NoWorkTree
 from bb.ledger.lines import edit_log, work_files
 from bb.ledger.lines.contents import Contents
 from bb.ledger.lines.edit_log import EditLog
+from bb.ledger.lines.lines_folder import LOGS, folder_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from bb.coordination.lines.file_state import FileState
     from bb.ledger.git.place import Place
 
-FOLDER = os.path.join("bb", "lines")
-LOGS, OBJECTS, LOCK = "files", "objects", "lock"
+OBJECTS, LOCK = "objects", "lock"
 
 ContentLost = Refused.declare(
     "CONTENT_LOST",
@@ -43,16 +43,6 @@ InThrowawayTree = Refused.declare(
     "This is the throw-away tree of a command, so its changes belong to nobody",
     hint="change to the real work tree",
 )
-
-
-def has_lines(place: Place) -> bool:
-    """Whether anything is known of the uncommitted lines of the work tree at PLACE."""
-    is_real = place.work_tree is not None and not place.is_aside
-    return is_real and os.path.isdir(os.path.join(folder_of(place), LOGS))
-
-
-def folder_of(place: Place) -> str:
-    return os.path.join(place.git_dir, FOLDER)
 
 
 class LinesStore:

@@ -13,7 +13,7 @@ from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping
 from bb.kernel.errors import BbError
 from bb.ledger.git.place import NotARepository
-from bb.ledger.lines import going_commands
+from bb.ledger.lines import lines_folder
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
 from bb.ops.guards.editor_requests import EditorAgent, Host, Payload, agent_of, allow, notes_lines, read_payload
@@ -64,14 +64,13 @@ def post_tool(
 
 def _ended(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit or the command has ended, so what has changed is known to be the agent's. Empty, or a warning."""
-    is_command_going = bool(heard.command) and going_commands.is_noted(desk.place, who)
+    is_command_going = bool(heard.command) and lines_folder.is_command_noted(desk.place, who)
     if not (heard.paths or is_command_going) or not notes_lines(desk):
         return ""
     from bb.ops.guards import edit_brackets  # noqa: PLC0415  (most tools change no files)
 
-    if is_command_going:
-        edit_brackets.end_command(desk, who)
-    return edit_brackets.end(desk, heard, who) if heard.paths else ""
+    warning = edit_brackets.end_command(desk, who) if is_command_going else ""
+    return (edit_brackets.end(desk, heard, who) if heard.paths else "") or warning
 
 
 def _warning(desk: Desk, heard: HookPayload, who: str) -> str:

@@ -11,7 +11,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.escaping import quoted
 from bb.ledger.git import work_tree
 from bb.ledger.git.staging import StagedCommit
-from bb.ledger.lines import lines_store
+from bb.ledger.lines import lines_folder
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.desk.desk import NoAgent
 from bb.ops.guards.path_verdicts import HELD, Override, is_frozen, path_held, refuse_damage, verdict_on
@@ -105,7 +105,7 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
 
 def _lines_of_others(desk: Desk, coming: StagedCommit, changes: Sequence[Change], who: str) -> list[dict[str, Any]]:
     """The uncommitted lines of other agents that the commit contains."""
-    if not lines_store.has_lines(desk.place):
+    if not lines_folder.has_lines(desk.place):
         return []
     from bb.ops.guards import staged_lines  # noqa: PLC0415  (many work trees have no lines of several agents)
 

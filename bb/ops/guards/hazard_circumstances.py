@@ -15,7 +15,7 @@ from bb.coordination.lines import weave
 from bb.kernel.errors import BbError
 from bb.ledger.git import linked_work_trees, place
 from bb.ledger.git import work_tree as git_work_tree
-from bb.ledger.lines import lines_store
+from bb.ledger.lines import lines_folder
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.local import editor_sessions, presence
 from bb.ops.guards import edit_verdicts, path_verdicts
@@ -115,7 +115,7 @@ def _changes(desk: Desk, here: place.Place, touched: Sequence[Scope] | None, haz
     changed = changes.changed(git.status_porcelain(here.work_tree or ""))
     if touched is not None:
         changed = [entry for entry in changed if any(held.lies_in(entry[1], scope) for scope in touched)]
-    lines = LinesStore(here) if lines_store.has_lines(here) else None
+    lines = LinesStore(here) if lines_folder.has_lines(here) else None
     holders = [
         (path, _owner(lines, path, who) or _holder(held, path, who), is_tracked)
         for is_tracked, path in changed[:MOST_CHANGES]

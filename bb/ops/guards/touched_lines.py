@@ -8,7 +8,8 @@ import os
 from bb.coordination.lines import line_diff, own_part
 from bb.coordination.wiring import tool_edits
 from bb.ledger.lines import work_files
-from bb.ledger.lines.lines_store import LinesStore, has_lines
+from bb.ledger.lines.lines_folder import has_lines
+from bb.ledger.lines.lines_store import LinesStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
