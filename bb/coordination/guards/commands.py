@@ -118,10 +118,9 @@ def _effect(words: Sequence[str]) -> str:
     if program in PYTHONS and rest[:1] == ["-m"] and len(rest) > 1:
         return READS if rest[1] == "unittest" else _effect(rest[1:])
     if program in RUNNERS and (len(rest) >= RUNNERS[program]) and (program != "uv" or rest[:1] == ["run"]):
-        inner = rest[RUNNERS[program] - 1 :]
-        while inner and inner[0].startswith("-"):
-            del inner[0]
-        return _effect(inner) if inner else MAY_WRITE
+        behind = rest[RUNNERS[program] - 1 :]
+        start = next((place for place, word in enumerate(behind) if not word.startswith("-")), None)
+        return MAY_WRITE if start is None else _effect(behind[start:])
     if program == "git":
         command = _git_command(rest)
         return READS if command in GIT_READS or not command else REWRITES

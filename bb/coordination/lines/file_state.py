@@ -53,6 +53,7 @@ class FileState(Record):
     stamp: str = ""  # of the file on the disk, if it tells whether the file has changed since; empty if it cannot
     is_whole: bool = False  # a binary or very large file: all of its content counts as one line
     editing: Mapping[str, int] = {}  # the agents whose edits are going on, with the time at which they began
+    expected: Mapping[str, str] = {}  # for each of them whose tool is known: the content that it makes of the file
     looked: Mapping[str, int] = {}  # for each agent, the number of its last event here
 
     @property
@@ -86,7 +87,8 @@ def as_json(state: FileState) -> dict[str, Any]:
     members = state.as_dict()
     members["base"], members["now"] = [*_values(state.base)], [*_values(state.now)]
     members["weave"] = [[run.kind, run.count, *run.owners] for run in state.weave]
-    members["editing"], members["looked"] = dict(state.editing), dict(state.looked)
+    for name in ("editing", "expected", "looked"):
+        members[name] = dict(members[name])
     return members
 
 
@@ -109,6 +111,7 @@ def from_json(found: Any) -> FileState:
         stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
         editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
+        expected={_owner(agent): _hex(blob) for agent, blob in found["expected"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):

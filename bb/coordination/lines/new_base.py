@@ -7,8 +7,6 @@ before and is one now has no known owner: for example, `git reset` took back the
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from bb.coordination.lines import line_diff
 from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.weave import ADDED, DELETED, KEPT, NOBODY, Owners, Run, Weave, owners_of_lines, woven
@@ -35,9 +33,11 @@ def rebased(
 def _groups(weave: Weave) -> Iterator[frozenset[str]]:
     """The owners that may have committed together, the smallest groups first."""
     owners = sorted(weaves.owners(weave))
-    most = len(owners) if len(owners) <= MOST_OWNERS else 1
-    for size in range(1, most + 1):
-        yield from map(frozenset, combinations(owners, size))
+    yield from (frozenset({owner}) for owner in owners)
+    if len(owners) <= MOST_OWNERS:
+        for chosen in sorted(range(1 << len(owners)), key=int.bit_count):  # each bit stands for an owner
+            if chosen.bit_count() > 1:
+                yield frozenset(owner for place, owner in enumerate(owners) if chosen >> place & 1)
 
 
 def _compared(

@@ -14,12 +14,13 @@ from bb.ledger.git import place as places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
 
 # Commands that neither need nor search for a repository.
 OUTSIDE = ("--version", "init", "clone")
+MOST_PATHS = 200  # on one command line; a path has up to 4 KiB
 
 TooMuchOutput = program.GitFailed.declare(
     "GIT_SAID_TOO_MUCH",
@@ -132,6 +133,12 @@ def refuse_foreign(path: str) -> None:
         ownership.refuse_another_users(places.place_containing(path))
     except places.NotARepository.error:
         return
+
+
+def in_parts(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """PATHS in parts that fit on a command line."""
+    for start in range(0, len(paths), MOST_PATHS):
+        yield paths[start : start + MOST_PATHS]
 
 
 def status_porcelain(work_tree: str) -> bytes:

@@ -37,7 +37,9 @@ IndexBusy = Busy.declare(
 def staged(place: Place, paths: Sequence[str]) -> dict[str, Entry]:
     """The mode and blob of each of the PATHS in the index; a path that is not in it is missing."""
     found: dict[str, Entry] = {}
-    for row in git.output([LITERAL, "ls-files", "-s", "-z", "--", *paths], at=place.work_tree).split(b"\0"):
+    arguments = [LITERAL, "ls-files", "-s", "-z", "--"]
+    parts = [git.output([*arguments, *part], at=place.work_tree) for part in git.in_parts(paths)]
+    for row in b"".join(parts).split(b"\0"):
         how, tab, name = row.partition(b"\t")
         if tab:
             mode, blob, stage = how.decode("ascii").split(" ")

@@ -1,4 +1,4 @@
-"""Where bb keeps what it knows of the uncommitted lines of a work tree. Hot commands ask whether there is anything."""
+"""Where bb keeps what it knows of uncommitted lines. This needs no other module, so guards can ask it first."""
 
 from __future__ import annotations
 

@@ -37,12 +37,14 @@ class Act(Record):
     """Why bb looks: the act of the agent BY, or of no agent.
 
     MAKES says what the agent's tool makes of a content; None if that is unknown. The file was at FROM_PATH before.
+    A command of the agent COMMAND_OF has ended, or that agent looks while it is going on.
     """
 
     kind: str
     by: str = ""
     makes: Makes | None = None
     from_path: str | None = None
+    command_of: str = ""
 
 
 class Look:
@@ -81,12 +83,15 @@ class Look:
     def state(self) -> FileState:
         """The state of the file after this look."""
         by, act = self._act.by, self._act.kind
-        author = self._going().author() or self._nobody
+        author = self._author(self._going().author()) or self._nobody
         author = self._nobody if self._is_as_before(author) else author
         woven = self._weave(author)
         if act == CLAIMED:
             woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
-        editing = {who: at for who, at in self._known.editing.items() if who != by or act not in EDIT_ACTS}
+        is_over = act in EDIT_ACTS  # an edit of the agent that began earlier
+        editing = {who: at for who, at in self._known.editing.items() if who != by or not is_over}
+        is_same = self._now == self._known.now  # otherwise the tools of others will make something else of it
+        expected = {who: blob for who, blob in self._known.expected.items() if who in editing and is_same}
         return FileState(
             path=self._path,
             n=self._number,
@@ -102,6 +107,7 @@ class Look:
             stamp=self._stamp,
             is_whole=self._is_whole,
             editing=editing | ({by: self._time} if act == BEGUN else {}),
+            expected=expected | (self._expected() if act == BEGUN else {}),
             looked={**self._known.looked, by: self._number} if by else self._known.looked,
         )
 
@@ -118,6 +124,23 @@ class Look:
     def _going(self) -> Going:
         rewriting, others = going_commands.going(self._store.folder, self._time)
         return Going(self._known.editors(self._time), rewriting, others)
+
+    def _author(self, candidate: str | None) -> str | None:
+        """CANDIDATE, unless it may not have changed the file: it has begun to, and nothing says that it did."""
+        act, known = self._act, self._known
+        if candidate is None or (candidate == act.by and act.kind == ENDED):
+            return candidate
+        if candidate not in self._going().editors:
+            return candidate if candidate == act.command_of else None
+        expected = known.expected.get(candidate)
+        return None if expected and expected != self._now.blob else candidate
+
+    def _expected(self) -> dict[str, str]:
+        """What the tool of the acting agent will make of the file, if that is known."""
+        if self._act.makes is None or self._is_whole or self._form != PLAIN or not self._now.blob:
+            return {}
+        made = self._act.makes(self._store.content(self._now.blob))
+        return {} if made is None else {self._act.by: self._store.keep(made)}
 
     def _is_as_before(self, author: str) -> bool:
         """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has
@@ -154,7 +177,7 @@ class Look:
         elif self._base.blob == self._now.blob:
             woven = weave.unchanged(len(self._store.lines(self._base)))
         else:
-            rest = self._going().author_besides(self._act.by) or self._nobody
+            rest = self._author(self._going().author_besides(self._act.by)) or self._nobody
             base, made, now = map(self._store.lines, (self._base, between, self._now))
             woven = edited(self._after(between, self._act.by), base, made, now, rest)
         return self._carried_over(woven)

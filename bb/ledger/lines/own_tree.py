@@ -18,7 +18,7 @@ def tree_of(store: LinesStore, agent: str | None, now: int) -> str:
     Lines that the agent has changed together with another one are in it.
     """
     paths = own_changes.paths_of(store, agent) if agent else scan.changed(store)
-    states = uncommitted.see(store, paths, now)
+    states = uncommitted.see(store, paths, now, agent or "")
     if agent is None:
         wanted = {path: own_changes.unattributed_in([state]) for path, state in states.items()}
     else:

@@ -44,11 +44,10 @@ def end(store: LinesStore, agent: str, now: int) -> list[FileState]:
     command = going_commands.read(store.folder, agent)
     if command is None:
         return []
+    ended, seen = Act(ENDED, agent, command_of=agent), Act(SEEN, command_of=agent)
     try:
         with store:
             paths = [*command.paths, *(changed(store) if command.is_open else ())]
-            return moves.looks(
-                store, paths, lambda path: Act(ENDED, agent) if path in command.paths else Act(SEEN), now
-            )
+            return moves.looks(store, paths, lambda path: ended if path in command.paths else seen, now)
     finally:
         going_commands.end(store.folder, agent)

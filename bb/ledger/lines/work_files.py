@@ -132,11 +132,12 @@ class TreeEntry(Record):
 
 def entries(place: Place, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
     """The files among PATHS as COMMIT has them. A path that it does not have is missing."""
-    if not commit or not paths:
+    if not commit:
         return {}
-    arguments = [LITERAL, "ls-tree", "-z", "--full-tree", commit, "--", *paths]
+    arguments = [LITERAL, "ls-tree", "-z", "--full-tree", commit, "--"]
+    parts = [git.output([*arguments, *part], git_dir=place.git_dir) for part in git.in_parts(paths)]
     found = {}
-    for row in git.output(arguments, git_dir=place.git_dir).split(b"\0"):
+    for row in b"".join(parts).split(b"\0"):
         how, tab, name = row.partition(b"\t")
         if tab:
             mode, kind, blob = how.decode("ascii").split(" ")

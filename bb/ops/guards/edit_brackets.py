@@ -5,7 +5,6 @@ Before the tool runs, its edit is judged by the uncommitted lines of other agent
 
 from __future__ import annotations
 
-import itertools
 import os
 
 from bb.coordination.guards import commands
@@ -13,7 +12,7 @@ from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.coordination.wiring import tool_edits
 from bb.kernel import clock
-from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -38,7 +37,9 @@ def begin(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit of WHO begins; empty, or the reason why the tool must not run."""
     for store, file, path in _files(desk, heard):
         bracketed_agents.note(store.place, who)
-        (state,) = uncommitted.begin(store, [path], who, desk.now)
+        going_commands.end(store.folder, who)  # an earlier command of the agent that was not permitted
+        makes = touched_lines.made(desk, heard, file)
+        (state,) = uncommitted.begin(store, [path], who, desk.now, makes)
         found = _harm(desk, store, state, heard, file, who)
         if found:
             uncommitted.cancel(store, path, who, desk.now())
@@ -67,6 +68,8 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
     if effect == commands.READS and not named:
+        if lines_folder.is_command_noted(desk.place, who):  # an earlier command of the agent that was not permitted
+            going_commands.end(lines_folder.folder_of(desk.place), who)
         return
     store = LinesStore(desk.place)
     bracketed_agents.note(store.place, who)
@@ -132,7 +135,7 @@ def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, lis
     """The changes of the file since WHO looked at it last, oldest first."""
     steps = []
     states = store.log(state.path).recent()
-    for after, before in itertools.pairwise(states):
+    for after, before in zip(states, states[1:]):  # noqa: B905, RUF007  (hooks do without `itertools`)
         if (after.n != state.n and after.by == who) or state.at - after.at > RECENT:
             break
         if before.now.blob != after.now.blob and not (before.is_whole or after.is_whole):

@@ -138,7 +138,7 @@ class _Request:
             named = [*own_changes.paths_of(store, who), *self._included]
         if outside := [one for one in self._included if one not in named]:
             raise invalid(f"--include-unattributed names {name(outside[0])}, which PATH leaves out", "path")
-        states = uncommitted.see(store, dict.fromkeys(named), desk.now())
+        states = uncommitted.see(store, dict.fromkeys(named), desk.now(), who)
         ignored = self._ignored(states, {files.path_of(desk, text) for text in (*(path or ()), *included)})
         self._states = {one: self._without_companions(state) for one, state in states.items() if one not in ignored}
 

@@ -57,15 +57,15 @@ def test_lines_changed_together_with_a_companion_are_taken_with_it_and_others_ar
     woven, _ = edits("x y", (OTTER, "x mine"), (HARBOR, "x ours"))
     third, _ = edits("x y", (OTTER, "x mine"), (HARBOR, "x ours"), (IGUANA, "x all"))
 
-    assert weave.owners(own_part.taken_together(woven, MINE, THEIRS)) == {OTTER}
-    assert own_part.taken_together(woven, MINE, frozenset({IGUANA})) == woven
-    assert own_part.taken_together(third, MINE, THEIRS) == third, "the third owner has not agreed"
+    assert weave.owners(own_part.taken_together(woven, frozenset({OTTER}), THEIRS)) == {OTTER}
+    assert own_part.taken_together(woven, frozenset({OTTER}), frozenset({IGUANA})) == woven
+    assert own_part.taken_together(third, frozenset({OTTER}), THEIRS) == third, "the third owner has not agreed"
 
 
 def test_a_companion_s_own_lines_stay_its_own():
     woven, _ = edits("x y z", (OTTER, "x mine z"), (HARBOR, "x ours z theirs"))
 
-    taken = own_part.taken_together(woven, MINE, THEIRS)
+    taken = own_part.taken_together(woven, frozenset({OTTER}), THEIRS)
 
     assert Run(ADDED, 1, (HARBOR,)) in taken
 

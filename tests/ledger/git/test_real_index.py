@@ -70,14 +70,12 @@ def test_git_waits_outside_while_bb_has_the_lock(repo: Scratch):
 
 def test_a_prepared_index_is_seen_only_when_it_is_done(repo: Scratch):
     place, new = place_of(repo), blob(repo, "new\n")
-    noted: list[list[int]] = []
     for is_done in (False, True):
         real_index.lock(place)
+        noted: list[list[int]] = []
         changes = {"a.py": ("100755", new), "b/c.py": None, "n/e/w.py": ("100644", new)}
-        real_index.prepare(place, changes, 40, lambda lock: noted.append(list(lock)))
-        assert noted.pop() == list(real_index.identity(str(lock_of(repo)))), (
-            "the note knows the lock that is there then"
-        )
+        real_index.prepare(place, changes, 40, lambda lock, noted=noted: noted.append(list(lock)))
+        assert noted == [list(real_index.identity(str(lock_of(repo))))], "the note knows the lock that is there then"
         assert sorted(repo.git("ls-files").splitlines()) == ["a.py", "b/c.py", "odd [x].py"]
         real_index.unlock(place, is_done=is_done)
         assert not lock_of(repo).exists()

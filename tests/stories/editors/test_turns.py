@@ -61,7 +61,7 @@ def test_a_session_learns_who_it_is_where_it_stands_and_the_rules(repo: Scratch,
     assert f"Other active agents: {HARBOR}." in said
     assert "You hold: src/a.py (bb-1)." in said
     assert "1 message unread, 1 to accept" in said
-    assert "Reserve before you edit" in said
+    assert "Reserve what others must not touch" in said
     assert "no stash" in said
     assert len(said) < 1600, "four hundred tokens"
 
