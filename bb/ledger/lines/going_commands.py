@@ -15,7 +15,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.git.object_ids import is_object_id
-from bb.ledger.lines.lines_folder import COMMANDS as FOLDER
+from bb.ledger.lines.lines_folder import COMMANDS
 
 LARGEST = 1 << 20  # bytes of a note
 
@@ -33,18 +33,18 @@ class Command(Record):
 
 def begin(lines: str, agent: str, command: Command) -> None:
     """Note that a command of AGENT begins."""
-    disk.replace_in_new_folder(os.path.join(lines, FOLDER, agent), json_text.dumps_ascii(command.as_dict()).encode())
+    disk.replace_in_new_folder(os.path.join(lines, COMMANDS, agent), json_text.dumps_ascii(command.as_dict()).encode())
 
 
 def end(lines: str, agent: str) -> None:
     """Note that the command of AGENT has ended."""
-    disk.remove_if_there(os.path.join(lines, FOLDER, agent))
+    disk.remove_if_there(os.path.join(lines, COMMANDS, agent))
 
 
 def read(lines: str, agent: str) -> Command | None:
     """The command of AGENT that is going on; None if there is none."""
     try:
-        octets = disk.read_small(os.path.join(lines, FOLDER, agent), LARGEST) or b""
+        octets = disk.read_small(os.path.join(lines, COMMANDS, agent), LARGEST) or b""
         found = json_text.loads(octets.decode())  # not `read`: a path may have other bytes than UTF-8
         paths = tuple(str(path) for path in found["paths"])
         at, is_open, is_rewriting = found["at"], found["is_open"] is True, found["is_rewriting"] is True
@@ -58,7 +58,7 @@ def going(lines: str, now: int) -> tuple[list[str], list[str]]:
     """The agents whose commands may change any file: those that rewrite files, and the others."""
     rewriting: list[str] = []
     others: list[str] = []
-    for agent in disk.names(os.path.join(lines, FOLDER)):
+    for agent in disk.names(os.path.join(lines, COMMANDS)):
         command = None if agent.startswith(".") else read(lines, agent)
         if command and command.is_open and is_going(command.at, now):
             (rewriting if command.is_rewriting else others).append(agent)

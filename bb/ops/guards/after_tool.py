@@ -69,9 +69,8 @@ def _ended(desk: Desk, heard: HookPayload, who: str) -> str:
         return ""
     from bb.ops.guards import edit_brackets  # noqa: PLC0415  (most tools change no files)
 
-    if is_command_going:
-        edit_brackets.end_command(desk, who)
-    return edit_brackets.end(desk, heard, who) if heard.paths else ""
+    warning = edit_brackets.end_command(desk, who) if is_command_going else ""
+    return (edit_brackets.end(desk, heard, who) if heard.paths else "") or warning
 
 
 def _warning(desk: Desk, heard: HookPayload, who: str) -> str:

@@ -78,11 +78,18 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     scan.begin(store, who, Command(desk.now(), tuple(named), is_open, is_rewriting))
 
 
-def end_command(desk: Desk, who: str) -> None:
-    """A shell command of WHO has ended."""
+def end_command(desk: Desk, who: str) -> str:
+    """A shell command of WHO has ended; empty, or a warning about lines of others that it has changed."""
     if desk.place.work_tree is None or desk.place.is_aside:
-        return
-    scan.end(LinesStore(desk.place), who, desk.now())
+        return ""
+    store = LinesStore(desk.place)
+    warnings = (line_refusals.warning(_before(store, state), state, who) for state in scan.end(store, who, desk.now()))
+    return next(filter(None, warnings), "")
+
+
+def _before(store: LinesStore, state: FileState) -> FileState | None:
+    """What was known of a file before STATE."""
+    return next((one for one in store.log(state.path).recent() if one.n < state.n), None)
 
 
 def _files(desk: Desk, heard: HookPayload) -> Iterator[tuple[LinesStore, File, str]]:

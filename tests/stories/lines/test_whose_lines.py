@@ -289,6 +289,17 @@ def test_a_formatter_is_attributed_to_who_ran_it_without_taking_over_lines_that_
     assert (owners[0], owners[5], owners[17]) == ([HARBOR], [HARBOR], [OTTER])
 
 
+def test_a_command_that_has_changed_lines_of_another_agent_says_so(work: Desk):
+    work.tool_edit(OTTER, "a.py", "line 3\n", "three\n")
+
+    told = work.shell(HARBOR, "sed -i 's/three/drei/' a.py")
+
+    assert f"has changed uncommitted lines of {OTTER}" in told
+    assert f"bb commit --with {OTTER}" in told
+    assert work.whose("a.py")[2] == [OTTER, HARBOR]
+    assert work.shell(HARBOR, "sed -i 's/line 17/x/' a.py") == "", "it is said once"
+
+
 def test_a_command_that_is_not_known_may_make_any_file(work: Desk):
     assert work.shell(OTTER, "awk 'BEGIN { print \"x\" }' > made.txt; ./missing || cp a.py copy.py") == ""
 
