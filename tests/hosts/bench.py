@@ -12,7 +12,7 @@ from typing import Any
 
 from bb.coordination.wiring import editors
 from tests.hosts.model.server import Model, serve
-from tests.hosts.model.turns import Turn
+from tests.hosts.model.turns import Step
 from tests.hosts.programs import Host, isolated
 from tests.support import ROOT, Ran, Scratch, scratch
 
@@ -93,6 +93,14 @@ class Bench:
         self.bb("mcp", "install", "--host", name, "--program", "bb")
         self.bb("init", "--skill")
 
+    def set_up_at_once(self) -> None:
+        """Install what `bb setup` installs for a host: also the hooks of git. There, Copilot CLI has its own hooks."""
+        name = "vscode" if self.host.name == "copilot" else self.host.name
+        parts = ["ledger", "git-hooks", "skill", f"hooks-{name}", f"mcp-{name}"]
+        only = [word for part in parts for word in ("--only", part)]
+        done = self.repo.started("setup", "--yes", *only, "--json", PATH=self.env["PATH"])
+        assert done.status == 0, done.out
+
     def _fill(self) -> None:
         """Two files, one of which another agent holds."""
         for path in (HELD, FREE):
@@ -128,7 +136,7 @@ class Bench:
         """The data of bb's answer to WORDS, which must succeed."""
         return self.repo.started(*words, "--json").data
 
-    def run(self, *script: Turn, prompt: str = "Go on.", words: tuple[str, ...] | None = None) -> Ran:
+    def run(self, *script: Step, prompt: str = "Go on.", words: tuple[str, ...] | None = None) -> Ran:
         """Run the host with a PROMPT until it ends; the model follows the SCRIPT."""
         self.model.script = list(script)
         self.model.heard.clear()
