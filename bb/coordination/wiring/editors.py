@@ -79,6 +79,7 @@ class HookPayload(Record):
     unknown_path: str = ""  # the file that a tool unknown to bb seems to change
     reason: str = ""  # why the session ended
     given: Mapping[str, Any] = {}  # the tool's input
+    folder: str = ""  # where a shell tool runs its command, if not in `cwd`
 
 
 # -- from the host
@@ -112,6 +113,7 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
         unknown_path=editor_tools.unknown_edit(tool, tool_input),
         reason=member(payload, "reason"),
         given=tool_input,
+        folder=editor_tools.folder(name, tool_input),
     )
 
 
