@@ -13,7 +13,7 @@ from bb.coordination.wiring.editors import NotUnderstood
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "hooks"
 PAYLOADS = {f"{file.parent.name}/{file.stem}": json.loads(file.read_text()) for file in sorted(DATA.glob("*/*.json"))}
-MOMENTS = {name: moment for moment, names in editors.MOMENTS.items() for name in names.values()}
+MOMENTS = {name: moment for host in editors.HOSTS for name, moment in editors.called_by(host)}
 for file in sorted(DATA.glob("recorded/*/*.json")):  # from real hosts: tests/hosts/recording.py
     if (recorded := json.loads(file.read_text()))["hook_event_name"] in MOMENTS:
         PAYLOADS[f"{file.parent.name.partition('-')[0]}/{file.stem}"] = recorded
