@@ -42,6 +42,8 @@ def shared(repo: Scratch, tmp_path: Path) -> Scratch:
         held = repo.bb("agent", "reserve", "--agent", name, "--scope", scope, "--bead", bead, BB_NOW=when)
         assert held.status == 0
     assert repo.bb("sync", "--publish").status == 0
+    for setting, value in (("user.name", "Someone"), ("user.email", "someone@example.invalid")):
+        repo.git("config", setting, value)
     (repo.path / "src").mkdir()
     (repo.path / "src" / "draft.py").write_text("x = 1\n")
     return repo

@@ -6,6 +6,8 @@ before and after it. Formatters are known to rewrite files, so their changes cou
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from bb.coordination.guards import shell
 
 TYPE_CHECKING = False
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 READS, MAY_WRITE, REWRITES = "reads", "may write", "rewrites"
+LETTER = 2  # the length of an option that is one letter, with its dash
 
 _READERS = (
     "ls cat head tail less more sed awk grep egrep fgrep rg ag find fd wc sort uniq cut tr diff cmp file "
@@ -74,6 +77,20 @@ REWRITERS: dict[str, tuple[str, ...]] = {
     "mix": ("format",),
     "deno": ("fmt",),
 }
+# Some of them only print what they would change, unless they are given one of these options.
+WITH_OPTION: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(["gofmt", "goimports", "shfmt"], ("-w", "--write")),
+    **dict.fromkeys(["clang-format", "yapf", "autopep8", "autoflake", "docformatter"], ("-i", "--in-place")),
+    **dict.fromkeys(["eslint", "stylelint"], ("--fix",)),
+    "prettier": ("-w", "--write"),
+    "biome": ("--write", "--fix", "--apply"),
+    "rubocop": ("-a", "-A", "-x", "--autocorrect", "--auto-correct", "--fix"),
+    "ktlint": ("-F", "--format"),
+}
+CHECKING = frozenset(
+    ["--check", "--check-only", "--diff", "--dry-run", "--list-different", "--lint", "-check"]
+)  # only reads
+GIT_VALUES = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"])
 PYTHONS = ("python", "python3", "py")
 RUNNERS = {
     "npx": 1,
@@ -103,13 +120,34 @@ def _effect(words: Sequence[str]) -> str:
     if program in PYTHONS and rest[:1] == ["-m"] and len(rest) > 1:
         return READS if rest[1] == "unittest" else _effect(rest[1:])
     if program in RUNNERS and (len(rest) >= RUNNERS[program]) and (program != "uv" or rest[:1] == ["run"]):
-        inner = [word for word in rest[RUNNERS[program] - 1 :] if not word.startswith("-")]
+        inner = list(dropwhile(lambda word: word.startswith("-"), rest[RUNNERS[program] - 1 :]))
         return _effect(inner) if inner else MAY_WRITE
+    if program == "git":
+        command = _git_command(rest)
+        return READS if command in GIT_READS or not command else REWRITES
     first = next((word for word in rest if not word.startswith("-")), "")
     if program in REWRITERS and (not REWRITERS[program] or first in REWRITERS[program]):
-        return REWRITES
-    if program == "git":
-        return READS if first in GIT_READS else REWRITES
+        is_asked = program not in WITH_OPTION or any(word.startswith(WITH_OPTION[program]) for word in rest)
+        return REWRITES if is_asked and CHECKING.isdisjoint(rest) else READS
     is_reader = program in READERS or first in READING_WORDS.get(program, ())
-    writes = tuple(WRITING_OPTIONS.get(program, ()))
-    return READS if is_reader and not any(word.startswith(writes) for word in rest if writes) else MAY_WRITE
+    return READS if is_reader and not _writes(rest, WRITING_OPTIONS.get(program, ())) else MAY_WRITE
+
+
+def _git_command(words: Sequence[str]) -> str:
+    """The command among the WORDS after `git`."""
+    is_value = False
+    for word in words:
+        if not (is_value or word.startswith("-")):
+            return word
+        is_value = not is_value and word in GIT_VALUES
+    return ""
+
+
+def _writes(words: Sequence[str], options: tuple[str, ...]) -> bool:
+    """Whether one of the OPTIONS is among the WORDS, also within letters that stand together, as in `sed -Ei`."""
+    letters = {option[1] for option in options if len(option) == LETTER and option[0] == "-"}
+    for word in words:
+        is_letters = word.startswith("-") and not word.startswith("--")
+        if word.startswith(options) or (is_letters and not letters.isdisjoint(word[1:])):
+            return True
+    return False

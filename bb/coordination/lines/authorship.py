@@ -4,8 +4,10 @@ An edit is bracketed: bb knows when it began and when it ended. A change that is
 agent is going on is that agent's. If the edits of several agents are going on, and the tool of one of them says what it
 makes of the file, that is its change. Every other change is unattributed.
 
-A shell command may change any file. Some are known to rewrite files (a formatter); they count like an edit of every
-file. All others give way to an agent that edits the file itself.
+An edit may never end, because the person has not permitted it. So before its end, a change is the agent's only if it is
+what its tool makes of the file, as far as that is known. A shell command may change any file, and what it changes is
+its agent's only when it has ended, or when the agent itself looks. Some commands are known to rewrite files (a
+formatter); they count like an edit of every file. All others give way to an agent that edits the file itself.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Going:
     """The edits and commands that are going on, as far as they may change one file."""
 
     def __init__(self, editors: Iterable[str], rewriting: Iterable[str], others: Iterable[str]) -> None:
+        self.editors = frozenset(editors)
         self._strong = frozenset(editors) | frozenset(rewriting)
         self._weak = frozenset(others)
 

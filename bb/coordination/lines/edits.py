@@ -14,10 +14,10 @@ from bb.coordination.lines.weave import (
     DELETED,
     KEPT,
     Owners,
+    OwnersByLine,
     Run,
     Weave,
     hunks,
-    owners_of_lines,
     together,
     unchanged,
     woven,
@@ -35,7 +35,7 @@ def edited(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Seq
     if after == base:
         return unchanged(len(base))
     places = line_diff.changes(now, after)
-    moves = _Moves(weave, now, places, agent)
+    moves = _Moves(weave, now, after, places, agent)
     cursor = _Cursor(weave)
     runs: list[Run] = []
     for place in places:
@@ -43,7 +43,7 @@ def edited(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Seq
             runs += cursor.behind_deletions(first)
             removed = list(cursor.up_to(end))
             runs += _deletions(removed, agent)
-            runs += _additions(removed, after[start:stop], agent, moves)
+            runs += _additions(moves.replaced(first, end), after[start:stop], moves)
     runs += cursor.rest()
     return restored(woven(runs), base, after)
 
@@ -94,34 +94,46 @@ def _deletions(removed: Iterable[Run], agent: str) -> Iterator[Run]:
             yield run
 
 
-def _additions(removed: Iterable[Run], added: Iterable[bytes], agent: str, moves: _Moves) -> Iterator[Run]:
-    """The runs of the ADDED lines: the agent's, together with whoever had changed the REMOVED ones."""
-    replaced = together({agent}, *(run.owners for run in removed if run.kind == ADDED))
+def _additions(owners: Owners, added: Iterable[bytes], moves: _Moves) -> Iterator[Run]:
+    """The runs of the ADDED lines. They belong to OWNERS, but for those that have only moved."""
     for line in added:
-        yield Run(ADDED, 1, moves.taken(line) or replaced)
+        yield Run(ADDED, 1, moves.taken(line) or owners)
 
 
 class _Moves:
-    """Uncommitted lines of others that one edit removes in one place and adds in another."""
+    """Uncommitted lines of others that one edit removes: some it adds again elsewhere, the others it replaces."""
 
-    def __init__(self, weave: Weave, now: Sequence[bytes], places: Sequence[Change], agent: str) -> None:
-        self._owners: dict[bytes, list[Owners]] = {}
+    def __init__(
+        self, weave: Weave, now: Sequence[bytes], after: Sequence[bytes], places: Sequence[Change], agent: str
+    ) -> None:
+        self._agent = agent
+        self._waiting: dict[bytes, list[Owners]] = {}
         self._foreign: set[Change] = set()
-        has_others = any(run.owners not in ((), (agent,)) for run in weave)
-        owners = owners_of_lines(weave) if has_others else []
-        for place in places if has_others else ():
+        self._replaced: dict[int, Owners] = {}
+        if all(run.owners in ((), (agent,)) for run in weave):
+            return
+        owners, moved = OwnersByLine(weave), line_diff.moved(places, now, after)
+        for place in places:
             for line in range(place[0], place[1]):
-                if owners[line] not in ((), (agent,)):
-                    self._owners.setdefault(now[line], []).append(owners[line])
-                    self._foreign.add(place)
+                if owners[line] in ((), (agent,)):
+                    continue
+                self._foreign.add(place)
+                if line in moved:
+                    self._waiting.setdefault(now[line], []).append(owners[line])
+                else:
+                    self._replaced[line] = owners[line]
 
     def touches(self, place: Change) -> bool:
         """Whether PLACE removes such a line."""
         return place in self._foreign
 
+    def replaced(self, first: int, end: int) -> Owners:
+        """The owners of what the edit puts in the place of the lines from FIRST to END."""
+        return together({self._agent}, *(self._replaced.get(line, ()) for line in range(first, end)))
+
     def taken(self, line: bytes) -> Owners | None:
-        """The owners of a removed LINE that is added again; None if there is none. Blank lines say nothing."""
-        waiting = self._owners.get(line) if line.strip() else None
+        """The owners of a LINE that has moved here; None if it is new."""
+        waiting = self._waiting.get(line)
         return waiting.pop(0) if waiting else None
 
 

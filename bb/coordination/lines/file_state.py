@@ -50,8 +50,10 @@ class FileState(Record):
     weave: Weave = ()
     mode_owner: str = ""  # who changed the mode, made or deleted the file; empty if no one did
     form: str = PLAIN
+    stamp: str = ""  # of the file on the disk, if it tells whether the file has changed since; empty if it cannot
     is_whole: bool = False  # a binary or very large file: all of its content counts as one line
     editing: Mapping[str, int] = {}  # the agents whose edits are going on, with the time at which they began
+    expected: Mapping[str, str] = {}  # for each of them whose tool is known: the content that it makes of the file
     looked: Mapping[str, int] = {}  # for each agent, the number of its last event here
 
     @property
@@ -65,7 +67,15 @@ class FileState(Record):
 
     def editors(self, now: int) -> tuple[str, ...]:
         """The agents whose edits of this file are going on."""
-        return tuple(agent for agent, began in self.editing.items() if 0 <= now - began < LONGEST_EDIT)
+        return tuple(agent for agent, began in self.editing.items() if is_going(began, now))
+
+
+def is_going(began: int, now: int) -> bool:
+    """Whether an edit or a command that BEGAN then may still be going on.
+
+    It may have begun after NOW: whoever looks has read the clock, and then waited for the lock.
+    """
+    return abs(now - began) < LONGEST_EDIT
 
 
 # -- as a line of the log
@@ -77,7 +87,8 @@ def as_json(state: FileState) -> dict[str, Any]:
     members = state.as_dict()
     members["base"], members["now"] = [*_values(state.base)], [*_values(state.now)]
     members["weave"] = [[run.kind, run.count, *run.owners] for run in state.weave]
-    members["editing"], members["looked"] = dict(state.editing), dict(state.looked)
+    for name in ("editing", "expected", "looked"):
+        members[name] = dict(members[name])
     return members
 
 
@@ -88,7 +99,7 @@ def from_json(found: Any) -> FileState:
     state = FileState(
         path=_path(found["path"]),
         n=_number(found["n"]),
-        at=_number(found["at"]),
+        at=_time(found["at"]),
         act=_text(found["act"]),
         by=_owner(found["by"]) if found["by"] else "",
         head=_hex(found["head"]),
@@ -97,8 +108,10 @@ def from_json(found: Any) -> FileState:
         weave=weaves.woven(_run(*run) for run in found["weave"]),
         mode_owner=_owner(found["mode_owner"]) if found["mode_owner"] else "",
         form=CONVERTED if found["form"] == CONVERTED else PLAIN,
+        stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
-        editing={_owner(agent): _number(at) for agent, at in found["editing"].items()},
+        editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
+        expected={_owner(agent): _hex(blob) for agent, blob in found["expected"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):
@@ -153,4 +166,11 @@ def _text(found: Any) -> str:
 def _number(found: Any) -> int:
     if type(found) is not int or found < 0:
         raise ValueError("a number is none")
+    return found
+
+
+def _time(found: Any) -> int:
+    """Milliseconds since 1970. A clock that is set earlier has negative ones."""
+    if type(found) is not int:
+        raise ValueError("a time is none")
     return found

@@ -15,7 +15,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bb.coordination.lines.line_diff import Change
     from bb.coordination.lines.weave import Owners, Weave
@@ -35,9 +35,12 @@ class Harm(Record):
 
 
 def of_edit(
-    weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Sequence[bytes], agent: str
+    weave: Weave, base: Callable[[], Sequence[bytes]], now: Sequence[bytes], after: Sequence[bytes], agent: str
 ) -> Harm | None:
-    """The harm that AGENT's edit from NOW to AFTER does to the lines of others; None if it does none."""
+    """The harm that AGENT's edit from NOW to AFTER does to the lines of others; None if it does none.
+
+    BASE reads the lines of the base, which are rarely needed.
+    """
     foreign = others(weaves.owners(weave), agent)
     if not foreign:
         return None
@@ -48,7 +51,9 @@ def of_edit(
         return Harm(WHOLE, owners or foreign, 0, len(now))
     if found:
         return found[0]
-    lost = _taken_back(weave, edited(weave, base, now, after, agent), foreign)
+    if not any(_deleted(weave, owner) for owner in foreign):
+        return None
+    lost = _taken_back(weave, edited(weave, base(), now, after, agent), foreign)
     return Harm(TAKEN_BACK, lost, places[0][0], places[-1][1]) if lost else None
 
 
@@ -60,29 +65,16 @@ def others(owners: Iterable[str], agent: str) -> Owners:
 def _touched(
     weave: Weave, places: Sequence[Change], after: Sequence[bytes], now: Sequence[bytes], agent: str
 ) -> Iterable[Harm]:
-    owners = [others(one, agent) for one in weaves.owners_of_lines(weave)]
-    moved = _moved(places, now, after)
+    owners = weaves.OwnersByLine(weave)
+    moved = line_diff.moved(places, now, after)
     for first, end, _, _ in places:
-        lines = [line for line in range(first, end) if owners[line] and line not in moved]
-        if lines:
-            yield Harm(CHANGED, weaves.together(*(owners[line] for line in lines)), lines[0], lines[-1] + 1)
-        elif first == end and 0 < first < len(now) and owners[first - 1] and owners[first - 1] == owners[first]:
-            yield Harm(SPLIT, owners[first], first - 1, first + 1)
-
-
-def _moved(places: Sequence[Change], now: Sequence[bytes], after: Sequence[bytes]) -> set[int]:
-    """The removed lines that the edit adds again elsewhere."""
-    added: dict[bytes, int] = {}
-    for _, _, start, stop in places:
-        for text in after[start:stop]:
-            added[text] = added.get(text, 0) + 1
-    moved = set()
-    for first, end, _, _ in places:
-        for line in range(first, end):
-            if added.get(now[line], 0) and now[line].strip():
-                added[now[line]] -= 1
-                moved.add(line)
-    return moved
+        found = {line: others(owners[line], agent) for line in range(first, end) if line not in moved}
+        if lines := [line for line, theirs in found.items() if theirs]:
+            yield Harm(CHANGED, weaves.together(*(found[line] for line in lines)), lines[0], lines[-1] + 1)
+        elif first == end and 0 < first < len(now):
+            before, behind = others(owners[first - 1], agent), others(owners[first], agent)
+            if before and before == behind:
+                yield Harm(SPLIT, before, first - 1, first + 1)
 
 
 def _is_whole(places: Sequence[Change], now: Sequence[bytes], after: Sequence[bytes]) -> bool:

@@ -44,6 +44,21 @@ def changes(before: Sequence[bytes], after: Sequence[bytes]) -> list[Change]:
     return list(_joined(found))
 
 
+def moved(places: Sequence[Change], before: Sequence[bytes], after: Sequence[bytes]) -> set[int]:
+    """The lines of BEFORE that the changes at PLACES remove and add again elsewhere. Blank lines say nothing."""
+    added: dict[bytes, int] = {}
+    for _, _, start, stop in places:
+        for text in after[start:stop]:
+            added[text] = added.get(text, 0) + 1
+    found = set()
+    for first, end, _, _ in places:
+        for line in range(first, end):
+            if before[line].strip() and added.get(before[line], 0):
+                added[before[line]] -= 1
+                found.add(line)
+    return found
+
+
 def _without_equal_ends(
     before: Sequence[bytes], after: Sequence[bytes], a: int, b: int, c: int, d: int
 ) -> tuple[int, int, int, int]:

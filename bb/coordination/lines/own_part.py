@@ -44,11 +44,11 @@ def _others(hunk: Hunk, wanted: Owned) -> tuple[str, ...]:
     return weaves.together(*(set(owners) - wanted for owners in mixed))
 
 
-def taken_together(weave: Weave, agent: str, companions: Owned) -> Weave:
-    """The weave if AGENT commits the lines that it changed together with its COMPANIONS."""
+def taken_together(weave: Weave, wanted: Owned, companions: Owned) -> Weave:
+    """The weave if the WANTED owners commit the lines that they changed together with their COMPANIONS."""
     return weaves.woven(
-        run.replace(owners=(agent,))
-        if agent in run.owners and companions.issuperset(set(run.owners) - {agent})
+        run.replace(owners=weaves.together(wanted.intersection(run.owners)))
+        if wanted.intersection(run.owners) and companions.issuperset(set(run.owners) - wanted)
         else run
         for run in weave
     )

@@ -12,6 +12,8 @@ together. Decision 53 says why.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -101,6 +103,23 @@ def hunks(weave: Weave) -> Iterator[Hunk]:
 def owners_of_lines(weave: Weave) -> list[Owners]:
     """The owners of each line of the file now; none for a line that the base has."""
     return [run.owners for run in weave if run.kind != DELETED for _ in range(run.count)]
+
+
+class OwnersByLine:
+    """The owners of single lines of the file now, without a list of all lines."""
+
+    def __init__(self, weave: Weave) -> None:
+        self._ends: list[int] = []
+        self._owners: list[Owners] = []
+        line = 0
+        for run in weave:
+            if run.kind != DELETED:
+                line += run.count
+                self._ends.append(line)
+                self._owners.append(run.owners)
+
+    def __getitem__(self, line: int) -> Owners:
+        return self._owners[bisect_right(self._ends, line)]
 
 
 def content(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], wanted: frozenset[str]) -> list[bytes]:

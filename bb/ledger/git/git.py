@@ -14,12 +14,13 @@ from bb.ledger.git import place as places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
 
 # Commands that neither need nor search for a repository.
 OUTSIDE = ("--version", "init", "clone")
+MOST_PATHS = 200  # on one command line; a path has up to 4 KiB
 
 TooMuchOutput = program.GitFailed.declare(
     "GIT_SAID_TOO_MUCH",
@@ -134,6 +135,12 @@ def refuse_foreign(path: str) -> None:
         return
 
 
+def in_parts(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """PATHS in parts that fit on a command line."""
+    for start in range(0, len(paths), MOST_PATHS):
+        yield paths[start : start + MOST_PATHS]
+
+
 def status_porcelain(work_tree: str) -> bytes:
     """The files that differ from HEAD in a work tree, in the format of `git status --porcelain=v1 -z -uall`."""
     return output(
@@ -180,6 +187,13 @@ def hooks_path(top: str) -> tuple[str, str] | None:
     words = out.split("\0")[:-1]
     settings = [(scope, path) for scope, path in zip(words[::2], words[1::2], strict=True) if scope != "command"]
     return settings[-1] if settings else None
+
+
+def ignored(top: str, paths: Sequence[str]) -> frozenset[str]:
+    """Those of the PATHS that git ignores. What is in the index is not ignored."""
+    given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    done = ask(["check-ignore", "-z", "--stdin"], at=top, given=given) if given else None
+    return frozenset(os.fsdecode(path) for path in done.out.split(b"\0") if path) if done else frozenset()
 
 
 def is_ignored(top: str, path: str) -> bool:

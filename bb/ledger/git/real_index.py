@@ -16,7 +16,7 @@ from bb.ledger.git import git, program, trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bb.ledger.git.place import Place
     from bb.ledger.git.trees import Entry
@@ -37,7 +37,9 @@ IndexBusy = Busy.declare(
 def staged(place: Place, paths: Sequence[str]) -> dict[str, Entry]:
     """The mode and blob of each of the PATHS in the index; a path that is not in it is missing."""
     found: dict[str, Entry] = {}
-    for row in git.output([LITERAL, "ls-files", "-s", "-z", "--", *paths], at=place.work_tree).split(b"\0"):
+    arguments = [LITERAL, "ls-files", "-s", "-z", "--"]
+    parts = [git.output([*arguments, *part], at=place.work_tree) for part in git.in_parts(paths)]
+    for row in b"".join(parts).split(b"\0"):
         how, tab, name = row.partition(b"\t")
         if tab:
             mode, blob, stage = how.decode("ascii").split(" ")
@@ -54,54 +56,71 @@ def lock_path(place: Place) -> str:
 
 
 def lock(place: Place) -> None:
-    """Take git's lock of the index."""
+    """Take git's lock of the index. The caller holds the lock of the work tree's lines."""
+    remove_left_lock(place)
+    remove_left_copies(place)
     path, deadline = lock_path(place), time.monotonic() + PATIENCE
-    while True:
-        try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-        except FileExistsError:
-            if not remove_left_lock(place):
-                if time.monotonic() > deadline:
-                    raise IndexBusy(f"{path} exists") from None
-                time.sleep(PAUSE)
-            continue
-        except OSError as error:
-            raise disk.refusal(error) from error
-        try:
-            os.write(fd, OURS + b"%d\n" % os.getpid())
-        finally:
-            os.close(fd)
+    new = f"{path_of(place)}.{os.getpid()}.bb"
+    try:
+        with open(new, "wb") as file:
+            file.write(OURS + b"%d\n" % os.getpid())
+        while not _taken(new, path):
+            if time.monotonic() > deadline:
+                raise IndexBusy(f"{path} exists")
+            time.sleep(PAUSE)
+    except OSError as error:
+        raise disk.refusal(error) from error
+    finally:
+        disk.remove_if_there(new)
+
+
+def _taken(new: str, path: str) -> bool:
+    """Whether the file NEW could be made the lock. It is complete at once, so a lock always says whose it is."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        return _copied(new, path)
+    return True
+
+
+def _copied(new: str, path: str) -> bool:
+    try:
+        with open(path, "xb") as lock, disk.reader(new) as file:
+            lock.write(file.read())
+    except FileExistsError:
+        return False
+    return True
+
+
+def remove_left_lock(place: Place) -> None:
+    """Remove a lock that a killed bb left before the new index was in it.
+
+    The caller holds the lock of the work tree's lines. Only such a process makes this lock, so whoever did has ended.
+    """
+    try:
+        with disk.reader(lock_path(place)) as file:
+            is_ours = file.read(len(OURS)) == OURS
+    except OSError:
         return
+    if is_ours:
+        disk.remove_if_there(lock_path(place))
 
 
-def remove_left_lock(place: Place) -> bool:
-    """Remove a lock that a killed bb left before the new index was in it; False if there is none."""
-    try:
-        with open(lock_path(place), "rb") as file:
-            first = file.read(32)
-    except OSError:
-        return False
-    holder = first[len(OURS) :].strip()
-    if not first.startswith(OURS) or not holder.isdigit() or _runs(int(holder)):
-        return False
-    disk.remove_if_there(lock_path(place))
-    return True
+def remove_left_copies(place: Place) -> None:
+    """Remove what a killed bb has prepared beside the index."""
+    for name in disk.names(place.git_dir):
+        if name.startswith("index.") and name.endswith((".bb", ".bb.lock")):
+            disk.remove_if_there(os.path.join(place.git_dir, name))
 
 
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+def prepare(
+    place: Place, entries: Mapping[str, Entry | None], length: int, note: Callable[[Sequence[int]], object]
+) -> None:
+    """Put the index with ENTRIES into the lock; None removes a path.
 
-
-def prepare(place: Place, entries: Mapping[str, Entry | None], length: int) -> int:
-    """Put the index with ENTRIES into the lock; None removes a path. Returns the inode of the lock's file.
-
-    LENGTH is that of the repository's object ids.
+    LENGTH is that of the repository's object ids. NOTE is called before, with the identity of the lock to come.
     """
     rows = [(path, entry or ("0", "0" * length)) for path, entry in trees.removed_first(entries)]
     given = b"".join(f"{mode} {blob}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, blob) in rows)
@@ -113,17 +132,26 @@ def prepare(place: Place, entries: Mapping[str, Entry | None], length: int) -> i
         git.refuse_foreign(place.git_dir)
         status, _, err = program.spawned(command, env).communicate(given, program.PATIENCE)
         program.refuse_failure("update-index", status, err.decode("utf-8", "replace"))
+        note(identity(new))
         os.replace(new, lock_path(place))
-        return os.stat(lock_path(place)).st_ino
     except OSError as error:
         raise disk.refusal(error) from error
     finally:
         disk.remove_if_there(new)
 
 
+def identity(path: str) -> Sequence[int]:
+    """What tells the file at PATH from every other one: a later file may get the number of one that is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []
+    return [status.st_ino, status.st_size, status.st_mtime_ns]
+
+
 def _copy(path: str, new: str) -> None:
     try:
-        with open(path, "rb") as old:
+        with disk.reader(path) as old:
             octets = old.read()
     except FileNotFoundError:
         return  # nothing was ever staged; git makes the file

@@ -7,6 +7,7 @@ from bb.coordination.lines.file_state import SEEN
 from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.lines import uncommitted
+from bb.ledger.lines.lines_store import ContentLost
 from bb.ledger.lines.look import Act
 
 TYPE_CHECKING = False
@@ -48,7 +49,11 @@ def commits(store: LinesStore, agent: str, now: int) -> Iterator[Commit]:
         state = known if known.head == store.head else uncommitted.look(store, path, Act(SEEN), now)
         seen = _last_seen(store, state, agent)
         if seen and seen.base != state.base and agent in state.owners and not (seen.is_whole or state.is_whole):
-            yield _commit(store, seen, state, agent)
+            try:
+                found = _commit(store, seen, state, agent)
+            except ContentLost.error:  # history was rewritten, and what the agent saw is gone
+                continue
+            yield found
 
 
 def _last_seen(store: LinesStore, state: FileState, agent: str) -> FileState | None:

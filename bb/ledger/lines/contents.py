@@ -8,6 +8,7 @@ automatic gc nearer. bb removes what no log names any more.
 from __future__ import annotations
 
 import os
+import time
 import zlib
 
 from bb.ledger.files import disk
@@ -42,17 +43,32 @@ class Contents:
         disk.replace(path, packed, mode=0o444)
 
     def read(self, blob: str) -> bytes | None:
-        """The content with this id; None if it is not here, or damaged."""
+        """The content with this id; None if it is not here, or damaged. A damaged one is removed, so that `keep` writes
+        it anew."""
         try:
-            with open(self._path(blob), "rb") as file:
-                header, _, octets = zlib.decompress(file.read()).partition(b"\0")  # which checks a sum of the content
-        except (OSError, zlib.error):
+            with disk.reader(self._path(blob)) as file:
+                packed = file.read()
+        except OSError:
             return None
-        return octets if header == b"blob %d" % len(octets) else None
+        try:
+            header, _, octets = zlib.decompress(packed).partition(b"\0")  # which checks a sum of the content
+        except zlib.error:
+            header, octets = b"", b""
+        if header == b"blob %d" % len(octets):
+            return octets
+        self.forget(blob)
+        return None
 
     def names(self) -> list[str]:
         """The ids of all contents."""
         return [start + rest for start in disk.names(self._folder) for rest in disk.names(self._in(start))]
+
+    def age(self, blob: str) -> float:
+        """Seconds since a content was kept; 0 if it is not here."""
+        try:
+            return time.time() - os.stat(self._path(blob)).st_mtime
+        except OSError:
+            return 0.0
 
     def forget(self, blob: str) -> None:
         disk.remove_if_there(self._path(blob))

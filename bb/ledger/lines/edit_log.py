@@ -7,6 +7,7 @@ begins a new line. The caller holds the lock of the work tree's lines.
 from __future__ import annotations
 
 import os
+import sys
 
 from bb.coordination.lines import file_state
 from bb.kernel import json_text
@@ -34,8 +35,19 @@ class EditLog:
         self._path = path
 
     def last(self) -> FileState | None:
-        """The current state; None if nothing is known of the file."""
-        return next(self._states(TAIL), None) or next(self._states(LONGEST * 2), None)
+        """The current state; None if nothing is known of the file.
+
+        Behind a damaged line it is not known which edits are going on.
+        """
+        for most in (TAIL, LONGEST * 2, sys.maxsize):
+            lines, is_torn = _lines(self._file, most)
+            if lines:
+                state = _state(lines[-1])
+                if state and state.path == self._path and not is_torn:
+                    return state
+                break
+        found = next(self._states(LONGEST * 2), None)
+        return found and found.replace(editing={})
 
     def recent(self) -> list[FileState]:
         """The latest states, latest first."""
@@ -76,6 +88,11 @@ class EditLog:
             kept = _tail(self._file, KEPT) or [line.strip()]
             disk.replace(self._file, b"".join(line + b"\n" for line in kept), durable=True)
 
+    def contents(self) -> set[str]:
+        """The ids of all contents that the log names."""
+        states = self._states(sys.maxsize)
+        return {version.blob for state in states for version in (state.base, state.now) if version.blob}
+
     def remove(self) -> None:
         disk.remove_if_there(self._file)
 
@@ -85,10 +102,14 @@ def names(folder: str) -> list[str]:
     found = []
     for name in disk.names(folder):
         if name.endswith(SUFFIX):
-            lines = _tail(os.path.join(folder, name), LONGEST * 2)
-            state = next((state for line in reversed(lines) if (state := _state(line))), None)
+            file = os.path.join(folder, name)
+            state = _last_whole(_tail(file, TAIL)) or _last_whole(_tail(file, LONGEST * 2))
             found += [state.path] if state else []
     return sorted(found)
+
+
+def _last_whole(lines: list[bytes]) -> FileState | None:
+    return next((state for line in reversed(lines) if (state := _state(line))), None)
 
 
 def _state(line: bytes) -> FileState | None:
@@ -101,19 +122,24 @@ def _state(line: bytes) -> FileState | None:
 
 def _tail(file: str, most: int) -> list[bytes]:
     """The whole lines at the end of FILE, within MOST bytes."""
+    return _lines(file, most)[0]
+
+
+def _lines(file: str, most: int) -> tuple[list[bytes], bool]:
+    """The same, and whether a half-written line is behind them."""
     try:
         fd, status = disk.open_to_read(file)
     except OSError:
-        return []
+        return [], False
     try:
         start = max(status.st_size - most, 0)
         octets = os.pread(fd, status.st_size - start, start) if hasattr(os, "pread") else _read_at(fd, start)
     except OSError:
-        return []
+        return [], False
     finally:
         os.close(fd)
-    lines = octets.split(b"\n")[:-1]  # what stands behind the last line end is a torn line
-    return lines[1:] if start else lines
+    *lines, torn = octets.split(b"\n")
+    return lines[1:] if start else lines, bool(torn)
 
 
 def _read_at(fd: int, start: int) -> bytes:

@@ -56,19 +56,23 @@ def folder_of(place: Place) -> str:
 
 
 class LinesStore:
-    """What is known of the uncommitted lines of the work tree at PLACE. `with store:` holds the lock."""
+    """What is known of the uncommitted lines of the work tree at PLACE. `with store:` holds the lock.
 
-    def __init__(self, place: Place) -> None:
+    It is kept in FOLDER, if that is not the usual one.
+    """
+
+    def __init__(self, place: Place, folder: str | None = None) -> None:
         if place.work_tree is None:
             raise NoWorkTree()
         if place.is_aside:
             raise InThrowawayTree()
         self.place = place
-        self.folder = folder_of(place)
+        self.folder = folder or folder_of(place)
         self._depth = 0
         self._lock: Lock | None = None
         self._head: str | None = None
         self._contents: Contents | None = None
+        self._offered: dict[str, bytes] = {}  # contents of files that were just read, in case theirs is damaged
         self._lines: dict[str, list[bytes]] = {}
         self._bases: dict[tuple[str, str], Version] = {}  # by commit and path
 
@@ -117,12 +121,19 @@ class LinesStore:
             return b""
         octets = self.contents.read(blob)
         if octets is None:
-            done = git.ask(["cat-file", "blob", blob], git_dir=self.place.git_dir)
-            if done.status != 0:
-                raise ContentLost(f"the content {blob[:12]} is neither among bb's objects nor among git's")
-            octets = done.out
+            octets = self._offered.get(blob) or self._in_git(blob)
             self.contents.keep(blob, octets)
         return octets
+
+    def _in_git(self, blob: str) -> bytes:
+        done = git.ask(["cat-file", "blob", blob], git_dir=self.place.git_dir)
+        if done.status != 0:
+            raise ContentLost(f"the content {blob[:12]} is neither among bb's objects nor among git's")
+        return done.out
+
+    def offer(self, blob: str, octets: bytes) -> None:
+        """OCTETS is the content with this id, should it be needed and be missing."""
+        self._offered[blob] = octets
 
     def keep(self, octets: bytes) -> str:
         """Keep a content; its id."""

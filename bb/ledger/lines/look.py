@@ -20,6 +20,7 @@ from bb.coordination.lines.file_state import (
 )
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines.lines_store import ContentLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ class Act(Record):
     """Why bb looks: the act of the agent BY, or of no agent.
 
     MAKES says what the agent's tool makes of a content; None if that is unknown. The file was at FROM_PATH before.
+    A command of the agent COMMAND_OF has ended, or that agent looks while it is going on.
     """
 
     kind: str
     by: str = ""
     makes: Makes | None = None
     from_path: str | None = None
+    command_of: str = ""
 
 
 class Look:
@@ -57,7 +60,11 @@ class Look:
         self._number = before.n + 1 if before else 1
         self._nobody = weave.unattributed(self._number)
         self._base = before.base if before and before.head == store.head else store.base(path)
-        self._form, self._now, self._is_whole = self._stored(self._found())
+        self._stamp = work_files.stamp(store.place, path)
+        if before and self._stamp and (before.stamp, before.base) == (self._stamp, self._base):
+            self._form, self._now, self._is_whole = before.form, before.now, before.is_whole
+        else:
+            self._form, self._now, self._is_whole = self._stored(self._found())
         self._known = before or self._as_committed()
 
     def _as_committed(self) -> FileState:
@@ -76,11 +83,15 @@ class Look:
     def state(self) -> FileState:
         """The state of the file after this look."""
         by, act = self._act.by, self._act.kind
-        author = self._going().author() or self._nobody
+        author = self._author(self._going().author()) or self._nobody
+        author = self._nobody if self._is_as_before(author) else author
         woven = self._weave(author)
         if act == CLAIMED:
             woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
-        editing = {who: at for who, at in self._known.editing.items() if who != by or act not in EDIT_ACTS}
+        is_over = act in EDIT_ACTS  # an edit of the agent that began earlier
+        editing = {who: at for who, at in self._known.editing.items() if who != by or not is_over}
+        is_same = self._now == self._known.now  # otherwise the tools of others will make something else of it
+        expected = {who: blob for who, blob in self._known.expected.items() if who in editing and is_same}
         return FileState(
             path=self._path,
             n=self._number,
@@ -93,8 +104,10 @@ class Look:
             weave=woven,
             mode_owner=self._mode_owner(author),
             form=self._form,
+            stamp=self._stamp,
             is_whole=self._is_whole,
             editing=editing | ({by: self._time} if act == BEGUN else {}),
+            expected=expected | (self._expected() if act == BEGUN else {}),
             looked={**self._known.looked, by: self._number} if by else self._known.looked,
         )
 
@@ -103,7 +116,8 @@ class Look:
         before = self.before
         if before is None:
             return after.is_changed
-        return before != after.replace(n=before.n, at=before.at, act=before.act, by=before.by, looked=before.looked)
+        same = {name: getattr(before, name) for name in ("n", "at", "act", "by", "looked", "stamp")}
+        return before != after.replace(**same)
 
     # -- who changed it
 
@@ -111,7 +125,47 @@ class Look:
         rewriting, others = going_commands.going(self._store.folder, self._time)
         return Going(self._known.editors(self._time), rewriting, others)
 
+    def _author(self, candidate: str | None) -> str | None:
+        """CANDIDATE, unless it may not have changed the file: it has begun to, and nothing says that it did."""
+        act, known = self._act, self._known
+        if candidate is None or (candidate == act.by and act.kind == ENDED):
+            return candidate
+        if candidate not in self._going().editors:
+            return candidate if candidate == act.command_of else None
+        expected = known.expected.get(candidate)
+        return None if expected and expected != self._now.blob else candidate
+
+    def _expected(self) -> dict[str, str]:
+        """What the tool of the acting agent will make of the file, if that is known."""
+        if self._act.makes is None or self._is_whole or self._form != PLAIN or not self._now.blob:
+            return {}
+        made = self._act.makes(self._store.content(self._now.blob))
+        return {} if made is None else {self._act.by: self._store.keep(made)}
+
+    def _is_as_before(self, author: str) -> bool:
+        """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has
+        moved since, and the file only seems to be changed."""
+        if self.before or self._base == self._now or weave.is_unattributed(author):
+            return False
+        command = going_commands.read(self._store.folder, author)
+        if command is None or command.head in ("", self._store.head):
+            return False
+        entry = work_files.entries(self._store.place, command.head, [self._path]).get(self._path)
+        return (Version(entry.blob, entry.mode) if entry else ABSENT) == self._now
+
     def _weave(self, author: str) -> Weave:
+        try:
+            return self._known_weave(author)
+        except ContentLost.error:  # what was there before is not known, so neither is who changed it
+            if self._is_whole:
+                return authorship.as_whole(self._lost(), self._base, self._now, self._nobody, self._nobody)
+            base, now = self._store.lines(self._base), self._store.lines(self._now)
+            return edited(weave.unchanged(len(base)), base, base, now, self._nobody)
+
+    def _lost(self) -> FileState:
+        return self._known.replace(weave=(), mode_owner="", now=self._base)
+
+    def _known_weave(self, author: str) -> Weave:
         if self._is_whole != self._known.is_whole:
             if self._is_whole:
                 return authorship.as_whole(self._known, self._base, self._now, author, self._nobody)
@@ -123,7 +177,7 @@ class Look:
         elif self._base.blob == self._now.blob:
             woven = weave.unchanged(len(self._store.lines(self._base)))
         else:
-            rest = self._going().author_besides(self._act.by) or self._nobody
+            rest = self._author(self._going().author_besides(self._act.by)) or self._nobody
             base, made, now = map(self._store.lines, (self._base, between, self._now))
             woven = edited(self._after(between, self._act.by), base, made, now, rest)
         return self._carried_over(woven)
@@ -185,6 +239,7 @@ class Look:
         if found.octets is None:
             return PLAIN, Version(work_files.blob_of_large(store.place, self._path), found.mode), True
         blob = store.contents.id_of(found.octets)
+        store.offer(blob, found.octets)
         is_plain = before is None or before.form == PLAIN
         if is_plain and before and blob == before.now.blob and self._base == before.base:
             return PLAIN, Version(blob, found.mode), before.is_whole

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bb.coordination.lines import line_diff
 from bb.ledger.lines import uncommitted, work_files
+from bb.ledger.lines.lines_store import ContentLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def _donor(store: LinesStore, path: str, gone: Sequence[str]) -> str | None:
     for other in gone if lines else ():
         states = store.log(other).recent()
         last = next((state.now for state in states if state.now.blob), None) or store.base(other)
-        there = set(store.lines(last))
+        try:
+            there = set(store.lines(last))
+        except ContentLost.error:
+            continue
         if there and len(there & lines) >= ALIKE * len(there):
             return other
     return None

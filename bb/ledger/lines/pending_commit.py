@@ -1,6 +1,6 @@
 """The commit that is being put on the branch: a note for whoever comes after a process that was killed meanwhile.
 
-The note is written when the new index is ready in git's lock, and removed when the index is in its place. If it is
+The note is written before the new index is put into git's lock, and removed when the index is in its place. If it is
 still there, either the branch has the commit, and the index has to follow it, or nothing has happened.
 """
 
@@ -18,6 +18,7 @@ from bb.ledger.lines import work_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.ledger.git.trees import Entry
@@ -34,12 +35,15 @@ def prepare(store: LinesStore, commit: str, changes: OwnChanges) -> None:
         now = real_index.staged(store.place, list(changes.entries))
         wanted = {path: _restaged(store, changes, path, now.get(path)) for path in changes.entries}
         changed = {path: entry for path, entry in wanted.items() if entry != now.get(path)}
-        inode = real_index.prepare(store.place, changed, store.id_length)
-        text = json_text.dumps({"commit": commit, "lock": inode})
-        disk.replace(os.path.join(store.folder, NOTE), text.encode(), durable=True)
+        real_index.prepare(store.place, changed, store.id_length, lambda lock: _note(store, commit, lock))
     except BaseException:
         real_index.unlock(store.place, is_done=False)
         raise
+
+
+def _note(store: LinesStore, commit: str, lock: Sequence[int]) -> None:
+    text = json_text.dumps({"commit": commit, "lock": list(lock)})
+    disk.replace(os.path.join(store.folder, NOTE), text.encode(), durable=True)
 
 
 def end(store: LinesStore, *, is_made: bool) -> None:
@@ -50,11 +54,12 @@ def end(store: LinesStore, *, is_made: bool) -> None:
 
 def finish(store: LinesStore) -> None:
     """End what a killed process began. The caller holds the lock of the lines, so no such process still runs."""
+    real_index.remove_left_lock(store.place)
     path = os.path.join(store.folder, NOTE)
     if not os.path.exists(path):
         return
-    commit, inode = _read(path)
-    if commit and inode == _inode(real_index.lock_path(store.place)):
+    commit, lock = _read(path)
+    if commit and lock == real_index.identity(real_index.lock_path(store.place)):
         real_index.unlock(store.place, is_done=_is_on_branch(store, commit))
     disk.remove_if_there(path)
 
@@ -71,7 +76,9 @@ def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | No
     before = (state.base.mode, state.base.blob) if state.base.mode else None
     if now in (before, after) or state.owners <= changes.wanted[path]:  # then nobody else can have staged anything
         return after
-    if now is None or after is None or now[0] not in (work_files.FILE, work_files.PROGRAM) or state.is_whole:
+    if state.is_whole and after is not None:  # what is staged is an earlier version of all that is committed
+        return after
+    if now is None or after is None or now[0] not in (work_files.FILE, work_files.PROGRAM):
         return now
     octets = store.content(now[1])
     if is_binary(octets):
@@ -83,17 +90,10 @@ def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | No
     return mode, trees.keep_object(store.place, "blob", b"".join(lines), store.id_length)
 
 
-def _read(path: str) -> tuple[str, int]:
+def _read(path: str) -> tuple[str, list[int]]:
     try:
         found: Any = json_text.read(disk.read_small(path) or b"")
-        commit, inode = found["commit"], found["lock"]
+        commit, lock = found["commit"], found["lock"]
     except (ValueError, TypeError, KeyError, BbError):
-        return "", 0
-    return (commit, inode) if object_ids.is_object_id(commit) and type(inode) is int else ("", 0)
-
-
-def _inode(path: str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return -1
+        return "", []
+    return (commit, lock) if object_ids.is_object_id(commit) and isinstance(lock, list) and lock else ("", [])

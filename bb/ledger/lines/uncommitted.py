@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.lines.file_state import FileState
     from bb.ledger.lines.lines_store import LinesStore
+    from bb.ledger.lines.look import Makes
 
 WAIT = 1.5  # seconds for which an edit waits until another agent's edit of the same file has ended
 PAUSE = 0.005
@@ -36,23 +37,26 @@ def look(store: LinesStore, path: str, act: Act, now: int) -> FileState:
         return after
 
 
-def see(store: LinesStore, paths: Iterable[str], now: int) -> dict[str, FileState]:
+def see(store: LinesStore, paths: Iterable[str], now: int, agent: str = "") -> dict[str, FileState]:
     """Look at files at one moment, without an act of an agent."""
     with store:
         named = list(paths)
         if any(state.head != store.head for path in named if (state := store.state(path))):
             store.read_bases(named)
-        return {path: look(store, path, Act(SEEN), now) for path in named}
+        return {path: look(store, path, Act(SEEN, command_of=agent), now) for path in named}
 
 
-def begin(store: LinesStore, paths: Iterable[str], agent: str, clock: Callable[[], int]) -> list[FileState]:
-    """AGENT begins to edit files. If another agent's edit of one of them began a moment ago, wait for its end."""
+def begin(
+    store: LinesStore, paths: Iterable[str], agent: str, clock: Callable[[], int], makes: Makes | None = None
+) -> list[FileState]:
+    """AGENT begins to edit files. If another agent's edit of one of them began a moment ago, wait for its end. With one
+    file, MAKES says what its tool makes of a content."""
     found = []
     for path in paths:
         deadline = time.monotonic() + WAIT
         while time.monotonic() < deadline and _is_just_edited(store, path, agent, clock()):
             time.sleep(PAUSE)
-        found.append(look(store, path, Act(BEGUN, agent), clock()))
+        found.append(look(store, path, Act(BEGUN, agent, makes), clock()))
     return found
 
 

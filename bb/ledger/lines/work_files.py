@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from bb.coordination.lines.authorship import is_binary
 from bb.kernel.errors import Refused
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FILE, PROGRAM, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
 CONVERTING = ("text", "eol", "crlf", "ident", "filter", "working-tree-encoding")  # attributes
+USUAL_TICK, SECOND = 20_000_000, 1_000_000_000  # nanoseconds
 PLAIN_VALUES = ("unspecified", "unset")
 
 NotAFile = Refused.declare(
@@ -69,6 +71,23 @@ def _all_of(fd: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
+def stamp(place: Place, path: str) -> str:
+    """What the file system says of a file, if that differs after every later change; empty if it cannot.
+
+    Two changes within one tick of the file system's clock leave the same time. So the time must be older than that. A
+    file system that counts only seconds has a long tick.
+    """
+    try:
+        status = os.lstat(full_path(place, path))
+    except OSError:
+        return ""
+    changed = max(status.st_ctime_ns, status.st_mtime_ns)
+    tick = USUAL_TICK if changed % SECOND else disk.LONGEST_TICK
+    if time.time_ns() - changed < tick or os.name == "nt":
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} {status.st_mode}"
+
+
 def full_path(place: Place, path: str) -> str:
     return os.path.join(place.work_tree or "", os.fsencode(path).decode("utf-8", "surrogateescape"))
 
@@ -113,11 +132,12 @@ class TreeEntry(Record):
 
 def entries(place: Place, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
     """The files among PATHS as COMMIT has them. A path that it does not have is missing."""
-    if not commit or not paths:
+    if not commit:
         return {}
-    arguments = [LITERAL, "ls-tree", "-z", "--full-tree", commit, "--", *paths]
+    arguments = [LITERAL, "ls-tree", "-z", "--full-tree", commit, "--"]
+    parts = [git.output([*arguments, *part], git_dir=place.git_dir) for part in git.in_parts(paths)]
     found = {}
-    for row in git.output(arguments, git_dir=place.git_dir).split(b"\0"):
+    for row in b"".join(parts).split(b"\0"):
         how, tab, name = row.partition(b"\t")
         if tab:
             mode, kind, blob = how.decode("ascii").split(" ")

@@ -64,7 +64,7 @@ def post_tool(
 
 def _ended(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit or the command has ended, so what has changed is known to be the agent's. Empty, or a warning."""
-    is_command_going = bool(heard.command) and going_commands.is_going(desk.place, who)
+    is_command_going = bool(heard.command) and going_commands.is_noted(desk.place, who)
     if not (heard.paths or is_command_going) or not notes_lines(desk):
         return ""
     from bb.ops.guards import edit_brackets  # noqa: PLC0415  (most tools change no files)

@@ -12,7 +12,7 @@ from bb.coordination.guards import commands
 from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.kernel import clock
-from bb.ledger.lines import bracketed_agents, moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, going_commands, lines_store, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -37,7 +37,9 @@ def begin(desk: Desk, heard: HookPayload, who: str) -> str:
     """The edit of WHO begins; empty, or the reason why the tool must not run."""
     for store, file, path in _files(desk, heard):
         bracketed_agents.note(store.place, who)
-        (state,) = uncommitted.begin(store, [path], who, desk.now)
+        going_commands.end(store.folder, who)  # an earlier command of the agent that was not permitted
+        makes = touched_lines.made(desk, heard, file)
+        (state,) = uncommitted.begin(store, [path], who, desk.now, makes)
         found = _harm(desk, store, state, heard, file, who)
         if found:
             uncommitted.cancel(store, path, who, desk.now())
@@ -66,6 +68,8 @@ def begin_command(desk: Desk, heard: HookPayload, who: str) -> None:
     effect = commands.effect(heard.command)
     named = list(_named(desk, heard)) if heard.written else []
     if effect == commands.READS and not named:
+        if going_commands.is_noted(desk.place, who):  # an earlier command of the agent that was not permitted
+            going_commands.end(lines_store.folder_of(desk.place), who)
         return
     store = LinesStore(desk.place)
     bracketed_agents.note(store.place, who)
@@ -114,7 +118,7 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     after = line_diff.split(made)
     found = None
     if is_shared:
-        found = harm.of_edit(state.weave, store.lines(state.base), store.lines(state.now), after, who)
+        found = harm.of_edit(state.weave, lambda: store.lines(state.base), store.lines(state.now), after, who)
     if found is None and is_rewrite:
         found = harm.undone(_steps(store, state, who), after, who)
     return found

@@ -12,6 +12,7 @@ from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping
 from bb.kernel.errors import BbError
 from bb.kernel.validation import AUTO
+from bb.ledger.files import disk
 from bb.ops.catalogue import op
 from bb.ops.guards.editor_requests import (
     REFUSED,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
     from bb.coordination.wiring.editors import HookPayload
     from bb.ops.desk.desk import Desk
+
+
+COMMANDS = os.path.join("bb", "lines", "commands")  # in the git directory: a note for each shell command that goes on
 
 
 class AutoBead(UncheckedText):
@@ -136,13 +140,19 @@ def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
     return judged if judged["verdict"] == REFUSED else _command_begun(desk, heard, named, judged)
 
 
+def _has_command(desk: Desk) -> bool:
+    """Whether the note of a command is there, perhaps of one of this agent that was not permitted."""
+    return bool(disk.names(os.path.join(desk.place.git_dir, COMMANDS)))
+
+
 def _command_begun(desk: Desk, heard: HookPayload, named: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """The command of a known agent begins. What it changes will be known as the agent's."""
     from bb.coordination.guards import commands  # noqa: PLC0415  (needed only for shell commands)
 
-    if not heard.written and commands.effect(heard.command) == commands.READS:
-        return answer
     try:
+        is_reading = not heard.written and commands.effect(heard.command) == commands.READS
+        if is_reading and not _has_command(desk):
+            return answer
         who = agent_of(desk, heard, named) if notes_lines(desk) and os.path.isdir(desk.place.store) else None
         if who is not None:
             from bb.ops.guards import edit_brackets  # noqa: PLC0415

@@ -10,6 +10,7 @@ from bb.kernel.escaping import quoted, sentence
 from bb.kernel.foreign import Foreign, quotation
 from bb.kernel.plurals import counted
 from bb.ledger.git.place import NotARepository
+from bb.ledger.lines import lines_store, tidying
 from bb.ledger.local import editor_sessions
 from bb.ops.agent_params import NewAgentId, Role
 from bb.ops.agents import agent as agents
@@ -77,6 +78,8 @@ def session_start(
             return allow(heard, reply=editors.context_answer(heard, _nobody(heard)))
         signs_of_life.caller(desk, who)
         heartbeat.heartbeat(desk, agent=AgentId(who))
+        if lines_store.has_lines(desk.place):
+            tidying.tidy_if_due(lines_store.LinesStore(desk.place), desk.now())
         if heard.session:
             session_agent.start(desk, heard.session, who, session_of(desk, heard))
             session_agent.start_process(desk, heard.session, who)

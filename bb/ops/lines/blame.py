@@ -7,7 +7,7 @@ from bb.coordination.lines.file_state import SEEN
 from bb.kernel.errors import Refused
 from bb.kernel.escaping import name
 from bb.ledger.git import line_history
-from bb.ledger.lines import uncommitted
+from bb.ledger.lines import uncommitted, work_files
 from bb.ledger.lines.look import Act
 from bb.ops.catalogue import op
 from bb.ops.lines import diff, files
@@ -31,7 +31,11 @@ def blame(desk: Desk, path: File) -> dict[str, Any]:
     """Show who wrote each line of a file: committed lines as git has them, and uncommitted ones by agent."""
     store = files.store_of(desk)
     one = files.path_of(desk, path)
-    state = uncommitted.look(store, one, Act(SEEN), desk.now()) if files.exists(desk, one) else None
+    is_there = files.exists(desk, one)
+    if not (is_there or store.base(one).mode):
+        raise files.NoSuchFile(f"there is no file {name(path, 200)}", path=one)
+    has_lines = is_there and not work_files.is_folder(desk.place, one)
+    state = uncommitted.look(store, one, Act(SEEN), desk.now()) if has_lines else None
     if state is None or state.is_whole:
         raise NoLines(f"{name(path, 200)} has no lines")
     committed = line_history.blame(store.place, store.head, one) if state.base.mode else []

@@ -8,8 +8,8 @@ from bb.coordination.lines import weave as weaves
 from bb.kernel import ids
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.escaping import name, quoted
-from bb.ledger.git import head, operations, trees
-from bb.ledger.lines import own_changes, own_commit, scan, uncommitted
+from bb.ledger.git import git, head, operations, trees
+from bb.ledger.lines import own_changes, own_commit, scan, tidying, uncommitted
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.guards import path_verdicts
@@ -81,10 +81,10 @@ def commit(
 ) -> dict[str, Any]:
     """Commit exactly your own lines, also from files in which other agents have uncommitted changes.
 
-    Nothing needs to be staged. Lines of others stay in the work tree as they are, and what they have staged stays
-    staged. The hooks of the repository run as for `git commit`, in a copy of your version of the tree. If another
-    commit comes first, yours is made on top of it. A line that you and another agent have both changed is refused
-    (LINES_SHARED).
+    Nothing needs to be staged. A new file that git ignores is left out, unless PATH names it. Lines of others stay in
+    the work tree as they are, and what they have staged stays staged. The hooks of the repository run as for `git
+    commit`, in a copy of your version of the tree. If another commit comes first, yours is made on top of it. A line
+    that you and another agent have both changed is refused (LINES_SHARED).
 
     The person commits the changes that no agent is known to have made.
 
@@ -108,6 +108,7 @@ def commit(
         store.look_again()
         request = _Request(desk, store, who, path, include_unattributed or (), companions)
         if answer := request.committed(texts):
+            tidying.tidy_if_due(store, desk.now())
             return answer
     raise own_commit.BranchMoved()
 
@@ -137,15 +138,19 @@ class _Request:
             named = [*own_changes.paths_of(store, who), *self._included]
         if outside := [one for one in self._included if one not in named]:
             raise invalid(f"--include-unattributed names {name(outside[0])}, which PATH leaves out", "path")
-        self._states = {
-            one: self._without_companions(state)
-            for one, state in uncommitted.see(store, dict.fromkeys(named), desk.now()).items()
-        }
+        states = uncommitted.see(store, dict.fromkeys(named), desk.now(), who)
+        ignored = self._ignored(states, {files.path_of(desk, text) for text in (*(path or ()), *included)})
+        self._states = {one: self._without_companions(state) for one, state in states.items() if one not in ignored}
+
+    def _ignored(self, states: Mapping[str, FileState], named: set[str]) -> frozenset[str]:
+        """New files that git ignores: an agent has written them, and did not mean to commit them."""
+        new = [one for one, state in states.items() if state.now.mode and not state.base.mode and one not in named]
+        return git.ignored(self._desk.place.work_tree or "", new)
 
     def _without_companions(self, state: FileState) -> FileState:
         if not self._companions:
             return state
-        return state.replace(weave=own_part.taken_together(state.weave, self._who, self._companions))
+        return state.replace(weave=own_part.taken_together(state.weave, self._wanted(state), self._companions))
 
     def _wanted(self, state: FileState) -> frozenset[str]:
         """The owners whose changes in this file are committed."""

@@ -47,7 +47,7 @@ def begin(desk: Desk, path: list[File], *, agent: AgentId | None = None) -> dict
     """
     who = _caller(desk, agent)
     store = files.store_of(desk)
-    states = uncommitted.begin(store, [files.path_of(desk, text) for text in path], who, desk.now)
+    states = uncommitted.begin(store, files.files_to_edit(desk, path), who, desk.now)
     return _answer(who, states)
 
 

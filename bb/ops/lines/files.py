@@ -10,7 +10,7 @@ from bb.kernel.errors import NotFound
 from bb.kernel.escaping import name
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NoWorkTree
-from bb.ledger.lines import scan
+from bb.ledger.lines import scan, work_files
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ops.params import UncheckedText
 
@@ -43,9 +43,10 @@ class UncommittedAgent(UncheckedText):
 
 
 def store_of(desk: Desk) -> LinesStore:
-    """The uncommitted lines of the caller's work tree."""
+    """The uncommitted lines of the caller's work tree. Without a ledger, nothing is kept of a repository."""
     if desk.place.work_tree is None:
         raise NoWorkTree()
+    desk.store.require_ledger()
     return LinesStore(desk.place)
 
 
@@ -67,6 +68,16 @@ def path_of(desk: Desk, text: str) -> str:
     """The path that TEXT names, relative to the root of the work tree."""
     scope = work_tree.scope_of(desk.place, desk.cwd, text, is_path=True, is_exact=True)
     return scope.path or scope.text
+
+
+def files_to_edit(desk: Desk, written: Sequence[str]) -> list[str]:
+    """The files that the texts WRITTEN name. They need not exist yet. A folder may be named with files in it, because a
+    file will take its place."""
+    found = [path_of(desk, text) for text in written]
+    for path in found:
+        if work_files.is_folder(desk.place, path) and not any(other.startswith(f"{path}/") for other in found):
+            raise work_files.NotAFile(f"{name(path)} is a folder", path=path)
+    return found
 
 
 def exists(desk: Desk, path: str) -> bool:

@@ -71,6 +71,8 @@ def tree_to_run(desk: Desk, place: Place) -> str:
     store = LinesStore(place)
     if not store.head:
         raise NoCommits()
+    if not desk.store.exists:
+        return own_tree.tree_without_ledger(place, desk.now())
     return own_tree.tree_of(store, None if who == ids.PERSON else who, desk.now())
 
 

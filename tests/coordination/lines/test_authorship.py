@@ -125,24 +125,30 @@ def test_lines_that_a_reset_takes_out_of_head_are_unattributed():
 def test_a_binary_file_belongs_to_everybody_who_changed_it():
     known = state((Run(DELETED, 1, (OTTER,)), Run(ADDED, 1, (OTTER,))), A, B, is_whole=True)
 
-    assert authorship.as_whole(known, version(A), version(C), HARBOR) == (
+    assert authorship.as_whole(known, version(A), version(C), HARBOR, NOBODY) == (
         Run(DELETED, 1, (OTTER, HARBOR)),
         Run(ADDED, 1, (OTTER, HARBOR)),
     )
 
 
 def test_a_new_binary_file_only_adds_and_a_removed_one_only_deletes():
-    known = state((), "", "", is_whole=True)
+    absent, present = state((), "", "", is_whole=True), state((), A, A, is_whole=True)
 
-    assert authorship.as_whole(known, ABSENT, version(B), OTTER) == (Run(ADDED, 1, (OTTER,)),)
-    assert authorship.as_whole(known, version(A), ABSENT, OTTER) == (Run(DELETED, 1, (OTTER,)),)
+    assert authorship.as_whole(absent, ABSENT, version(B), OTTER, NOBODY) == (Run(ADDED, 1, (OTTER,)),)
+    assert authorship.as_whole(present, version(A), ABSENT, OTTER, NOBODY) == (Run(DELETED, 1, (OTTER,)),)
+
+
+def test_a_binary_file_that_changed_before_anybody_looked_is_nobody_s():
+    known = state((), A, B, is_whole=True)
+
+    assert weave.owners(authorship.as_whole(known, version(C), version(B), OTTER, NOBODY)) == {NOBODY}
 
 
 def test_a_binary_file_that_is_as_head_has_it_is_unchanged():
     known = state((), A, B, is_whole=True)
 
-    assert authorship.as_whole(known, version(A), version(A), OTTER) == weave.unchanged(1)
-    assert authorship.as_whole(known, ABSENT, ABSENT, OTTER) == ()
+    assert authorship.as_whole(known, version(A), version(A), OTTER, NOBODY) == weave.unchanged(1)
+    assert authorship.as_whole(known, ABSENT, ABSENT, OTTER, NOBODY) == ()
 
 
 def test_uncommitted_lines_of_a_moved_file_keep_their_owners():

@@ -81,6 +81,12 @@ CALLS: dict[str, dict[str, str]] = {
     "ledger redact": {"EVENT": "MESSAGE", "--reason": "a slip", "--agent": OTTER},
     "ledger rotate": {"--reason": "a slip", "--agent": OTTER, "--remote": "origin", "--timeout": "20"},
     "ci check": {"--base": "HEAD", "--remote": "origin"},
+    "edit begin": {"PATH": "src/dates.py", "--agent": OTTER},
+    "edit end": {"PATH": "src/editing.py", "--agent": OTTER},
+    "mine": {"PATH": "src/dates.py", "--agent": OTTER},
+    "diff": {"PATH": "src/dates.py"},
+    "blame": {"PATH": "src/dates.py"},
+    "commit": {"PATH": "src/edited.py", "--message": "Read dates", "--agent": OTTER},
 }
 # What hooks call stops nobody by mistake, and has a table of its own at the end; so has what keeps to CCCC's customs.
 ELSEWHERE = (
@@ -92,6 +98,7 @@ ELSEWHERE = (
     *(f"ledger.{verb}" for verb in ("status", "log", "show", "verify", "export", "rebuild")),
 )
 OF_GROUPS = [op for op in catalogue.all_ops() if op.is_flat or any(found.name == "group_id" for found in op.parameters)]
+OF_FILES = ("edit begin", "edit end", "mine", "diff", "blame", "commit")  # they take a path and no pattern
 OPS = {op.words: op for op in catalogue.all_ops() if not op.name.startswith(ELSEWHERE) and op not in OF_GROUPS}
 TEXTS = [  # what takes a value; `init` has a table of its own below
     (verb, parameter.name.upper() if parameter.is_argument else parameter.option)
@@ -128,7 +135,23 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
         _must(made, words("agent release", {"--agent": agent, "--scope": scope}))
     _must(made, words("freeze", {"SCOPE": "locked"}))
     _must(made, [*words("sync"), "--publish"])
+    _edited(made)
     return made
+
+
+def _edited(made: Near) -> None:
+    """OTTER has uncommitted lines in one file, and is editing another."""
+    for name, value in {"user.name": "Tester", "user.email": "tester@example.invalid"}.items():
+        made.git("config", name, value)
+    (made.path / "src").mkdir()
+    for name in ("dates", "edited", "editing"):
+        (made.path / "src" / f"{name}.py").write_text("x = 1\n")
+    made.git("add", "src")
+    made.git("commit", "--quiet", "-m", "Sources")
+    _must(made, words("edit begin", {"PATH": "src/edited.py"}))
+    (made.path / "src" / "edited.py").write_text("x = 2\n")
+    _must(made, words("edit end", {"PATH": "src/edited.py"}))
+    _must(made, words("edit begin", {"PATH": "src/editing.py"}))
 
 
 @pytest.fixture
@@ -243,6 +266,10 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "agent send": ("--from", NO_SENDER),
     "protocol handoff": ("--from", NO_SENDER),
     "protocol blocked": ("--from", NO_SENDER),
+    "edit begin": ("--agent", NO_ID),
+    "edit end": ("--agent", NO_ID),
+    "mine": ("--agent", NO_ID),
+    "commit": ("--agent", NO_ID),
 }
 OF_ACTORS = ["Amber-Otter", "amber_otter", "amber--otter", "amber-", "am", "7"]  # nobody registers under these
 MALFORMED = [
@@ -296,6 +323,10 @@ GONE = {
     "agent send": NO_SENDER,
     "protocol handoff": NO_SENDER,
     "protocol blocked": NO_SENDER,
+    "edit begin": "AGENT_RETIRED",
+    "edit end": "AGENT_RETIRED",
+    "mine": "AGENT_RETIRED",
+    "commit": "AGENT_RETIRED",
 }
 
 
@@ -408,6 +439,8 @@ CODES = {  # what a value is refused with that is not what the option takes
     "--remote": "REMOTE_NOT_FOUND",
     "--base": "INVALID_REVISION",
     "--head": "INVALID_REVISION",
+    "--include-unattributed": "INVALID_SCOPE",
+    "--with": NOT_FOUND,
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
@@ -433,8 +466,13 @@ CODES_OF_VERBS = {
     ("hooks install", "--agent"): NO_ID,
     ("mcp install", "--agent"): NO_ID,
     ("hooks install", "--bead"): "INVALID_ARGS",
+    ("agent reserve", "--deadline"): "INVALID_VALUE",
+    ("mine", "--from"): NO_ID,
+    ("diff", "--agent"): NO_ID,
+    ("commit", "--message"): "INVALID_VALUE",
 }
 WHEN_BLANK = {
+    ("commit", "--message"): "NO_MESSAGE",
     ("agent read", "--message"): "MESSAGE_NOT_FOUND",
     ("agent ack", "--message"): "MESSAGE_NOT_FOUND",
     ("agent reserve", "--scope"): "INVALID_ARGS",
@@ -554,7 +592,10 @@ def test_octets_that_are_no_text_are_refused_by_a_whole_process_too(repo: Near, 
 
 SAYING = [each for each in STRICT if each[1] in FREE and each[1] not in ("--allow-secret", "--reason")]
 NAMING = [
-    each for each in TEXTS if each not in SAYING and each not in (("agent inbox", "--bead"), ("agent status", "--bead"))
+    each
+    for each in TEXTS
+    if each not in SAYING
+    and each not in (("agent inbox", "--bead"), ("agent status", "--bead"), ("commit", "--message"))
 ]
 
 
@@ -860,10 +901,14 @@ def test_what_a_shell_would_expand_or_nobody_can_judge_is_no_scope_but_may_be_a_
 ):
     calls = [words(verb, {option: text}) for text in NO_PATTERNS]
 
-    if option == "PATH":
+    if verb == "check":
         statuses = {call[1]: ran.status for call, ran in zip(calls, run_all(repo, map(Call, calls)), strict=True)}
         assert statuses.pop("**/..") == 7, "the whole repository, of which something is frozen"
         assert set(statuses.values()) == {0}
+    elif verb in OF_FILES:
+        top = words(verb, {option: "**/.."})
+        missing = [call for call in calls if call != top]  # that one is the top folder
+        assert set(refusals(repo, missing)) <= {"FILE_NOT_FOUND", "NO_LINES", "EDIT_NOT_BEGUN", "NOT_A_FILE"}
     else:
         assert set(refusals(repo, calls)) == {"INVALID_SCOPE"}
 
@@ -1278,7 +1323,8 @@ def test_the_ends_of_time_are_times(copy: Near, now: str):
         for ran in (told, asked):
             assert ran.status in (0, 3, 4, 6, 7), f"{verb}: {ran}"
             assert is_harmless(ran.out + ran.err), f"{verb}: {ran}"
-        assert not re.search(r"(?<![\w-])[-−]\s?\d", told.out + asked.out), f"{verb}: {told}{asked}"
+        shown = "" if verb in OF_FILES else told.out + asked.out  # they count lines: +1 -1
+        assert not re.search(r"(?<![\w-])[-−]\s?\d", shown), f"{verb}: {told}{asked}"
     assert copy.json("status").status == 0  # back at noon, all goes on
     assert copy.json("ledger", "verify").status == 0
 

@@ -294,9 +294,10 @@ def test_what_the_committed_ignore_file_names_is_neither_refused_nor_reserved_no
     reserve(repo, HARBOR, "src/uv.lock")
     for name in ("src/uv.lock", "docs/uv.lock"):
         said = {"tool_input": {"file_path": name}, "BB_AGENT": OTTER}
-        with nothing_written(repo):
-            ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
+        before = repo.journal().read_bytes()
+        ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
         assert (ran.status, ran.out, ran.err) == (0, "", ""), name
+        assert repo.journal().read_bytes() == before, name
         assert hook(repo, "post-tool", "claude/after-write", **said).out == ""
 
     assert incursions(repo) == []

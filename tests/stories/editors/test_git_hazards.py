@@ -39,7 +39,7 @@ def test_the_shared_stash_is_left_alone_in_every_editor(repo: Scratch, name: str
         why = why_not(repo, "git stash && git pull", name)
 
     assert f"other active agents here: {HARBOR}." in why
-    assert "git switch -c" in why
+    assert "`bb commit -m MESSAGE`" in why
     assert why_not(repo, "git stash list", name) == ""
 
 

@@ -207,10 +207,7 @@ def started(repo: Scratch, script: str) -> subprocess.Popen[str]:
 def test_a_signal_to_bb_reaches_the_command(repo: Scratch, name: str):
     child = started(repo, f"trap 'echo got {name}; exit 5' {name}; echo ready; while :; do read _; done")
     child.send_signal(getattr(signal, f"SIG{name}"))
-    assert child.stdin is not None
-    child.stdin.write("\n")
-    child.stdin.flush()
-    out, _ = child.communicate(timeout=PATIENCE)
+    out, _ = child.communicate("\n", timeout=PATIENCE)  # some shells end `read` at a signal, and some need the line
     assert (out, child.returncode) == (f"got {name}\n", 5)
 
 

@@ -349,14 +349,18 @@ def test_everything_that_starts_git_goes_through_the_one_door():
         return {path: source.count(text) for path, source in sources.items() if text in source}
 
     program, door, commit = "ledger/git/program.py", "ledger/git/git.py", "ledger/git/commit_index.py"
+    index = "ledger/git/real_index.py"
     assert counts(" processes.start(") == {
         program: 1,
         "ledger/signing/keys.py": 1,
         "ledger/wiring/trial_runs.py": 1,
-    }, "git, the user's own ssh-keygen, and the hooks of bb that a trial plays in a repository of its own"
+        "ledger/lines/commit_hooks.py": 1,
+    }, "git, the user's ssh-keygen, the hooks of bb that a trial plays in a repository of its own, and a commit's hooks"
     assert counts(" spawned(") == {program: 2}, "the definition, and outside of any repository"
-    assert counts("program.spawned(") == {door: 1, commit: 1}, "for a repository, and for a commit"
+    assert counts("program.spawned(") == {door: 1, commit: 1, index: 1}, (
+        "for a repository, for a commit, and for an index"
+    )
     assert sources[door].count("refuse_foreign(") == 2, "the definition, and before git is started for a repository"
-    assert sources[commit].count("refuse_foreign(") == 1
-    assert set(counts('["git", *HARMLESS')) | set(counts('["git", *program.HARMLESS')) == {program, door, commit}
+    assert sources[commit].count("refuse_foreign(") == sources[index].count("refuse_foreign(") == 1
+    assert set(counts('["git", *HARMLESS')) | set(counts('["git", *program.HARMLESS')) == {program, door, commit, index}
     assert GOOD
