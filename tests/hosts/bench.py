@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.support import ROOT, Ran, Scratch, scratch
 
 HOLDER = "cobalt-harbor"
 HELD, FREE = "src/a.py", "src/b.py"
+HOOKS_IN = 5  # seconds
 SECONDS = 90  # a host that takes longer hangs
 
 # `bb` on the host's PATH: it keeps the variables, the input and the output of each call, and changes nothing.
@@ -38,6 +40,7 @@ mcp) tee "$kept.in" | bb "$@" | tee "$kept.out" ;;
     status=$?
     cat "$kept.out"
     cat "$kept.err" >&2
+    : > "$kept.ended"
     exit $status
     ;;
 esac
@@ -83,6 +86,7 @@ class Bench:
         self.env |= self.host.settings(self.folder / "home", self.repo.path, self.model.url)
         self.program = shim
         self.ran = Ran(0, "", "")
+        self.noted: dict[str, Any] = {}  # what a test has seen while the host was running
         self._fill()
 
     def set_up(self) -> None:
@@ -180,6 +184,17 @@ class Bench:
     def _clear(self) -> None:
         for file in (self.folder / "records").iterdir():
             file.unlink()
+
+    def wait_for_hooks(self) -> None:
+        """Wait until the hooks that have been called have ended. A host may go on before the hook after a tool ends."""
+        deadline = time.monotonic() + HOOKS_IN
+        before = -1
+        while time.monotonic() < deadline:
+            begun, ended = (len(list((self.folder / "records").glob(f"*.{ending}"))) for ending in ("words", "ended"))
+            if begun == before and ended >= begun - len(self.calls("mcp")):
+                return
+            before = begun
+            time.sleep(0.3)
 
     def calls(self, verb: str = "") -> list[Call]:
         """The calls of bb in the last run, in order; those of VERB if it is given."""

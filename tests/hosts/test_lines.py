@@ -25,11 +25,13 @@ SCRIPT = (
     "import pathlib as p; f = p.Path('lib/script.txt'); f.write_text(f.read_text().replace('line 7', 'line seven'))"
 )
 FAILING = "python3 -c \"open('lib/failed.txt', 'a').write('the end\\n')\" && exit 3"
+MINE = "HEAD^{/^Change my lines}"
 TYPED = ([], [], ["typed by a person"])
 THEIRS = ([HOLDER], ["line 20"], ["line twenty of the other"])
 
 # Why a story is not true for a host.
 NO_FAILURES = "the host calls no hook after an edit that does not fit the file"
+NO_GIT_HOOKS = "the host switches the hooks of git off in its shell"
 NO_FOLDER = "the host's shell takes no folder"
 NO_OVERWRITING = "the host's tool for whole files only makes new ones"
 
@@ -79,6 +81,7 @@ def alone(bench: Bench) -> None:
 
     def typing(file: str, turn: Turn) -> Step:
         def type_a_line() -> Turn:
+            bench.wait_for_hooks()
             with (lib / file).open("a") as open_file:
                 open_file.write("typed by a person\n")
             bench.bb("diff")
@@ -119,6 +122,10 @@ def beside(bench: Bench) -> None:
         bench.bb("commit", "-m", "Change line thirty", "lib/stale.txt", "lib/again.txt", "--agent", HOLDER)
         return tools.read(name, lib / "stale.txt")[0]  # Claude Code writes no file that it has not read as it is
 
+    def disguised() -> Turn:
+        bench.noted |= {"left": changes(bench)}
+        return tools.shell(name, "g=git; $g commit -qam 'Take everything in disguise'")
+
     bench.ran = bench.run(
         other_edits,
         *first[1:],
@@ -131,8 +138,8 @@ def beside(bench: Bench) -> None:
         *tools.write(name, lib / "again.txt", old_copy),
         tools.shell(name, f"{bench.program} run -- cat lib/shared.txt"),
         tools.shell(name, "git commit -qam 'Take everything'"),
-        tools.shell(name, "g=git; $g commit -qam 'Take everything in disguise'"),
         tools.shell(name, f"{bench.program} commit -m 'Change my lines'"),
+        disguised,
         "All done.",
     )
 
@@ -186,7 +193,7 @@ def refusals(bench: Bench, words: str) -> list[str]:
 
 
 def committed(bench: Bench, file: str) -> list[str]:
-    return bench.repo.git("show", f"HEAD:lib/{file}.txt").splitlines()
+    return bench.repo.git("show", f"{MINE}:lib/{file}.txt").splitlines()
 
 
 # -- alone
@@ -268,7 +275,7 @@ def test_a_git_commit_with_lines_of_another_agent_is_refused_before_it_runs(day_
     assert "bb commit -m MESSAGE" in day_beside.told_after("would include changes to lib/both.txt")
 
 
-@hosts("day_beside")
+@hosts("day_beside", gemini=NO_GIT_HOOKS)
 def test_a_git_commit_that_the_hook_before_the_tool_cannot_see_is_refused_by_the_hook_of_git(day_beside: Bench):
     assert not refusals(day_beside, "in disguise")
     told = day_beside.told_after("[LINES_OF_OTHERS]")
@@ -278,12 +285,11 @@ def test_a_git_commit_that_the_hook_before_the_tool_cannot_see_is_refused_by_the
 
 @hosts("day_beside")
 def test_bb_commit_in_the_hosts_shell_takes_exactly_its_own_lines(day_beside: Bench):
-    subject, trailer = day_beside.repo.git("log", "-1", "--format=%s%n%(trailers:key=BB-Agent)").splitlines()[:2]
-    assert (subject, trailer) == ("Change my lines", f"BB-Agent: {day_beside.agent}")
+    (trailer,) = day_beside.repo.git("show", "-s", "--format=%(trailers:key=BB-Agent)", MINE).split("\n\n")[0:1]
+    assert trailer.strip() == f"BB-Agent: {day_beside.agent}"
     assert committed(day_beside, "shared") == [*LINES[:34], "line 35 of the host", *LINES[35:]]
     assert committed(day_beside, "both") == [*LINES[:9], "line ten", "line eleven", *LINES[11:]]
-    left = {path: each for path, each in changes(day_beside).items() if path != "lib/stale.txt"}
-    assert left == {"lib/shared.txt": [THEIRS], "lib/both.txt": [THEIRS]}
+    assert day_beside.noted["left"] == {"lib/shared.txt": [THEIRS], "lib/both.txt": [THEIRS]}
 
 
 @hosts("day_beside")
