@@ -30,7 +30,6 @@ TYPED = ([], [], ["typed by a person"])
 THEIRS = ([HOLDER], ["line 20"], ["line twenty of the other"])
 
 # Why a story is not true for a host.
-NO_FAILURES = "the host calls no hook after an edit that does not fit the file"
 NO_GIT_HOOKS = "the host switches the hooks of git off in its shell"
 NO_FOLDER = "the host's shell takes no folder"
 NO_OVERWRITING = "the host's tool for whole files only makes new ones"
@@ -230,7 +229,7 @@ def test_a_command_that_fails_ends_so_what_a_person_types_then_is_nobodys(day_al
     assert changes(day_alone)["lib/typed.txt"] == [TYPED]
 
 
-@hosts("day_alone", codex=NO_FAILURES)
+@hosts("day_alone")
 def test_an_edit_that_fails_ends_so_what_a_person_types_then_is_nobodys(day_alone: Bench):
     assert changes(day_alone)["lib/unfit.txt"] == [TYPED]
 
