@@ -294,7 +294,8 @@ def test_bb_commit_in_the_hosts_shell_takes_exactly_its_own_lines(day_beside: Be
 @hosts("day_beside")
 def test_a_whole_file_from_an_old_copy_is_refused(day_beside: Bench):
     (why,) = refusals(day_beside, "lib/stale.txt")
-    assert f"this writes the file without the latest change of {HOLDER}" in why
+    assert f"this writes the file without the latest change of {HOLDER}, line 30 of lib/stale.txt" in why
+    assert "uncommitted" not in why
     assert "line thirty of the other" in day_beside.text("lib/stale.txt")
     assert day_beside.model.turns[-1].text.count("without the latest change of") >= 2
 
