@@ -19,6 +19,7 @@ WIRED = ["hooks", "install", "--editor", "claude", "--register", "--auto-reserve
 PAYLOADS = {
     "PreToolUse": {"tool_name": "Write", "tool_input": {"file_path": "a.py"}},
     "PostToolUse": {"tool_name": "Write", "tool_input": {"file_path": "a.py"}},
+    "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "Exit code 2"},
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "Go on."},
     "Stop": {},

@@ -6,18 +6,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bb.coordination.wiring import editors
 from tests.hosts.model.server import Model, serve
-from tests.hosts.model.turns import Turn
+from tests.hosts.model.turns import Step
 from tests.hosts.programs import Host, isolated
 from tests.support import ROOT, Ran, Scratch, scratch
 
 HOLDER = "cobalt-harbor"
 HELD, FREE = "src/a.py", "src/b.py"
+HOOKS_IN = 5  # seconds
 SECONDS = 90  # a host that takes longer hangs
 
 # `bb` on the host's PATH: it keeps the variables, the input and the output of each call, and changes nothing.
@@ -38,6 +40,7 @@ mcp) tee "$kept.in" | bb "$@" | tee "$kept.out" ;;
     status=$?
     cat "$kept.out"
     cat "$kept.err" >&2
+    : > "$kept.ended"
     exit $status
     ;;
 esac
@@ -83,6 +86,7 @@ class Bench:
         self.env |= self.host.settings(self.folder / "home", self.repo.path, self.model.url)
         self.program = shim
         self.ran = Ran(0, "", "")
+        self.noted: dict[str, Any] = {}  # what a test has seen while the host was running
         self._fill()
 
     def set_up(self) -> None:
@@ -92,6 +96,14 @@ class Bench:
             self.bb("hooks", "install", "--editor", name, "--register", "--auto-reserve", "--program", "bb")
         self.bb("mcp", "install", "--host", name, "--program", "bb")
         self.bb("init", "--skill")
+
+    def set_up_at_once(self) -> None:
+        """Install what `bb setup` installs for a host: also the hooks of git. There, Copilot CLI has its own hooks."""
+        name = "vscode" if self.host.name == "copilot" else self.host.name
+        parts = ["ledger", "git-hooks", "skill", f"hooks-{name}", f"mcp-{name}"]
+        only = [word for part in parts for word in ("--only", part)]
+        done = self.repo.started("setup", "--yes", *only, "--json", PATH=self.env["PATH"])
+        assert done.status == 0, done.out
 
     def _fill(self) -> None:
         """Two files, one of which another agent holds."""
@@ -128,7 +140,7 @@ class Bench:
         """The data of bb's answer to WORDS, which must succeed."""
         return self.repo.started(*words, "--json").data
 
-    def run(self, *script: Turn, prompt: str = "Go on.", words: tuple[str, ...] | None = None) -> Ran:
+    def run(self, *script: Step, prompt: str = "Go on.", words: tuple[str, ...] | None = None) -> Ran:
         """Run the host with a PROMPT until it ends; the model follows the SCRIPT."""
         self.model.script = list(script)
         self.model.heard.clear()
@@ -172,6 +184,17 @@ class Bench:
     def _clear(self) -> None:
         for file in (self.folder / "records").iterdir():
             file.unlink()
+
+    def wait_for_hooks(self) -> None:
+        """Wait until the hooks that have been called have ended. A host may go on before the hook after a tool ends."""
+        deadline = time.monotonic() + HOOKS_IN
+        before = -1
+        while time.monotonic() < deadline:
+            begun, ended = (len(list((self.folder / "records").glob(f"*.{ending}"))) for ending in ("words", "ended"))
+            if begun == before and ended >= begun - len(self.calls("mcp")):
+                return
+            before = begun
+            time.sleep(0.3)
 
     def calls(self, verb: str = "") -> list[Call]:
         """The calls of bb in the last run, in order; those of VERB if it is given."""

@@ -14,7 +14,7 @@ from tests.hosts.recording import folder, shape
 
 pytestmark = pytest.mark.hosts
 
-EVENTS = {name for names in editors.MOMENTS.values() for name in names.values()}  # those at which bb is called
+EVENTS = {name for host in editors.HOSTS for name, _ in editors.called_by(host)}  # those at which bb is called
 
 
 @pytest.mark.parametrize("bench", recording.SESSIONS, indirect=True)

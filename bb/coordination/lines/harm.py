@@ -111,8 +111,19 @@ def undone(
     kept = edited(weave, before, present, after, agent)
     if _count(kept, who) or not _count(weave, who):
         return None
-    places = line_diff.changes(present, after)
-    return Harm(STALE, (who,), places[0][0], places[-1][1]) if places else None
+    return Harm(STALE, (who,), *_extent(weave, who)) if present != after else None
+
+
+def _extent(weave: Weave, owner: str) -> tuple[int, int]:
+    """The first line of the OWNER's changes, and the end of the last."""
+    places: list[int] = []
+    line = 0
+    for run in weave:
+        end = line if run.kind == DELETED else line + run.count
+        if run.owners == (owner,):
+            places += [line, end]
+        line = end
+    return places[0], places[-1]
 
 
 def _count(weave: Weave, owner: str) -> int:

@@ -24,6 +24,7 @@ from bb.coordination.wiring.editors import (
     SESSION_END,
     SESSION_START,
     VSCODE,
+    called_by,
 )
 from bb.kernel import json_text
 from bb.kernel.escaping import quoted
@@ -130,9 +131,7 @@ def moments(text: str, editor: str = CLAUDE) -> list[str]:
 
 def _wanted(wiring: Wiring) -> list[tuple[str, Any]]:
     """The groups for all moments, each with one hook."""
-    return [
-        (names[wiring.editor], _group(wiring, moment)) for moment, names in MOMENTS.items() if wiring.editor in names
-    ]
+    return [(name, _group(wiring, moment)) for name, moment in called_by(wiring.editor)]
 
 
 def _group(wiring: Wiring, moment: str) -> dict[str, Any]:

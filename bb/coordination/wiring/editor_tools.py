@@ -45,6 +45,7 @@ SHELLS = dict.fromkeys(
     ],
     ("command", "cmd"),
 )
+FOLDERS = ("workdir", "dir_path", "directory")  # OpenCode; Gemini CLI; Qwen Code. Codex gives its `cwd` instead.
 BEGIN_PATCH = "*** Begin Patch"
 PATCH_HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
@@ -120,6 +121,11 @@ def command(name: str, given: dict[str, Any]) -> str:
         if isinstance(value, list) and all(isinstance(word, str) for word in value):
             return " ".join("'" + word.replace("'", "'\\''") + "'" for word in value)
     return ""
+
+
+def folder(name: str, given: dict[str, Any]) -> str:
+    """The folder in which a shell tool runs its command, if it is told one; else empty."""
+    return next(filter(None, (member(given, named) for named in FOLDERS)), "") if name in SHELLS else ""
 
 
 def changes_files(name: str) -> bool:

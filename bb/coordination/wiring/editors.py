@@ -55,7 +55,18 @@ MOMENTS = {
     SESSION_END: _names("SessionEnd", "SessionEnd", opencode="dispose", cursor="sessionEnd", vscode="SessionEnd"),
 }
 
+# Hosts that have another name for the moment after a tool that has failed. A shell command that fails may have changed
+# files.
+AFTER_FAILURE = {CLAUDE: "PostToolUseFailure", VSCODE: "PostToolUseFailure"}  # of VS Code, only Copilot CLI has it
+
 MOST_PATHS = 2000
+
+
+def called_by(host: str) -> list[tuple[str, str]]:
+    """The names of HOST for the moments at which it calls bb, each with our moment."""
+    found = [(names[host], moment) for moment, names in MOMENTS.items() if host in names]
+    at = next((place for place, (_, moment) in enumerate(found, 1) if moment == POST_TOOL), 0)
+    return [*found[:at], (AFTER_FAILURE[host], POST_TOOL), *found[at:]] if host in AFTER_FAILURE else found
 
 
 class NotUnderstood(ValueError):
@@ -79,6 +90,7 @@ class HookPayload(Record):
     unknown_path: str = ""  # the file that a tool unknown to bb seems to change
     reason: str = ""  # why the session ended
     given: Mapping[str, Any] = {}  # the tool's input
+    folder: str = ""  # where a shell tool runs its command, if not in `cwd`
 
 
 # -- from the host
@@ -90,7 +102,8 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
         raise NotUnderstood("it is not a JSON object")
     event_name = _one_of(payload, "hook_event_name", "hookEventName")
     names = MOMENTS[moment]
-    if event_name and event_name not in names.values():
+    known = {*names.values(), *(AFTER_FAILURE.values() if moment == POST_TOOL else ())}
+    if event_name and event_name not in known:
         raise NotUnderstood(f"its event {event_name[:40]!r} is not a {moment} event")
     sender = host or _host(payload, event_name)
     tool, tool_input = member(payload, "tool_name"), payload.get("tool_input")
@@ -112,6 +125,7 @@ def parse_payload(payload: Any, moment: str, host: str | None = None) -> HookPay
         unknown_path=editor_tools.unknown_edit(tool, tool_input),
         reason=member(payload, "reason"),
         given=tool_input,
+        folder=editor_tools.folder(name, tool_input),
     )
 
 

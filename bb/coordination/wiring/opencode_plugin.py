@@ -36,6 +36,7 @@ export const BbPlugin = async ({{ directory }}) => {{
   const parents = new Map() // the session of a sub-agent -> the session that started it
   const welcomes = new Map() // session -> a promise of what its agent is told at the start
   const warnings = new Map() // call of a tool -> what the agent is told after it
+  const begun = new Set() // calls of tools that bb let run and that have not ended
 
   const top = (session) => (parents.has(session) ? top(parents.get(session)) : session)
 
@@ -89,6 +90,9 @@ export const BbPlugin = async ({{ directory }}) => {{
       const about = event.properties?.info
       if (event.type === "session.created" && about?.parentID) parents.set(about.id, about.parentID)
       if (event.type === "session.deleted" && about) end(about.id)
+      const part = event.properties?.part // OpenCode calls no hook after a tool that has failed
+      if (part?.state?.status !== "error" || !begun.delete(part.callID)) return
+      await ask("post-tool", part.sessionID, {{ tool_name: part.tool, tool_input: part.state.input }})
     }},
 
     "shell.env": async ({{ sessionID }}, output) => {{
@@ -113,10 +117,12 @@ export const BbPlugin = async ({{ directory }}) => {{
       const answer = await ask("pre-tool", sessionID, {{ tool_name: tool, tool_input: args }})
       const verdict = answer.hookSpecificOutput
       if (verdict?.permissionDecision === "deny") throw new Error(verdict.permissionDecisionReason)
+      begun.add(callID)
       if (context(answer)) warnings.set(callID, context(answer))
     }},
 
     "tool.execute.after": async ({{ tool, sessionID, callID, args }}, output) => {{
+      begun.delete(callID)
       const answer = await ask("post-tool", sessionID, {{ tool_name: tool, tool_input: args }})
       const told = [warnings.get(callID), context(answer)]
       warnings.delete(callID)

@@ -33,12 +33,8 @@ def result(tool: str, tool_input: Mapping[str, Any], path: str) -> Makes | None:
     """The function from a content to what the tool makes of it, for the file that the tool calls PATH. None if that is
     unknown."""
     name, given = editor_tools.bare_name(tool), dict(tool_input)
-    for named in editor_tools.PATCHES.get(name, ()):
-        if patch := member(given, named):
-            return _patching(patch, path)
-    if name in editor_tools.SHELLS:
-        line = editor_tools.command(name, given)
-        return _patching(line, path) if editor_tools.BEGIN_PATCH in line else None
+    if patch := _patch(name, given):
+        return _patching(patch, path)
     if name not in editor_tools.EDITS or len(editor_tools.paths(name, given)) > 1:
         return None
     if isinstance(edits := given.get("edits"), list):
@@ -48,10 +44,20 @@ def result(tool: str, tool_input: Mapping[str, Any], path: str) -> Makes | None:
     return next((_writing(given[named]) for named in CONTENT if isinstance(given.get(named), str)), None)
 
 
-def writes_all(tool: str, given: Mapping[str, Any]) -> bool:
-    """Whether the tool writes the whole file, so that it need not know what is in it."""
-    is_edit = editor_tools.bare_name(tool) in editor_tools.EDITS
+def writes_all(tool: str, given: Mapping[str, Any], path: str) -> bool:
+    """Whether the tool writes the whole file that it calls PATH, so that it need not know what is in it."""
+    name = editor_tools.bare_name(tool)
+    if patch := _patch(name, given):
+        return any(kind == ADD for kind, named, _ in _sections(patch) if named == path)
+    is_edit = name in editor_tools.EDITS
     return is_edit and not any(named in given for named in (*OLD, "edits")) and any(named in given for named in CONTENT)
+
+
+def _patch(name: str, given: Mapping[str, Any]) -> str:
+    """The patch that a tool of this NAME applies, also one in a shell command; empty if it applies none."""
+    found = [member(dict(given), named) for named in editor_tools.PATCHES.get(name, ())]
+    line = editor_tools.command(name, dict(given)) if name in editor_tools.SHELLS else ""
+    return next(filter(None, found), line if editor_tools.BEGIN_PATCH in line else "")
 
 
 def _octets(text: str) -> bytes:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     Makes = Callable[[bytes], bytes | None]
 
 
+NOTHING = ""  # what a tool makes of a file that its input does not fit
+
+
 class Act(Record):
     """Why bb looks: the act of the agent BY, or of no agent.
 
@@ -91,7 +94,9 @@ class Look:
         is_over = act in EDIT_ACTS  # an edit of the agent that began earlier
         editing = {who: at for who, at in self._known.editing.items() if who != by or not is_over}
         is_same = self._now == self._known.now  # otherwise the tools of others will make something else of it
-        expected = {who: blob for who, blob in self._known.expected.items() if who in editing and is_same}
+        expected = {
+            who: blob for who, blob in self._known.expected.items() if who in editing and (is_same or blob == NOTHING)
+        }
         return FileState(
             path=self._path,
             n=self._number,
@@ -133,14 +138,17 @@ class Look:
         if candidate not in self._going().editors:
             return candidate if candidate == act.command_of else None
         expected = known.expected.get(candidate)
-        return None if expected and expected != self._now.blob else candidate
+        return None if expected is not None and expected != self._now.blob else candidate
 
     def _expected(self) -> dict[str, str]:
-        """What the tool of the acting agent will make of the file, if that is known."""
+        """What the tool of the acting agent will make of the file, if that is known.
+
+        If its input does not fit the file, it will fail, and some hosts call no hook after that.
+        """
         if self._act.makes is None or self._is_whole or self._form != PLAIN or not self._now.blob:
             return {}
         made = self._act.makes(self._store.content(self._now.blob))
-        return {} if made is None else {self._act.by: self._store.keep(made)}
+        return {self._act.by: NOTHING if made is None else self._store.keep(made)}
 
     def _is_as_before(self, author: str) -> bool:
         """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has

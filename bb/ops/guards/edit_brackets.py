@@ -10,7 +10,6 @@ import os
 from bb.coordination.guards import commands
 from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
-from bb.coordination.wiring import tool_edits
 from bb.kernel import clock
 from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
@@ -113,7 +112,7 @@ def _named(desk: Desk, heard: HookPayload) -> Iterator[str]:
 def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, file: File, who: str) -> Harm | None:
     """What the tool would do to the lines of others, as far as its input tells."""
     is_shared = bool(harm.others(state.owners, who))
-    is_rewrite = tool_edits.writes_all(heard.tool, heard.given)
+    is_rewrite = touched_lines.writes_all(desk, heard, file)
     has_lines = bool(state.now.blob) and not state.is_whole and state.form == PLAIN
     makes = touched_lines.made(desk, heard, file) if has_lines and (is_shared or is_rewrite) else None
     if makes is None:

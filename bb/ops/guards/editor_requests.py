@@ -91,6 +91,8 @@ def _go_to_editor(desk: Desk, heard: HookPayload) -> None:
     that a shell command writes come last, because the command may do more in the editor's directory.
     """
     base = heard.cwd if os.path.isabs(heard.cwd) and os.path.isdir(heard.cwd) else desk.cwd
+    inner = os.path.join(base, heard.folder)
+    base = inner if heard.folder and "\0" not in inner and os.path.isdir(inner) else base
     files = [os.path.dirname(os.path.join(base, path)) for path in heard.paths[:MOST_FOLDERS]]
     projects = [desk.env.get(name, "") for name in PROJECTS]
     written = [os.path.dirname(os.path.join(base, write.path)) for write in heard.written[:MOST_FOLDERS]]

@@ -46,7 +46,7 @@ def _who(desk: Desk, store: LinesStore, state: FileState, owner: str) -> str:
     """Since when OWNER has uncommitted lines in the file, when it edited it last, and how long it may take."""
     states = store.log(state.path).recent()
     own = [one.at for one in states if one.by == owner]
-    since = [one.at for one in states if owner in one.owners]
+    since = [one.at for one in states if owner in one.owners] if owner in state.owners else []  # else it has committed
     held = desk.holdings(desk.store.caught_up(), desk.now())
     alive = held.liveness_of(owner)
     parts = [f"has had uncommitted lines there for {_ago(desk, min(since))}"] if since else []

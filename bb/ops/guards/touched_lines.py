@@ -24,9 +24,20 @@ if TYPE_CHECKING:
 
 def made(desk: Desk, heard: HookPayload, file: File) -> Makes | None:
     """What the tool makes of a file; None if that is unknown. The tool may have several names for one file."""
-    wanted = os.path.realpath(os.path.join(file.place.work_tree or "", file.scope.path or ""))
-    names = [name for name in heard.paths if os.path.realpath(os.path.join(desk.cwd, name)) == wanted]
+    names = _names(desk, heard, file)
     return tool_edits.result(heard.tool, heard.given, names[0]) if names else None
+
+
+def writes_all(desk: Desk, heard: HookPayload, file: File) -> bool:
+    """Whether the tool writes the whole file, so that it need not know what is in it."""
+    names = _names(desk, heard, file)
+    return bool(names) and tool_edits.writes_all(heard.tool, heard.given, names[0])
+
+
+def _names(desk: Desk, heard: HookPayload, file: File) -> list[str]:
+    """What the tool calls a file."""
+    wanted = os.path.realpath(os.path.join(file.place.work_tree or "", file.scope.path or ""))
+    return [name for name in heard.paths if os.path.realpath(os.path.join(desk.cwd, name)) == wanted]
 
 
 def before(desk: Desk, heard: HookPayload) -> Callable[[File], Sequence[Range] | None]:

@@ -86,7 +86,7 @@ def install(
         register=register,
     )
     path, is_changed = files.install(_work_tree(desk), wiring, is_local=local, dry_run=dry_run)
-    commands = {names[editor]: command(wiring, moment) for moment, names in editors.MOMENTS.items() if editor in names}
+    commands = {name: command(wiring, moment) for name, moment in editors.called_by(editor)}
     done = {"editor": editor, "path": path, "changed": is_changed, "is_done": not dry_run}
     return done | {"commands": commands, "note": NOTES[editor]}
 

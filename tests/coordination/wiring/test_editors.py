@@ -13,7 +13,7 @@ from bb.coordination.wiring.editors import NotUnderstood
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "hooks"
 PAYLOADS = {f"{file.parent.name}/{file.stem}": json.loads(file.read_text()) for file in sorted(DATA.glob("*/*.json"))}
-MOMENTS = {name: moment for moment, names in editors.MOMENTS.items() for name in names.values()}
+MOMENTS = {name: moment for host in editors.HOSTS for name, moment in editors.called_by(host)}
 for file in sorted(DATA.glob("recorded/*/*.json")):  # from real hosts: tests/hosts/recording.py
     if (recorded := json.loads(file.read_text()))["hook_event_name"] in MOMENTS:
         PAYLOADS[f"{file.parent.name.partition('-')[0]}/{file.stem}"] = recorded
@@ -178,3 +178,14 @@ def test_a_backslash_of_powershell_separates_folders():
     found = heard({"tool_name": "PowerShell", "tool_input": {"command": "echo x > src\\a.py"}})
 
     assert [write.path for write in found.written] == ["src/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "member"),
+    [("bash", "workdir"), ("run_shell_command", "dir_path"), ("run_shell_command", "directory")],
+)
+def test_the_folder_of_a_shell_command_is_known(tool: str, member: str):
+    payload = {"hook_event_name": "PreToolUse", "cwd": "CWD", "tool_name": tool}
+    assert heard(payload | {"tool_input": {"command": "ls", member: "src"}}).folder == "src"
+    assert heard(payload | {"tool_input": {"command": "ls", member: ["src"]}}).folder == ""
+    assert heard(payload | {"tool_name": "write", "tool_input": {"content": "x", member: "src"}}).folder == ""

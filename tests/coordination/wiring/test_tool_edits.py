@@ -73,7 +73,7 @@ def test_every_host_s_way_to_replace_a_text_is_known(tool: str, given: dict[str,
     assert made(tool, given, b"a\nb\nc\n") == b"a\nB\nc\n"
     assert made(tool, given, b"a\nc\n") is None, "the text is not there, so the tool fails"
     assert made(tool, given, b"b\nb\n") is None, "it is there twice"
-    assert not tool_edits.writes_all(tool, given)
+    assert not tool_edits.writes_all(tool, given, FILE)
 
 
 @pytest.mark.parametrize("name", ["replace_all", "replaceAll", "allow_multiple"])
@@ -132,7 +132,7 @@ WRITING = [
 @pytest.mark.parametrize(("tool", "given"), WRITING)
 def test_every_host_s_way_to_write_a_file_is_known(tool: str, given: dict[str, Any]):
     assert made(tool, given, b"old\n") == made(tool, given, b"") == b"new\n"
-    assert tool_edits.writes_all(tool, given)
+    assert tool_edits.writes_all(tool, given, FILE)
 
 
 UNKNOWN: list[tuple[str, dict[str, Any]]] = [
@@ -202,6 +202,24 @@ def test_an_empty_line_of_context_may_have_lost_its_blank():
 
 def test_a_new_file_has_the_added_lines():
     assert patched("*** Add File: a.py\n+one\n+\n+two", b"") == b"one\n\ntwo\n"
+
+
+ADDING = "*** Begin Patch\n*** Update File: b.py\n@@\n-x\n+y\n*** Add File: a.py\n+one\n+two\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("apply_patch", {"command": ADDING}), ("Bash", {"command": f"apply_patch <<'EOF'\n{ADDING}EOF"})],
+)
+def test_a_patch_that_adds_a_file_writes_it_whole_even_if_it_is_there(tool: str, given: dict[str, Any]):
+    assert made(tool, given, b"x\n", "a.py") == b"one\ntwo\n"
+    assert tool_edits.writes_all(tool, given, "a.py")
+    assert not tool_edits.writes_all(tool, given, "b.py")
+    assert not tool_edits.writes_all(tool, given, "c.py")
+
+
+def test_a_shell_command_writes_no_whole_file_as_far_as_is_known():
+    assert not tool_edits.writes_all("Bash", {"command": "sed -i s/x/y/ a.py"}, "a.py")
 
 
 @pytest.mark.parametrize(

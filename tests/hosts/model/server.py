@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.hosts.model import anthropic, chat, gemini, responses
-from tests.hosts.model.turns import Turn
+from tests.hosts.model.turns import Step, Turn
 
 DIALECTS: dict[str, ModuleType] = {
     "/messages": anthropic,
@@ -52,7 +52,7 @@ class Heard:
 class Model:
     """A scripted model, and what it was told."""
 
-    script: list[Turn] = field(default_factory=list)
+    script: list[Step] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     others: list[str] = field(default_factory=list)  # paths that are no question to a model
     url: str = ""
@@ -66,7 +66,8 @@ class Model:
         if not request.is_turn:
             return LAST
         place = len(self.turns) - 1
-        return self.script[place] if place < len(self.script) else LAST
+        step = self.script[place] if place < len(self.script) else LAST
+        return step() if callable(step) else step
 
 
 def serve(model: Model) -> ThreadingHTTPServer:

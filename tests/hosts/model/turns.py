@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ class Call:
 
 # One answer of the model: its text, or the tools that it calls.
 Turn = str | list[Call]
+
+# A turn, or what happens in the world just before a turn, and then the turn.
+Step = Turn | Callable[[], Turn]
 
 
 def text_of(turn: Turn) -> str:

@@ -24,7 +24,7 @@ FILES = {
     "vscode": ".github/hooks/bb.json",
     "qwen": ".qwen/settings.json",
 }
-MOMENTS = dict.fromkeys(FILES, 5) | {"claude": 6, "codex": 6, "gemini": 6, "qwen": 6}
+MOMENTS = dict.fromkeys(FILES, 5) | {"claude": 7, "codex": 6, "gemini": 6, "qwen": 6, "vscode": 6}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.stories.agents.agents_support import HARBOR, OTTER, crew, reserve
 from tests.stories.editors.editors_support import DATA, context, refusal, reply
 from tests.support import Ran, Scratch
 
-MOMENTS = {event: moment for moment, names in editors.MOMENTS.items() for event in names.values()}
+MOMENTS = {name: moment for host in editors.HOSTS for name, moment in editors.called_by(host)}
 RECORDED = {f"{file.parent.name}/{file.stem}": file for file in sorted(DATA.glob("recorded/*/*.json"))}
 MOMENT_OF = {name: MOMENTS[json.loads(file.read_text())["hook_event_name"]] for name, file in RECORDED.items()}
 HARMLESS = ("/bash", "/shell", "/mcp-bb-session")  # they run COMMAND, and a tool of bb
