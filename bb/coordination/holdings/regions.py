@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         def lines(self) -> Sequence[bytes]: ...
         @property
         def symbols(self) -> Sequence[Symbol]: ...
+        def named(self, name: str) -> Sequence[Symbol]:
+            """The symbols that NAME means, as in `symbol.named`."""
 
 
 Range = tuple[int, int]  # lines from 0; the second one is not in it. Two equal numbers: between two lines
@@ -99,9 +101,7 @@ def located(region: str, file: File) -> tuple[Range, ...] | None:
         return ()
     if lines := _lines(region):
         return _anchored_lines(region.partition(MARK)[2], lines, file.lines)
-    from bb.coordination.lines import symbol  # noqa: PLC0415  (a region of lines needs no symbols)
-
-    found = symbol.named(_name(region), file.symbols)
+    found = file.named(_name(region))
     if not found and region.startswith(f"{NEW}:"):
         return ()
     return tuple((one.first, one.end) for one in found) or None
@@ -118,10 +118,10 @@ def anchored(region: str, file: File, holder: str) -> str:
         if lines[1] > count:
             raise SymbolNotFound(f"the file has {count} lines, so it has no lines {shown(region)}")
         return f"{shown(region)}{MARK}{_anchor(lines[0] - 1, lines[1], file.lines)}"
-    from bb.coordination.lines import symbol  # noqa: PLC0415
-
-    if found := symbol.named(region, file.symbols):
+    if found := file.named(region):
         return found[0].name
+    from bb.coordination.lines import symbol  # noqa: PLC0415  (needed only for the refusal)
+
     near = symbol.near_names(region, file.symbols, NEAR)
     ambiguous = sorted({one.name for one in file.symbols if one.name.endswith(f".{region}")})
     if ambiguous:
@@ -137,9 +137,7 @@ def full_name(region: str, file: File) -> str:
     """REGION with the full name of its symbol; unchanged if it is not in FILE, or no symbol."""
     if is_to_come(region) or _lines(region):
         return region
-    from bb.coordination.lines import symbol  # noqa: PLC0415
-
-    return next((one.name for one in symbol.named(region, file.symbols)), region)
+    return next((one.name for one in file.named(region)), region)
 
 
 def _anchor(first: int, end: int, lines: Sequence[bytes]) -> str:

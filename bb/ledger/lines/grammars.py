@@ -7,19 +7,18 @@ tree-sitter-language-pack below 1 contain them, and a later version is not used 
 from __future__ import annotations
 
 import os
-import sys
 
 from bb.coordination.lines import symbol as rules
 from bb.coordination.lines import symbols as simple
 from bb.coordination.lines.symbol import CLASS, FUNCTION, KEY, VALUE, Symbol
+from bb.ledger.lines import grammar_folder
+from bb.ledger.lines.grammar_folder import NATIVE, PACK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-PACK = "tree_sitter_language_pack"
-NATIVE = "bindings"  # the folder of a version that contains its grammars
 CODE: dict[str, dict[str, str]] = {
     "python": {"function_definition": FUNCTION, "class_definition": CLASS},
     "go": {
@@ -98,33 +97,12 @@ def has_grammar(language: str) -> bool:
     return language in SUPPORTED and _parser(language) is not None
 
 
-def is_installed() -> bool:
-    """Whether there are grammars."""
-    return _folder() is not None
-
-
 def _parser(language: str) -> Any:
     """The parser for a language; None without one."""
     if language not in _parsers:
-        folder = _folder()
+        folder = grammar_folder.folder()
         _parsers[language] = _made(language, folder) if folder else None
     return _parsers[language]
-
-
-_folders: list[str | None] = []  # the folder, once it was looked for
-
-
-def _folder() -> str | None:
-    """The folder of a package that contains its grammars; None without one. bb often runs without the environment's
-    packages (`bb/start.py`), so their folder is looked at too. Nothing is imported to find out."""
-    if _folders:
-        return _folders[0]
-    environment = os.path.dirname(os.path.dirname(sys.executable))
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    beside = [os.path.join(environment, *names, "site-packages") for names in (("lib", version), ("Lib",))]
-    folders = (os.path.join(folder, PACK) for folder in (*sys.path, *beside))
-    _folders.append(next((folder for folder in folders if os.path.isdir(os.path.join(folder, NATIVE))), None))
-    return _folders[0]
 
 
 def _made(language: str, folder: str) -> Any:

@@ -1,4 +1,5 @@
-"""The regions of scopes in the files of a work tree as they are now. Each file is read and parsed once."""
+"""The regions of scopes in the files of a work tree as they are now. A file is read and parsed at most once, and not
+at all if the cache of symbols answers."""
 
 from __future__ import annotations
 
@@ -8,47 +9,76 @@ from bb.coordination.holdings import regions, scopes
 from bb.coordination.lines import symbol as rules
 from bb.kernel import escaping
 from bb.kernel.errors import BbError
-from bb.ledger.files import disk
 from bb.ledger.lines import symbol_cache
+from bb.ledger.lines.symbol_cache import MOST_READ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bb.coordination.holdings.regions import Range
     from bb.coordination.holdings.scopes import Scope
     from bb.coordination.lines.symbol import Symbol
+    from bb.coordination.lines.symbol_table import Table
 
-
-MOST_READ = rules.LARGEST + 1  # bytes; a longer file has no regions
+__all__ = ["MOST_READ", "RegionsNow", "Version", "version"]
 
 
 class Version:
-    """One version of a file: its lines and its symbols."""
+    """One version of a file: its lines and its symbols. CONTENT reads the file, and KEPT asks the cache for its
+    symbols. Neither is called before it is needed."""
 
-    def __init__(self, path: str, content: bytes, store: str | None = None) -> None:
+    def __init__(self, path: str, content: Callable[[], bytes], kept: Callable[[], Table | None] | None = None) -> None:
         self._path = path
-        self._store = store
         self._content = content
-        self._symbols: list[Symbol] | None = None
+        self._kept = kept  # None once the cache was asked
+        self._table: Table | None = None
+        self._lines: Sequence[bytes] | None = None
+        self._symbols: Sequence[Symbol] | None = None
 
     @property
     def lines(self) -> Sequence[bytes]:
         """The lines without their ends. A line feed at the end begins no line."""
-        lines = self._content.split(b"\n")
-        return lines[:-1] if lines[-1] == b"" else lines
+        if self._lines is None:
+            lines = self._content().split(b"\n")
+            self._lines = lines[:-1] if lines[-1] == b"" else lines
+        return self._lines
 
     @property
     def symbols(self) -> Sequence[Symbol]:
+        """All symbols, in the order of their first lines."""
         if self._symbols is None:
-            self._symbols = symbol_cache.symbols(self._path, self._content, self._store)
+            self._symbols = self._all()
         return self._symbols
 
+    def named(self, name: str) -> Sequence[Symbol]:
+        """The symbols that NAME means, as in `symbol.named`."""
+        if self._symbols is None and (table := self._known()):
+            try:
+                return table.named(name)
+            except ValueError:  # a program other than bb wrote the cache
+                self._table = None
+        return rules.named(name, self.symbols)
 
-def version(path: str, content: bytes | None, store: str | None = None) -> Version | None:
-    """A version of a file; None if it is binary, too large, or CONTENT is None because it cannot be read. STORE has the
-    cache of symbols."""
-    return Version(path, content, store) if content is not None and rules.is_readable(content) else None
+    def _all(self) -> Sequence[Symbol]:
+        if table := self._known():
+            try:
+                return table.symbols()
+            except ValueError:
+                self._table = None
+        from bb.ledger.lines import grammars  # noqa: PLC0415  (the cache mostly answers)
+
+        return grammars.symbols(self._path, self._content())
+
+    def _known(self) -> Table | None:
+        if self._kept is not None:
+            self._table, self._kept = self._kept(), None
+        return self._table
+
+
+def version(path: str, content: bytes | None) -> Version | None:
+    """A version of a file; None if it is binary, too large, or CONTENT is None because it cannot be read."""
+    return Version(path, lambda: content) if content is not None and rules.is_readable(content) else None
 
 
 class RegionsNow:
@@ -63,16 +93,19 @@ class RegionsNow:
         """The file of a scope. One that does not exist is empty; None if it cannot be read as text."""
         path = scope.path or scope.where
         if path not in self._files:
-            self._files[path] = version(path, self._content(path), self._store)
+            self._files[path] = None if self._root is None else self._version(path, os.path.join(self._root, path))
         return self._files[path]
 
-    def _content(self, path: str) -> bytes | None:
-        if self._root is None:
-            return None
+    def _version(self, path: str, file: str) -> Version | None:
+        if table := symbol_cache.of_unchanged(file, self._store):
+            return Version(path, lambda: _content(file), lambda: table)
         try:
-            return disk.read_small(os.path.join(self._root, path), MOST_READ) or b""
+            found = symbol_cache.read(file)
         except (BbError, OSError, ValueError):
             return None
+        if not rules.is_readable(found.content):
+            return None
+        return Version(path, lambda: found.content, lambda: symbol_cache.of_content(file, path, found, self._store))
 
     def _exists(self, scope: Scope) -> bool:
         return self._root is None or os.path.lexists(os.path.join(self._root, scope.path or scope.where))
@@ -120,16 +153,16 @@ class RegionsNow:
     def is_within(self, own: Iterable[Scope], touched: Sequence[Range]) -> bool:
         """Whether an edit of the lines TOUCHED stays in the regions OWN, which are in one file."""
         ranges: list[Range] = []
-        adds = False
-        symbols: Sequence[Symbol] = ()
+        adding: Scope | None = None
         for scope in own:
             if scope.region is not None and regions.is_new(scope.region):
-                adds, file = True, self.file(scope)
-                symbols = file.symbols if file else ()
+                adding = scope
             ranges += self.located(scope) or ()
         left = [one for one in touched if not regions.contains(ranges, [one])]
-        is_between = all(a == b and not any(each.first < a < each.end for each in symbols) for a, b in left)
-        return not left or (adds and is_between)
+        if not left or adding is None:
+            return not left
+        symbols = file.symbols if (file := self.file(adding)) else ()
+        return all(a == b and not any(each.first < a < each.end for each in symbols) for a, b in left)
 
     def named(self, scope: Scope) -> Scope:
         """SCOPE with the full name of its symbol, if the file has it."""
@@ -162,3 +195,11 @@ class RegionsNow:
             raise regions.SymbolNotFound(f"{path} does not exist, so it has no regions", hint=hint)
         region = regions.anchored(scope.region, file, holder)
         return scopes.in_region(scopes.Scope(scope.where, True), region)
+
+
+def _content(file: str) -> bytes:
+    """The content of a file that was there a moment ago. If it is gone, it has no lines, and names decide."""
+    try:
+        return symbol_cache.read(file).content
+    except (BbError, OSError, ValueError):
+        return b""

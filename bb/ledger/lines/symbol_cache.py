@@ -1,71 +1,151 @@
-"""A cache of the symbols of large files, `<store>/symbols/<digest of the path>.json`.
+"""A cache of the symbols of files, `<store>/symbols/<two digits>`: one file of text for each, and at most 256.
 
 To find the symbols of 20,000 lines takes as long as starting Python twice, and loading tree-sitter takes as long again.
-A hook asks at every edit, mostly about a file that has not changed since the last question. The cache belongs to exact
-contents, and is only a cache: a damaged file is ignored, and one that cannot be written is not needed.
+A hook asks at every edit, mostly about a file that has not changed since the last question. Then the file is not even
+read: its status tells that it is the same. After a change, its contents decide.
+
+Two changes within one tick of the file system's clock leave the same status. So a status is kept only if the file's
+last change was older than the longest tick when the file was read.
+
+It is only a cache: a damaged one is ignored, and one that cannot be written is not needed.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import time
+from binascii import crc32
 from contextlib import suppress
 
-from bb.coordination.lines.symbol import Symbol
-from bb.kernel import json_text
+from bb.coordination.lines.symbol import LARGEST
+from bb.coordination.lines.symbol_table import Table, table
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
+from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.lines import grammars
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from bb.ledger.lines import grammar_folder
 
 FOLDER = "symbols"
-LARGEST = 1 << 24  # bytes of a cache file
-VERSION = 1  # of the rules: raised if they find other symbols
+LARGEST_KEPT = 1 << 24  # bytes of a cache file
+VERSION = 2  # of the rules and of the format: raised if they change
 MOST = 8  # files whose symbols this process keeps
-_latest: dict[str, tuple[bytes, list[Symbol]]] = {}
-SMALL = 1 << 15  # bytes of a file whose symbols the simple rules find in a millisecond
+SMALL = 1 << 12  # bytes of a file whose symbols the simple rules find faster than the cache is read
+MOST_READ = LARGEST + 1  # bytes; a longer file has no symbols
+NO_STATUS = "-"
 
 
-def symbols(path: str, content: bytes, store: str | None) -> list[Symbol]:
-    """The symbols of a file. Without a STORE, no cache is used."""
-    if (latest := _latest.get(path)) and latest[0] == content:
-        return latest[1]
-    found = _found(path, content, store)
+class Read(Record):
+    """A file as it was read: its CONTENT, and its STATUS, if that tells whether the file has changed since."""
+
+    content: bytes
+    status: str | None
+
+
+class Kept(Record):
+    """What is known of a file: its symbols as TEXT, for the contents with the digest OF, and the STATUS of the file."""
+
+    text: bytes
+    of: str
+    status: str
+
+
+_latest: dict[str, Kept] = {}  # by file
+
+
+def read(file: str) -> Read:
+    """Read a FILE. One that does not exist is empty. Refused if it is not a regular file."""
+    started = time.time_ns()
+    try:
+        with disk.Reading(file) as (fd, found):
+            is_settled = started - found.st_ctime_ns > disk.LONGEST_TICK
+            return Read(os.read(fd, MOST_READ), _status(found) if is_settled else None)
+    except BbError as error:
+        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            return Read(b"", None)
+        raise
+
+
+def _status(found: os.stat_result) -> str | None:
+    """What changes if a file changes; None on Windows, where any program may set all of it."""
+    if os.name == "nt" or not stat.S_ISREG(found.st_mode):
+        return None
+    return f"{found.st_dev}.{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
+
+
+def of_unchanged(file: str, store: str | None) -> Table | None:
+    """The symbols of a FILE that has not changed since they were kept; None if that is not certain."""
+    if store is None:
+        return None
+    try:
+        status = _status(os.stat(file))
+    except (OSError, ValueError):
+        return None
+    latest = _latest.get(file)
+    kept = latest if latest and latest.status == status else _kept(file, store)
+    if status is None or kept is None or kept.status != status:
+        return None
+    _note(file, kept)
+    return Table(kept.text)
+
+
+def of_content(file: str, path: str, found: Read, store: str | None) -> Table | None:
+    """The symbols of a FILE as it was FOUND; None if they are not worth a cache, or cannot be kept. Its PATH in the
+    work tree tells its language."""
+    is_quick = len(found.content) < SMALL and not grammar_folder.is_installed()
+    if store is None or is_quick:
+        return None
+    of = digest(found.content)
+    latest = _latest.get(file)
+    before = latest if latest and latest.of == of else _kept(file, store)
+    is_known = before is not None and before.of == of
+    text = before.text if before and is_known else _text(path, found.content)
+    if text is None:
+        return None
+    kept = Kept(text, of, found.status or NO_STATUS)
+    if not before or not is_known or found.status not in (None, before.status):
+        _keep(file, kept, store)
+    _note(file, kept)
+    return Table(text)
+
+
+def _text(path: str, content: bytes) -> bytes | None:
+    from bb.ledger.lines import grammars  # noqa: PLC0415  (the cache mostly answers)
+
+    return table(grammars.symbols(path, content))
+
+
+def _note(file: str, kept: Kept) -> None:
     if len(_latest) >= MOST:
         _latest.clear()
-    _latest[path] = (content, found)
-    return found
+    _latest[file] = kept
 
 
-def _found(path: str, content: bytes, store: str | None) -> list[Symbol]:
-    is_quick = len(content) < SMALL and not grammars.is_installed()
-    if store is None or is_quick:
-        return grammars.symbols(path, content)
-    file = os.path.join(store, FOLDER, f"{digest(os.fsencode(path))}.json")
-    of = f"{digest(content)} {'tree-sitter' if grammars.is_installed() else 'rules'} {VERSION}"
-    if (known := _read(file, of)) is not None:
-        return known
-    found = grammars.symbols(path, content)
-    rows = [[one.name, one.kind, one.first, one.end] for one in found]
-    with suppress(BbError, OSError, UnicodeError):  # it is found again next time
-        disk.replace_in_new_folder(file, json_text.dumps({"of": of, "symbols": rows}).encode())
-    return found
+# -- the files of the cache: a checksum and a line about the file, and behind it the symbols
 
 
-def _read(file: str, of: str) -> list[Symbol] | None:
-    """The symbols in a cache file; None if it is about other contents, or damaged."""
+def _place(file: str, store: str) -> str:
+    return os.path.join(store, FOLDER, digest(os.fsencode(file))[:2])
+
+
+def _about(file: str) -> str:
+    """The file that a cache file is about, and how its symbols are found."""
+    return f"{VERSION} {'tree-sitter' if grammar_folder.is_installed() else 'rules'} {digest(os.fsencode(file))}"
+
+
+def _keep(file: str, kept: Kept, store: str) -> None:
+    octets = f" {_about(file)} {kept.of} {kept.status}\n".encode() + kept.text
+    with suppress(BbError, OSError):  # they are found again next time
+        disk.replace_in_new_folder(_place(file, store), b"%08x" % crc32(octets) + octets)
+
+
+def _kept(file: str, store: str) -> Kept | None:
+    """What is kept of a FILE; None if there is nothing, or it is damaged."""
     try:
-        octets = disk.read_small(file, LARGEST)
-        found = json_text.read(octets) if octets else None
-        rows = found["symbols"] if isinstance(found, dict) and found.get("of") == of else None
-        return None if rows is None or not all(map(_is_symbol, rows)) else [Symbol(*row) for row in rows]
-    except (BbError, ValueError, TypeError, KeyError):
+        octets = disk.read_small(_place(file, store), LARGEST_KEPT) or b""
+        line, _, text = octets.partition(b"\n")
+        about, of, status = line[9:].decode().rsplit(" ", 2)
+        is_sound = octets[:8] == b"%08x" % crc32(memoryview(octets)[8:])
+    except (BbError, ValueError):
         return None
-
-
-def _is_symbol(row: Any) -> bool:
-    name, kind, first, end = row
-    return type(name) is type(kind) is str and type(first) is type(end) is int and 0 <= first < end
+    return Kept(text, of, status) if is_sound and about == _about(file) else None

@@ -13,7 +13,7 @@ from bb.coordination.facts import Queued, Reserved
 from bb.coordination.holdings import holdings, places, regions, reservations, scopes
 from bb.coordination.holdings.region_changes import FileChange
 from bb.coordination.holdings.scopes import Scope
-from bb.coordination.lines.symbol import FUNCTION, Symbol
+from bb.coordination.lines.symbol import FUNCTION, Symbol, named
 from bb.coordination.lines.symbols import symbols
 from bb.ledger.journal import kinds
 from tests.examples import examples
@@ -32,6 +32,9 @@ class Text:
     def __post_init__(self) -> None:
         self.lines = self.text.encode().splitlines()
         self.symbols = symbols("a.py", self.text.encode())
+
+    def named(self, name: str) -> list[Symbol]:
+        return named(name, self.symbols)
 
 
 NUMBER = Text("""import re
