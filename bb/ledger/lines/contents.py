@@ -39,7 +39,7 @@ class Contents:
             return
         level = 1 if len(octets) <= COMPRESSED else 0
         packed = zlib.compress(b"blob %d\0" % len(octets) + octets, level)
-        disk.make_folder(os.path.dirname(path))
+        disk.make_private_folder(os.path.dirname(path))  # a file such as `.env` may be readable by its owner only
         disk.replace(path, packed, mode=0o444)
 
     def read(self, blob: str) -> bytes | None:
