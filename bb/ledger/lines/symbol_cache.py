@@ -16,7 +16,6 @@ import os
 import stat
 import time
 from binascii import crc32
-from contextlib import suppress
 
 from bb.coordination.lines.symbol import LARGEST
 from bb.coordination.lines.symbol_table import Table, table
@@ -43,9 +42,9 @@ class Read(Record):
 
 
 class Kept(Record):
-    """What is known of a file: its symbols as TEXT, for the contents with the digest OF, and the STATUS of the file."""
+    """What is known of a file: its SYMBOLS, for the contents with the digest OF, and the STATUS of the file then."""
 
-    text: bytes
+    symbols: Table
     of: str
     status: str
 
@@ -86,7 +85,7 @@ def of_unchanged(file: str, store: str | None) -> Table | None:
     if status is None or kept is None or kept.status != status:
         return None
     _note(file, kept)
-    return Table(kept.text)
+    return kept.symbols
 
 
 def of_content(file: str, path: str, found: Read, store: str | None) -> Table | None:
@@ -99,17 +98,17 @@ def of_content(file: str, path: str, found: Read, store: str | None) -> Table | 
     latest = _latest.get(file)
     before = latest if latest and latest.of == of else _kept(file, store)
     is_known = before is not None and before.of == of
-    text = before.text if before and is_known else _text(path, found.content)
-    if text is None:
+    symbols = before.symbols if before and is_known else _symbols(path, found.content)
+    if symbols is None:
         return None
-    kept = Kept(text, of, found.status or NO_STATUS)
+    kept = Kept(symbols, of, found.status or NO_STATUS)
     if not before or not is_known or found.status not in (None, before.status):
         _keep(file, kept, store)
     _note(file, kept)
-    return Table(text)
+    return symbols
 
 
-def _text(path: str, content: bytes) -> bytes | None:
+def _symbols(path: str, content: bytes) -> Table | None:
     from bb.ledger.lines import grammars  # noqa: PLC0415  (the cache mostly answers)
 
     return table(grammars.symbols(path, content))
@@ -134,18 +133,20 @@ def _about(file: str) -> str:
 
 
 def _keep(file: str, kept: Kept, store: str) -> None:
-    octets = f" {_about(file)} {kept.of} {kept.status}\n".encode() + kept.text
-    with suppress(BbError, OSError):  # they are found again next time
+    octets = f" {_about(file)} {kept.of} {kept.status}\n".encode() + kept.symbols.text
+    try:
         disk.replace_in_new_folder(_place(file, store), b"%08x" % crc32(octets) + octets)
+    except (BbError, OSError):
+        return  # they are found again next time
 
 
 def _kept(file: str, store: str) -> Kept | None:
     """What is kept of a FILE; None if there is nothing, or it is damaged."""
     try:
         octets = disk.read_small(_place(file, store), LARGEST_KEPT) or b""
-        line, _, text = octets.partition(b"\n")
-        about, of, status = line[9:].decode().rsplit(" ", 2)
+        start = octets.find(b"\n") + 1
+        about, of, status = octets[9:start].decode().rstrip().rsplit(" ", 2)
         is_sound = octets[:8] == b"%08x" % crc32(memoryview(octets)[8:])
     except (BbError, ValueError):
         return None
-    return Kept(text, of, status) if is_sound and about == _about(file) else None
+    return Kept(Table(octets, start), of, status) if is_sound and about == _about(file) else None

@@ -92,10 +92,7 @@ def test_no_line_is_staged_that_neither_of_the_versions_has(base: str, staged: s
         return
 
     assert set(made) <= {*lines(base), *lines(staged), *lines(committed)}
-    added = [
-        sum(stop - start for _, _, start, stop in line_diff.changes(lines(base), lines(one)))
-        for one in (staged, committed)
-    ]
+    added = [sum(stop - start for _, _, start, stop in line_diff.changes(lines(base), lines(one))) for one in (staged, committed)]
     assert len(made) <= len(lines(base)) + sum(added)
 
 

@@ -63,9 +63,7 @@ def test_a_method_is_used_by_its_last_name():
 def test_at_most_three_symbols_of_a_kind_are_named_and_those_in_use_come_first():
     many = b"".join(b"def f%d():\n    one = %d\n    return one\n\n\n" % (n, n) for n in range(9))
 
-    found = what_changed.between(
-        "src/many.py", many, many.replace(b"return one", b"return one + 1"), [b"f7() + f8()\n"]
-    )
+    found = what_changed.between("src/many.py", many, many.replace(b"return one", b"return one + 1"), [b"f7() + f8()\n"])
 
     assert len(found.changed) == what_changed.MOST
     assert found.changed[:2] == ("f7", "f8")

@@ -156,9 +156,7 @@ class World:
         return sorted(found)
 
     def texts(self) -> list[str]:
-        return [
-            path for path in self.files() if path not in (BINARY, LINK, ".gitattributes") and not self.is_binary(path)
-        ]
+        return [path for path in self.files() if path not in (BINARY, LINK, ".gitattributes") and not self.is_binary(path)]
 
     def is_binary(self, path: str) -> bool:
         full = self.path / path
@@ -432,24 +430,12 @@ class World:
 
     def committed(self, agent: str | None, more: list[str], companions: Sequence[str] = ()) -> int:
         """`bb commit`, and all that must be so after it."""
-        before, index, head, tree = (
-            self.snapshot(),
-            self.index(),
-            self.git("rev-parse", "-q", "--verify", "HEAD"),
-            self.tree(),
-        )
+        before, index, head, tree = self.snapshot(), self.index(), self.git("rev-parse", "-q", "--verify", "HEAD"), self.tree()
         words = [word for one in companions if one != agent for word in ("--with", one)]
         status, said = self.bb("commit", "-m", f"Commit {self.commits}", *words, "--", *more, agent=agent)
-        self.told[-1] += f" -> {status} {said[said.find('code') :][:60] if status else ''}"
+        self.told[-1] += f" -> {status} {said[said.find('code'):][:60] if status else ''}"
         assert before == self.snapshot(), "a commit has changed the work tree"
-        allowed = (
-            "NOTHING_TO_COMMIT",
-            "LINES_SHARED",
-            "GIT_OPERATION_IN_PROGRESS",
-            "FILE_NOT_FOUND",
-            "INVALID_SCOPE",
-            "INVALID_TEXT",
-        )
+        allowed = ("NOTHING_TO_COMMIT", "LINES_SHARED", "GIT_OPERATION_IN_PROGRESS", "FILE_NOT_FOUND", "INVALID_SCOPE", "INVALID_TEXT")
         assert status == 0 or any(code in said for code in allowed), said
         assert not list((self.path / ".git").glob("index.lock")) if (self.path / ".git").is_dir() else True
         if status != 0:
@@ -482,8 +468,8 @@ class World:
         now = self.index()
         for path in before.keys() | now.keys() | after.keys():
             was, has, base, head = before.get(path), now.get(path), tree.get(path), after.get(path)
-            entry = lambda row: row and (row.split()[0], row.split()[2])  # mode, blob of ls-tree
-            staged = lambda row: row and (row.split()[0], row.split()[1])
+            entry = (lambda row: row and (row.split()[0], row.split()[2])) # mode, blob of ls-tree
+            staged = (lambda row: row and (row.split()[0], row.split()[1]))
             if entry(base) == entry(head):
                 assert staged(was) == staged(has), (path, "the index of a file outside of the commit has changed")
                 continue
@@ -497,21 +483,8 @@ class World:
             committed = set(self.marks_of(head.split()[2])) if head else set()
             foreign = {mark for mark in marks if not who & self.may_own.get(mark, {PERSON})}
             gone = {mark for mark in foreign if who & self.may_delete.get(mark, set())}
-            assert PERSON in who or foreign - gone <= set(new), (
-                path,
-                "what others staged is not staged",
-                foreign - set(new),
-            )
-            lost = {
-                mark
-                for mark in committed - set(new)
-                if mark
-                in (
-                    set(self.marks_of(head.split()[2]))
-                    - set(marks)
-                    - (set(self.marks_of(base.split()[2])) if base else set())
-                )
-            }
+            assert PERSON in who or foreign - gone <= set(new), (path, "what others staged is not staged", foreign - set(new))
+            lost = {mark for mark in committed - set(new) if mark in (set(self.marks_of(head.split()[2])) - set(marks) - (set(self.marks_of(base.split()[2])) if base else set()))}
             assert not lost, (path, "the index takes back what was committed", lost)
 
     def claim(self, agent: str, which: int, how: int) -> None:
@@ -642,11 +615,7 @@ class World:
         """A commit on BASE that somebody made elsewhere: it puts a line first into a file."""
         name = NAMES[0]
         old = self.git("cat-file", "blob", f"{base}:{name}")
-        blob = (
-            self.git("hash-object", "-w", "--stdin", given=self.mark(PERSON) + b" pulled\n" + old, check=True)
-            .decode()
-            .strip()
-        )
+        blob = self.git("hash-object", "-w", "--stdin", given=self.mark(PERSON) + b" pulled\n" + old, check=True).decode().strip()
         env_index = str(self.path.parent / "other-index")
         run = functools.partial(
             subprocess.run, cwd=self.path, env=environment(GIT_INDEX_FILE=env_index), check=True, capture_output=True
@@ -688,9 +657,7 @@ class World:
         for bracket in list(self.brackets):
             self.told.append(f"settle {bracket.agent} {bracket.path!r}")
             if bracket.path:
-                self.end(
-                    bracket.agent, [b for b in self.brackets if b.agent == bracket.agent and b.path].index(bracket), 0
-                )
+                self.end(bracket.agent, [b for b in self.brackets if b.agent == bracket.agent and b.path].index(bracket), 0)
             else:
                 self.command_ends(bracket.agent, 0, 0)
         self.told.append("settle")
