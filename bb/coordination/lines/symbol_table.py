@@ -28,6 +28,7 @@ class Table:
     def __init__(self, octets: bytes, start: int = 0) -> None:
         self._octets = octets
         self._start = start
+        self._named: dict[str, list[Symbol]] = {}  # what was asked
 
     @property
     def text(self) -> bytes:
@@ -35,6 +36,11 @@ class Table:
 
     def named(self, name: str) -> list[Symbol]:
         """The symbols that NAME means: those with exactly that name, else the one whose name ends with it."""
+        if name not in self._named:
+            self._named[name] = self._looked_up(name)
+        return self._named[name]
+
+    def _looked_up(self, name: str) -> list[Symbol]:
         if exact := [one for one in self._ending(f"\t{name}") if one.name == name]:
             return exact
         ending = [one for one in self._ending(f".{name}") if one.name.endswith(f".{name}")]
