@@ -66,7 +66,7 @@ def kept(root: Path) -> Path:
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_file_that_has_not_changed_is_not_read_again(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_has_not_changed_is_not_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = lines(root, "f7")
     monkeypatch.setattr(symbol_cache, "read", lambda _: pytest.fail("it was read"))
     monkeypatch.setattr(grammars, "symbols", lambda *_: pytest.fail("its symbols were looked for"))
@@ -76,7 +76,9 @@ def test_a_file_that_has_not_changed_is_not_read_again(root: Path, monkeypatch: 
     assert len(version(root).symbols) == 400
 
 
-def test_a_file_that_was_just_changed_is_read_but_its_symbols_are_known(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_was_just_changed_is_read_but_its_symbols_are_known(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(disk, "LONGEST_TICK", 1 << 62)
     first = lines(root, "f7")
     monkeypatch.setattr(grammars, "symbols", lambda *_: pytest.fail("its symbols were looked for"))
@@ -88,7 +90,7 @@ def test_a_file_that_was_just_changed_is_read_but_its_symbols_are_known(root: Pa
     assert lines(root, "f7") == first
 
 
-def test_a_second_change_within_one_tick_is_seen(root: Path):
+def test_a_second_change_within_one_tick_is_seen(root: Path) -> None:
     """Size and times of both versions are equal, as on a file system with a coarse clock."""
     file = root / "a.py"
     before = file.stat()
@@ -102,7 +104,7 @@ def test_a_second_change_within_one_tick_is_seen(root: Path):
 
 
 @pytest.mark.usefixtures("settled")
-def test_another_file_with_the_same_size_and_time_is_seen(root: Path):
+def test_another_file_with_the_same_size_and_time_is_seen(root: Path) -> None:
     before = (root / "a.py").stat()
     assert lines(root, "f7") == [(28, 30)]
 
@@ -114,7 +116,7 @@ def test_another_file_with_the_same_size_and_time_is_seen(root: Path):
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_file_that_is_gone_binary_or_no_file_has_no_kept_symbols(root: Path):
+def test_a_file_that_is_gone_binary_or_no_file_has_no_kept_symbols(root: Path) -> None:
     assert lines(root, "f7")
     (root / "a.py").unlink()
     assert lines(root, "f7") == []
@@ -124,14 +126,14 @@ def test_a_file_that_is_gone_binary_or_no_file_has_no_kept_symbols(root: Path):
     assert [now.file(Scope(name, is_file=True)) for name in ("a.py", "b.py")] == [None, None]
 
 
-def test_two_names_of_one_file_have_their_own_symbols(root: Path):
+def test_two_names_of_one_file_have_their_own_symbols(root: Path) -> None:
     (root / "a.md").hardlink_to(root / "a.py")
 
     assert lines(root, "f7")
     assert version(root, "a.md").symbols == []
 
 
-def test_there_are_few_cache_files_however_many_files_are_asked_about(root: Path):
+def test_there_are_few_cache_files_however_many_files_are_asked_about(root: Path) -> None:
     for number in range(300):
         (root / f"{number}.md").write_bytes(b"# Title\n" * 600)
         assert version(root, f"{number}.md").symbols
@@ -143,7 +145,7 @@ def test_there_are_few_cache_files_however_many_files_are_asked_about(root: Path
 
 
 @pytest.mark.usefixtures("settled")
-def test_no_damage_changes_an_answer(root: Path):
+def test_no_damage_changes_an_answer(root: Path) -> None:
     first = lines(root, "f399")
     file = kept(root)
     sound = file.read_bytes()
@@ -157,7 +159,7 @@ def test_no_damage_changes_an_answer(root: Path):
 
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("row", [b"x", b"9\t3\tfunction\tf7", b"a\tb\tc\tf7", b"1\t2\t\xff\tf7", b"f7"])
-def test_a_cache_that_another_program_wrote_is_ignored(root: Path, row: bytes):
+def test_a_cache_that_another_program_wrote_is_ignored(root: Path, row: bytes) -> None:
     first = lines(root, "f7")
     line = kept(root).read_bytes()[8:].partition(b"\n")[0]
     octets = line + b"\n" + row + b"\tf7\n"
@@ -167,7 +169,7 @@ def test_a_cache_that_another_program_wrote_is_ignored(root: Path, row: bytes):
     assert len(version(root).symbols) == 400
 
 
-def test_where_nothing_can_be_written_the_answer_is_the_same(root: Path):
+def test_where_nothing_can_be_written_the_answer_is_the_same(root: Path) -> None:
     (root / "store").mkdir()
     (root / "store" / "symbols").write_text("a file is in the way")
 
@@ -179,7 +181,7 @@ def test_where_nothing_can_be_written_the_answer_is_the_same(root: Path):
 
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.sample")), ids=lambda path: path.stem)
-def test_regions_overlap_with_the_cache_as_without(root: Path, path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_regions_overlap_with_the_cache_as_without(root: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbol_cache, "SMALL", 0)
     name = path.stem
     content = path.read_bytes()
@@ -210,7 +212,7 @@ NAMES = st.text("ab.\t\\ é\ud800", min_size=1, max_size=5)
     st.lists(st.tuples(NAMES, st.sampled_from([FUNCTION, KEY]), st.integers(0, 99), st.integers(1, 9))),
     NAMES | st.text("ab\n", max_size=3),
 )
-def test_a_table_finds_what_a_search_of_all_symbols_finds(rows: list[tuple[str, str, int, int]], name: str):
+def test_a_table_finds_what_a_search_of_all_symbols_finds(rows: list[tuple[str, str, int, int]], name: str) -> None:
     found = [Symbol(each, kind, first, first + count) for each, kind, first, count in rows]
     table = symbol_table.table(found)
 
@@ -220,5 +222,5 @@ def test_a_table_finds_what_a_search_of_all_symbols_finds(rows: list[tuple[str, 
         assert table.named(wanted) == symbol.named(wanted, found)
 
 
-def test_a_name_with_a_line_feed_is_in_no_table():
+def test_a_name_with_a_line_feed_is_in_no_table() -> None:
     assert symbol_table.table([Symbol("a\n1\t2\tkey\tb", KEY, 0, 1)]) is None
