@@ -42,8 +42,8 @@ class Read(Record):
 
 
 class Kept(Record):
-    """What is known of a file: its SYMBOLS, for the contents with the digest OF, and the STATUS of the file then. CONTENT
-    is known if this process has read it."""
+    """What is known of a file: its SYMBOLS, for the contents with the digest OF, and the STATUS of the file then. The
+    CONTENT is known if this process has read it."""
 
     symbols: Table
     of: str
