@@ -30,7 +30,7 @@ TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
 # What opens the ledger. Every hot verb that opened it once always does, except for those that usually do without.
 LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
 # Modules that some calls of a verb import inside a function, with many others.
-DOORS = ("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", *LEDGER)
+DOORS = ("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", "bb.ledger.lines.regions_now", *LEDGER)
 SELDOM_OPENS_IT = ("agent.heartbeat", "hook.pre-tool", "hook.post-tool")
 PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time
 

@@ -176,6 +176,20 @@ def test_the_verbs_around_every_edit_load_no_more_than_the_ledger_needs(tmp_path
         assert sorted(modules & NEVER_HOT - WARM - asks_git) == [], name
 
 
+def test_a_region_of_a_known_file_loads_no_more_and_no_rules_of_languages(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+    (repo.path / "a.py").write_text("".join(f"def f{n}():\n    return {n}\n" for n in range(1000)))
+    repo.bb("agent", "reserve", "--agent", "cobalt-harbor", "--scope", "a.py::f7", "--bead", "bb-1")
+
+    for verb in (["check", "a.py::f8"], ["agent", "reserve", "--scope", "a.py::f8"], ["agent", "release", "--all"]):
+        status, modules = loaded(repo.path, [*verb, *AMBER, "--json"])
+        assert status == 0, verb
+        assert sorted(modules & NEVER_HOT - WARM) == [], verb
+        assert not {"bb.ledger.lines.grammars", "bb.coordination.lines.symbols", "tree_sitter"} & modules, verb
+
+
 def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: Path):
     repo = scratch(tmp_path / "repo")
     repo.git("init", "--quiet", "--bare", str(tmp_path / "hub.git"))

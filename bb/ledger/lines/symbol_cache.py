@@ -16,7 +16,6 @@ import os
 import stat
 import time
 from binascii import crc32
-from contextlib import suppress
 
 from bb.coordination.lines.symbol import LARGEST
 from bb.coordination.lines.symbol_table import Table, table
@@ -43,11 +42,13 @@ class Read(Record):
 
 
 class Kept(Record):
-    """What is known of a file: its symbols as TEXT, for the contents with the digest OF, and the STATUS of the file."""
+    """What is known of a file: its SYMBOLS, for the contents with the digest OF, and the STATUS of the file then. The
+    CONTENT is known if this process has read it."""
 
-    text: bytes
+    symbols: Table
     of: str
     status: str
+    content: bytes | None = None
 
 
 _latest: dict[str, Kept] = {}  # by file
@@ -58,35 +59,35 @@ def read(file: str) -> Read:
     started = time.time_ns()
     try:
         with disk.Reading(file) as (fd, found):
-            is_settled = started - found.st_ctime_ns > disk.LONGEST_TICK
-            return Read(os.read(fd, MOST_READ), _status(found) if is_settled else None)
+            return Read(os.read(fd, MOST_READ), _status(found, started))
     except BbError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
             return Read(b"", None)
         raise
 
 
-def _status(found: os.stat_result) -> str | None:
-    """What changes if a file changes; None on Windows, where any program may set all of it."""
-    if os.name == "nt" or not stat.S_ISREG(found.st_mode):
+def _status(found: os.stat_result, now: int) -> str | None:
+    """What changes if a file changes after NOW; None if nothing is certain to change, as on Windows, where any program
+    may set all of it."""
+    if os.name == "nt" or not stat.S_ISREG(found.st_mode) or now - found.st_ctime_ns <= disk.LONGEST_TICK:
         return None
     return f"{found.st_dev}.{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
 
 
 def of_unchanged(file: str, store: str | None) -> Table | None:
     """The symbols of a FILE that has not changed since they were kept; None if that is not certain."""
-    if store is None:
-        return None
     try:
-        status = _status(os.stat(file))
+        status = _status(os.stat(file), time.time_ns())
     except (OSError, ValueError):
+        return None
+    if store is None or status is None:
         return None
     latest = _latest.get(file)
     kept = latest if latest and latest.status == status else _kept(file, store)
-    if status is None or kept is None or kept.status != status:
+    if kept is None or kept.status != status:
         return None
     _note(file, kept)
-    return Table(kept.text)
+    return kept.symbols
 
 
 def of_content(file: str, path: str, found: Read, store: str | None) -> Table | None:
@@ -95,21 +96,21 @@ def of_content(file: str, path: str, found: Read, store: str | None) -> Table | 
     is_quick = len(found.content) < SMALL and not grammar_folder.is_installed()
     if store is None or is_quick:
         return None
-    of = digest(found.content)
     latest = _latest.get(file)
+    of = latest.of if latest and latest.content == found.content else digest(found.content)
     before = latest if latest and latest.of == of else _kept(file, store)
     is_known = before is not None and before.of == of
-    text = before.text if before and is_known else _text(path, found.content)
-    if text is None:
+    symbols = before.symbols if before and is_known else _symbols(path, found.content)
+    if symbols is None:
         return None
-    kept = Kept(text, of, found.status or NO_STATUS)
+    kept = Kept(symbols, of, found.status or NO_STATUS, found.content)
     if not before or not is_known or found.status not in (None, before.status):
         _keep(file, kept, store)
     _note(file, kept)
-    return Table(text)
+    return symbols
 
 
-def _text(path: str, content: bytes) -> bytes | None:
+def _symbols(path: str, content: bytes) -> Table | None:
     from bb.ledger.lines import grammars  # noqa: PLC0415  (the cache mostly answers)
 
     return table(grammars.symbols(path, content))
@@ -134,18 +135,20 @@ def _about(file: str) -> str:
 
 
 def _keep(file: str, kept: Kept, store: str) -> None:
-    octets = f" {_about(file)} {kept.of} {kept.status}\n".encode() + kept.text
-    with suppress(BbError, OSError):  # they are found again next time
+    octets = f" {_about(file)} {kept.of} {kept.status}\n".encode() + kept.symbols.text
+    try:
         disk.replace_in_new_folder(_place(file, store), b"%08x" % crc32(octets) + octets)
+    except (BbError, OSError):
+        return  # they are found again next time
 
 
 def _kept(file: str, store: str) -> Kept | None:
     """What is kept of a FILE; None if there is nothing, or it is damaged."""
     try:
         octets = disk.read_small(_place(file, store), LARGEST_KEPT) or b""
-        line, _, text = octets.partition(b"\n")
-        about, of, status = line[9:].decode().rsplit(" ", 2)
+        start = octets.find(b"\n") + 1
+        about, of, status = octets[9:start].decode().rstrip().rsplit(" ", 2)
         is_sound = octets[:8] == b"%08x" % crc32(memoryview(octets)[8:])
     except (BbError, ValueError):
         return None
-    return Kept(text, of, status) if is_sound and about == _about(file) else None
+    return Kept(Table(octets, start), of, status) if is_sound and about == _about(file) else None

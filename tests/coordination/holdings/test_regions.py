@@ -185,6 +185,25 @@ def test_what_is_gone_is_told_apart_by_its_name() -> None:
     assert overlap("gone", "4-7") == "partial"  # by name they cannot be told apart
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "one", "other", "by_lines"),
+    [
+        ("a.md", b"# Title\n\n## Install\n\nNot yet.\n", "Title", "Install", "partial"),
+        ("a.toml", b"[project]\nname = 1\n\n[project.scripts]\nbb = 1\n", "project", "project.scripts", "disjoint"),
+        ("a.go", b"type Stack struct{}\n\nfunc (s *Stack) Push() {\n}\n", "Stack", "Stack.Push", "disjoint"),
+        ("a.json", b'{\n "a": 1, "b": 2\n}\n', "a", "a", "exact"),
+    ],
+)
+def test_names_alone_would_give_other_answers_than_lines(
+    path: str, content: bytes, one: str, other: str, by_lines: str
+) -> None:
+    file = Text(content.decode())
+    file.symbols = symbols(path, content)
+
+    assert overlap(one, other, file) == by_lines
+    assert (regions.overlap_by_name(one, other) == by_lines) is (one == other)
+
+
 def test_additions_of_two_agents_never_overlap() -> None:
     mine, theirs = (regions.anchored("new", NUMBER, who) for who in (OTTER, HARBOR))
 
