@@ -116,11 +116,12 @@ def _judged(
 
 
 def _unreserved(desk: Desk, judged: dict[File, dict[str, Any]], who: str | None) -> list[File]:
-    """The files that WHO may edit and does not hold: free ones, and those that only others hold open."""
+    """The files that WHO may edit and does not hold: free ones, and those that only others hold open. Beside the region
+    of another agent, nothing is reserved: the whole file could not be."""
     found = edit_verdicts.that_are(path_verdicts.FREE, desk, judged)
     beside = edit_verdicts.that_are(path_verdicts.OPEN, desk, judged)
     found |= {file: row for file, row in beside.items() if all(each["agent_id"] != who for each in row["held_by"])}
-    return list(found)
+    return [file for file, row in found.items() if edit_verdicts.IN_PART not in row]
 
 
 def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
