@@ -24,6 +24,7 @@ PLAIN, CONVERTED = "plain", "converted"  # git stores the file as it is, or what
 LONGEST_EDIT = 10 * 60_000  # milliseconds; an edit that was begun earlier is no longer going on
 MODES = frozenset(["", "100644", "100755", "120000"])
 HEX = frozenset("0123456789abcdef")
+LONGEST_SUM = 24  # hex digits of a length and a checksum
 
 
 class Version(Record):
@@ -53,7 +54,7 @@ class FileState(Record):
     stamp: str = ""  # of the file on the disk, if it tells whether the file has changed since; empty if it cannot
     is_whole: bool = False  # a binary or very large file: all of its content counts as one line
     editing: Mapping[str, int] = {}  # the agents whose edits are going on, with the time at which they began
-    expected: Mapping[str, str] = {}  # for each of them whose tool is known: the content that it makes of the file
+    expected: Mapping[str, str] = {}  # for each of them whose tool is known: a sum of the content that it makes
     looked: Mapping[str, int] = {}  # for each agent, the number of its last event here
 
     @property
@@ -111,7 +112,7 @@ def from_json(found: Any) -> FileState:
         stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
         editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
-        expected={_owner(agent): _hex(blob) for agent, blob in found["expected"].items()},
+        expected={_owner(agent): _sum(made) for agent, made in found["expected"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):
@@ -155,6 +156,12 @@ def _path(found: Any) -> str:
     if b"\0" in octets or not {b"", b".", b".."}.isdisjoint(octets.split(b"/")):
         raise ValueError("a path leads out of the work tree")
     return str(found)
+
+
+def _sum(found: Any) -> str:
+    if not isinstance(found, str) or not HEX.issuperset(found) or len(found) > LONGEST_SUM:
+        raise ValueError("a sum is none")
+    return found
 
 
 def _text(found: Any) -> str:

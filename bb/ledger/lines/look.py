@@ -20,6 +20,7 @@ from bb.coordination.lines.file_state import (
 )
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines.contents import checksum
 from bb.ledger.lines.lines_store import ContentLost
 
 TYPE_CHECKING = False
@@ -95,7 +96,7 @@ class Look:
         editing = {who: at for who, at in self._known.editing.items() if who != by or not is_over}
         is_same = self._now == self._known.now  # otherwise the tools of others will make something else of it
         expected = {
-            who: blob for who, blob in self._known.expected.items() if who in editing and (is_same or blob == NOTHING)
+            who: made for who, made in self._known.expected.items() if who in editing and (is_same or made == NOTHING)
         }
         return FileState(
             path=self._path,
@@ -138,7 +139,9 @@ class Look:
         if candidate not in self._going().editors:
             return candidate if candidate == act.command_of else None
         expected = known.expected.get(candidate)
-        return None if expected is not None and expected != self._now.blob else candidate
+        if expected is None:
+            return candidate
+        return candidate if expected == checksum(self._store.content(self._now.blob)) else None
 
     def _expected(self) -> dict[str, str]:
         """What the tool of the acting agent will make of the file, if that is known.
@@ -148,7 +151,7 @@ class Look:
         if self._act.makes is None or self._is_whole or self._form != PLAIN or not self._now.blob:
             return {}
         made = self._act.makes(self._store.content(self._now.blob))
-        return {self._act.by: NOTHING if made is None else self._store.keep(made)}
+        return {self._act.by: NOTHING if made is None else checksum(made)}
 
     def _is_as_before(self, author: str) -> bool:
         """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has
