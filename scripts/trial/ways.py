@@ -134,15 +134,52 @@ class Nothing(Way):
         agent.run_git("reset", "--quiet", "--", *unit.files, check=False)  # the shared index follows the new HEAD
 
 
-class Files(Way):
+class WithBb(Way):
+    """What both ways with bb have in common: its hooks bracket edits and commands, and may refuse them."""
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        set_up_bb(self, tasks)
+
+    def make(self, agent: Agent, edit: Edit, new: str) -> bool:
+        return bracketed(agent, edit, new)
+
+    def stash(self, agent: Agent, unit: Unit) -> None:
+        if allowed(agent, shell("git stash")):
+            super().stash(agent, unit)
+
+    def test(self, agent: Agent, unit: Unit) -> None:
+        for tries in range(TIRED):
+            if self.run_tests(agent):
+                return
+            agent.think_again()
+            agent.redo_missing(unit.edits)
+            agent.tire(tries + 1, f"green tests ({self.name})")
+
+    def run_tests(self, agent: Agent) -> bool:
+        command = shell(shlex.join(["python", *agent.test_command]))
+        allowed(agent, command)
+        passed = agent.run_test()
+        after(agent, command)
+        return passed
+
+    def has_committed_all(self, agent: Agent, unit: Unit) -> bool:
+        """A careless agent tries `git add -A && git commit` first. Whether hook and guard let it pass."""
+        if agent.careful or not allowed(agent, shell(f"git add -A && git commit -m '{unit.message}'")):
+            return False
+        agent.run_git("add", "-A")
+        if agent.run_git("commit", "--quiet", "--message", unit.message, check=False).returncode == 0:
+            return True
+        agent.notes.counts["refused"] += 1
+        agent.think_again()
+        return False
+
+
+class Files(WithBb):
     name = "files"
 
     def __init__(self, place: str, python: str, bb: str) -> None:
         super().__init__(place, python, bb)
         self.in_line: dict[str, bool] = {}  # by agent: whether it has to wait for its files
-
-    def prepare(self, tasks: Sequence[Task]) -> None:
-        set_up_bb(self, tasks)
 
     def begin(self, agent: Agent, unit: Unit) -> None:
         """Take a place in line first: the time until it is granted is for reading and planning."""
@@ -162,33 +199,9 @@ class Files(Way):
             agent.tire(tries + 1, "reservation")
         raise AssertionError("tire() ends this")
 
-    def make(self, agent: Agent, edit: Edit, new: str) -> bool:
-        return bracketed(agent, edit, new)
-
-    def stash(self, agent: Agent, unit: Unit) -> None:
-        if allowed(agent, shell("git stash")):
-            super().stash(agent, unit)
-
-    def test(self, agent: Agent, unit: Unit) -> None:
-        for tries in range(TIRED):
-            command = shell(shlex.join(["python", *agent.test_command]))
-            allowed(agent, command)
-            passed = agent.run_test()
-            after(agent, command)
-            if passed:
-                return
-            agent.think_again()
-            agent.redo_missing(unit.edits)
-            agent.tire(tries + 1, "green tests")
-
     def commit(self, agent: Agent, unit: Unit) -> None:
-        """A careless agent tries `git add -A`. If hook or guard refuse, and else too, it commits its own files."""
-        if not agent.careful and allowed(agent, shell(f"git add -A && git commit -m '{unit.message}'")):
-            agent.run_git("add", "-A")
-            if agent.run_git("commit", "--quiet", "--message", unit.message, check=False).returncode == 0:
-                return
-            agent.notes.counts["refused"] += 1
-            agent.think_again()
+        if self.has_committed_all(agent, unit):
+            return
         command = shell(shlex.join(["git", "commit", "-m", unit.message, "--", *unit.files]))
         allowed(agent, command)
         agent.run_git("commit", "--quiet", "--message", unit.message, "--", *unit.files)
@@ -201,42 +214,22 @@ class Files(Way):
         agent.run_bb("release", "--all", "--json")
 
 
-class Lines(Way):
+class Lines(WithBb):
     name = "lines"
-
-    def prepare(self, tasks: Sequence[Task]) -> None:
-        set_up_bb(self, tasks)
 
     def begin(self, agent: Agent, unit: Unit) -> None:  # noqa: ARG002
         agent.run_bb("turn", "--json")
 
-    def make(self, agent: Agent, edit: Edit, new: str) -> bool:
-        return bracketed(agent, edit, new)
-
-    def stash(self, agent: Agent, unit: Unit) -> None:
-        if allowed(agent, shell("git stash")):
-            super().stash(agent, unit)
-
-    def test(self, agent: Agent, unit: Unit) -> None:
-        for tries in range(TIRED):
-            command = shell(shlex.join(["bb", "run", "--", "python", *agent.test_command]))
-            allowed(agent, command)
-            passed = run_with_bb(agent)
-            after(agent, command)
-            if passed:
-                return
-            agent.think_again()
-            agent.redo_missing(unit.edits)
-            agent.tire(tries + 1, "green tests with bb run")
+    def run_tests(self, agent: Agent) -> bool:
+        command = shell(shlex.join(["bb", "run", "--", "python", *agent.test_command]))
+        allowed(agent, command)
+        passed = run_with_bb(agent)
+        after(agent, command)
+        return passed
 
     def commit(self, agent: Agent, unit: Unit) -> None:
-        """A careless agent tries `git add -A && git commit` first, and does as the refusal says."""
-        if not agent.careful and allowed(agent, shell(f"git add -A && git commit -m '{unit.message}'")):
-            agent.run_git("add", "-A")
-            if agent.run_git("commit", "--quiet", "--message", unit.message, check=False).returncode == 0:
-                return
-            agent.notes.counts["refused"] += 1
-            agent.think_again()
+        if self.has_committed_all(agent, unit):
+            return
         for tries in range(TIRED):
             command = shell(shlex.join(["bb", "commit", "-m", unit.message]))
             allowed(agent, command)
