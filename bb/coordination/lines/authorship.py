@@ -1,8 +1,8 @@
 """Who made a change that a look at a file finds, and the weave after it.
 
 An edit is bracketed: bb knows when it began and when it ended. A change that is found while the edit of exactly one
-agent is going on is that agent's. If the edits of several agents are going on, and the tool of one of them says what it
-makes of the file, that is its change. Every other change is unattributed.
+agent is going on is that agent's. If the edits of several agents are going on, and bb knows what their tools do, it is
+the change of those whose tools have made it, one after the other. Every other change is unattributed.
 
 An edit may never end, because the person has not permitted it. So before its end, a change is the agent's only if it is
 what its tool makes of the file, as far as that is known. A shell command may change any file, and what it changes is
@@ -20,13 +20,15 @@ from bb.coordination.lines.weave import ADDED, DELETED, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bb.coordination.lines.file_state import FileState, Version
     from bb.coordination.lines.weave import Weave
 
     Lines = Callable[[Version], list[bytes]]
+    Result = Callable[[bytes], bytes | None]  # what a tool makes of a content; None if it would fail
 
+MOST_TRIES = 500  # results of tools that are computed to explain one change
 WHOLE_LIMIT = 8000  # bytes at the start of a file in which git looks for a NUL, to tell whether it is binary
 
 
@@ -47,6 +49,29 @@ class Going:
         """The only agent other than AGENT that can have made a change."""
         candidates = (self._strong or self._weak) - {agent}
         return next(iter(candidates)) if len(candidates) == 1 else None
+
+
+def in_turn(before: bytes, after: bytes, tools: Mapping[str, Result], needed: str = "") -> tuple[str, ...]:
+    """The agents whose TOOLS, one after the other, have made AFTER of BEFORE; nobody if that is not clear.
+
+    As few agents as possible have done it. If different ones can have, it was the agent NEEDED, whose tool has ended.
+    """
+    reached: list[tuple[tuple[str, ...], bytes]] = [((), before)]
+    tries = 0
+    for _ in tools:
+        following: dict[tuple[frozenset[str], bytes], tuple[str, ...]] = {}
+        for agents, content in reached:
+            for agent, result in tools.items():
+                tries += agent not in agents
+                made = result(content) if agent not in agents and tries <= MOST_TRIES else None
+                if made is not None and made != content:
+                    following.setdefault((frozenset((*agents, agent)), made), (*agents, agent))
+        reached = [(agents, made) for (_, made), agents in following.items()]
+        found = [agents for agents, made in reached if made == after]
+        found = [agents for agents in found if needed in agents] or found
+        if found:
+            return found[0] if len(found) == 1 else ()
+    return ()
 
 
 def is_binary(octets: bytes) -> bool:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from bb.coordination.lines import line_diff
+from bb.coordination.lines.placing import beside_others
 from bb.coordination.lines.weave import (
     ADDED,
     DELETED,
@@ -30,17 +31,25 @@ if TYPE_CHECKING:
     from bb.coordination.lines.line_diff import Change
 
 
-def edited(weave: Weave, base: Sequence[bytes], now: Sequence[bytes], after: Sequence[bytes], agent: str) -> Weave:
-    """The weave after AGENT changed the file from NOW to AFTER."""
+def edited(
+    weave: Weave,
+    base: Sequence[bytes],
+    now: Sequence[bytes],
+    after: Sequence[bytes],
+    agent: str,
+    places: Sequence[Change] | None = None,
+) -> Weave:
+    """The weave after AGENT changed the file from NOW to AFTER. PLACES are where, if that is known exactly."""
     if after == base:
         return unchanged(len(base))
-    places = line_diff.changes(now, after)
+    if places is None:
+        places = beside_others(line_diff.changes(now, after), weave, now, after, agent)
     moves = _Moves(weave, now, after, places, agent)
     cursor = _Cursor(weave)
     runs: list[Run] = []
     for place in places:
         for first, end, start, stop in _line_by_line(place) if moves.touches(place) else (place,):
-            runs += cursor.behind_deletions(first)
+            runs += cursor.until(first, agent)
             removed = list(cursor.up_to(end))
             runs += _deletions(removed, agent)
             runs += _additions(moves.replaced(first, end), after[start:stop], moves)
@@ -65,10 +74,14 @@ class _Cursor:
         self._runs = list(reversed(weave))
         self._now = 0
 
-    def behind_deletions(self, line: int) -> Iterator[Run]:
-        """The runs before LINE, and the deletions in front of it."""
+    def until(self, line: int, agent: str) -> Iterator[Run]:
+        """The runs before LINE, and AGENT's deletions in front of it.
+
+        Deletions of others are left. In most cases they have changed the line that comes next, and what is put before
+        the new line was meant to be before the old one.
+        """
         yield from self.up_to(line)
-        while self._runs and self._runs[-1].kind == DELETED:
+        while self._runs and self._runs[-1].kind == DELETED and self._runs[-1].owners == (agent,):
             yield self._runs.pop()
 
     def up_to(self, line: int) -> Iterator[Run]:

@@ -24,7 +24,7 @@ PLAIN, CONVERTED = "plain", "converted"  # git stores the file as it is, or what
 LONGEST_EDIT = 10 * 60_000  # milliseconds; an edit that was begun earlier is no longer going on
 MODES = frozenset(["", "100644", "100755", "120000"])
 HEX = frozenset("0123456789abcdef")
-LONGEST_SUM = 24  # hex digits of a length and a checksum
+FOUND = ""  # in the place of a tool's call: a look has found its change already, or it makes none
 
 
 class Version(Record):
@@ -54,7 +54,7 @@ class FileState(Record):
     stamp: str = ""  # of the file on the disk, if it tells whether the file has changed since; empty if it cannot
     is_whole: bool = False  # a binary or very large file: all of its content counts as one line
     editing: Mapping[str, int] = {}  # the agents whose edits are going on, with the time at which they began
-    expected: Mapping[str, str] = {}  # for each of them whose tool is known: a sum of the content that it makes
+    tools: Mapping[str, str] = {}  # for each of them whose tool is known: the id of its call, or FOUND
     looked: Mapping[str, int] = {}  # for each agent, the number of its last event here
 
     @property
@@ -88,7 +88,7 @@ def as_json(state: FileState) -> dict[str, Any]:
     members = state.as_dict()
     members["base"], members["now"] = [*_values(state.base)], [*_values(state.now)]
     members["weave"] = [[run.kind, run.count, *run.owners] for run in state.weave]
-    for name in ("editing", "expected", "looked"):
+    for name in ("editing", "tools", "looked"):
         members[name] = dict(members[name])
     return members
 
@@ -112,7 +112,7 @@ def from_json(found: Any) -> FileState:
         stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
         editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
-        expected={_owner(agent): _sum(made) for agent, made in found["expected"].items()},
+        tools={_owner(agent): _hex(call) for agent, call in found["tools"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):
@@ -156,12 +156,6 @@ def _path(found: Any) -> str:
     if b"\0" in octets or not {b"", b".", b".."}.isdisjoint(octets.split(b"/")):
         raise ValueError("a path leads out of the work tree")
     return str(found)
-
-
-def _sum(found: Any) -> str:
-    if not isinstance(found, str) or not HEX.issuperset(found) or len(found) > LONGEST_SUM:
-        raise ValueError("a sum is none")
-    return found
 
 
 def _text(found: Any) -> str:

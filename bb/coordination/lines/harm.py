@@ -10,6 +10,7 @@ from __future__ import annotations
 from bb.coordination.lines import line_diff
 from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.edits import edited
+from bb.coordination.lines.placing import beside_others
 from bb.coordination.lines.weave import ADDED, DELETED
 from bb.kernel.record import Record
 
@@ -44,7 +45,7 @@ def of_edit(
     foreign = others(weaves.owners(weave), agent)
     if not foreign:
         return None
-    places = line_diff.changes(now, after)
+    places = beside_others(line_diff.changes(now, after), weave, now, after, agent)
     found = list(_touched(weave, places, after, now, agent))
     owners = weaves.together(*(harm.owners for harm in found))
     if _is_whole(places, now, after) or len(owners) > 1:

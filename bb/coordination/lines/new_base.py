@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bb.coordination.lines import line_diff
 from bb.coordination.lines import weave as weaves
+from bb.coordination.lines.placing import placed
 from bb.coordination.lines.weave import ADDED, DELETED, KEPT, NOBODY, Owners, Run, Weave, owners_of_lines, woven
 
 TYPE_CHECKING = False
@@ -45,58 +46,20 @@ def _compared(
 ) -> Weave:
     added_by = owners_of_lines(weave)
     deleted_by = _deletions(weave, base, new_base)
+
+    def unowned(change: Change) -> int:
+        first, end, start, stop = change
+        lines = deleted_by[first:end] if start == stop else added_by[start:stop] if first == end else ()
+        return sum(not owners for owners in lines)
+
     runs: list[Run] = []
     at = 0
-    places = line_diff.changes(new_base, now)
-    for place, change in enumerate(places):
-        following = places[place + 1][0] if place + 1 < len(places) else len(new_base)
-        room = (change[0] - at, following - change[1])
-        first, end, start, stop = _at_its_owners(change, room, new_base, now, added_by, deleted_by)
+    for first, end, start, stop in placed(line_diff.changes(new_base, now), new_base, now, unowned):
         runs.append(Run(KEPT, first - at))
         runs += [Run(DELETED, 1, deleted_by[line] or (nobody,)) for line in range(first, end)]
         runs += [Run(ADDED, 1, added_by[line] or (nobody,)) for line in range(start, stop)]
         at = end
     return woven([*runs, Run(KEPT, len(new_base) - at)])
-
-
-def _at_its_owners(
-    change: Change,
-    room: tuple[int, int],
-    new_base: Sequence[bytes],
-    now: Sequence[bytes],
-    added_by: Sequence[Owners],
-    deleted_by: Sequence[Owners],
-) -> Change:
-    """CHANGE in the place where most of its lines have owners. ROOM is the number of equal lines before and behind it.
-
-    Often lines can be said to stand one further up or down: if a function is added before another one, either the blank
-    line before it or the one behind it is new.
-    """
-    first, end, start, stop = change
-    if start == stop:
-        by = _best_slide(new_base, first, end, room, deleted_by)
-    elif first == end:
-        by = _best_slide(now, start, stop, room, added_by)
-    else:
-        return change
-    return first + by, end + by, start + by, stop + by
-
-
-def _best_slide(lines: Sequence[bytes], start: int, stop: int, room: tuple[int, int], owners: Sequence[Owners]) -> int:
-    """By how many lines the stretch from START to STOP is to be moved, so that most of its lines have owners."""
-    count = sum(bool(one) for one in owners[start:stop])
-    best, most = 0, count
-    for step, most_steps in zip((-1, 1), room, strict=True):
-        a, b, owned, by = start, stop, count, 0
-        while owned < stop - start and abs(by) < most_steps:
-            leaving, coming = (b - 1, a - 1) if step < 0 else (a, b)
-            if lines[leaving] != lines[coming]:
-                break
-            owned += bool(owners[coming]) - bool(owners[leaving])
-            a, b, by = a + step, b + step, by + step
-            if owned > most:
-                best, most = by, owned
-    return best
 
 
 def _deletions(weave: Weave, base: Sequence[bytes], new_base: Sequence[bytes]) -> list[Owners]:

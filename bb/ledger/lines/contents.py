@@ -18,11 +18,6 @@ LARGEST = 1 << 24  # bytes; a larger file is one unit, and its content is not ke
 COMPRESSED = 1 << 16  # bytes; compressing a longer content takes longer than all the rest of an edit
 
 
-def checksum(octets: bytes) -> str:
-    """A sum of a content that is quick to compute, to tell later whether a file has this content."""
-    return f"{len(octets):x}{zlib.crc32(octets):08x}"
-
-
 class Contents:
     """The store in FOLDER. LENGTH is that of the repository's object ids."""
 

@@ -90,8 +90,10 @@ class EditLog:
 
     def contents(self) -> set[str]:
         """The ids of all contents that the log names."""
-        states = self._states(sys.maxsize)
-        return {version.blob for state in states for version in (state.base, state.now) if version.blob}
+        found = {
+            blob for one in self._states(sys.maxsize) for blob in (one.base.blob, one.now.blob, *one.tools.values())
+        }
+        return found - {""}
 
     def remove(self) -> None:
         disk.remove_if_there(self._file)

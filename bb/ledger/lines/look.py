@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 
-from bb.coordination.lines import authorship, weave
+from bb.coordination.lines import authorship, line_diff, weave
 from bb.coordination.lines.authorship import Going
 from bb.coordination.lines.edits import edited
 from bb.coordination.lines.file_state import (
@@ -14,39 +15,41 @@ from bb.coordination.lines.file_state import (
     CONVERTED,
     EDIT_ACTS,
     ENDED,
+    FOUND,
     PLAIN,
     FileState,
     Version,
 )
+from bb.coordination.lines.splices import changes
 from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
-from bb.ledger.lines.contents import checksum
 from bb.ledger.lines.lines_store import ContentLost
+from bb.ledger.lines.open_edits import Explanation, OpenEdits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from bb.coordination.lines.weave import Weave
+    from bb.coordination.wiring.tool_edits import ToolEdit
     from bb.ledger.lines.lines_store import LinesStore
     from bb.ledger.lines.work_files import Found
 
-    Makes = Callable[[bytes], bytes | None]
 
-
-NOTHING = ""  # what a tool makes of a file that its input does not fit
+WRITING = 0.2  # seconds for which a look waits until a tool has written the file to its end
+PAUSE = 0.002
 
 
 class Act(Record):
     """Why bb looks: the act of the agent BY, or of no agent.
 
-    MAKES says what the agent's tool makes of a content; None if that is unknown. The file was at FROM_PATH before.
-    A command of the agent COMMAND_OF has ended, or that agent looks while it is going on.
+    EDIT is what the agent's tool does to the file; None if that is unknown. The file was at FROM_PATH before. A command
+    of the agent COMMAND_OF has ended, or that agent looks while it is going on.
     """
 
     kind: str
     by: str = ""
-    makes: Makes | None = None
+    edit: ToolEdit | None = None
     from_path: str | None = None
     command_of: str = ""
 
@@ -64,12 +67,16 @@ class Look:
         self._number = before.n + 1 if before else 1
         self._nobody = weave.unattributed(self._number)
         self._base = before.base if before and before.head == store.head else store.base(path)
+        self._open = OpenEdits(store, before, act, now)
         self._stamp = work_files.stamp(store.place, path)
         if before and self._stamp and (before.stamp, before.base) == (self._stamp, self._base):
             self._form, self._now, self._is_whole = before.form, before.now, before.is_whole
         else:
-            self._form, self._now, self._is_whole = self._stored(self._found())
+            self._form, self._now, self._is_whole = self._stored(self._written())
         self._known = before or self._as_committed()
+        known, is_text = self._known, not (self._is_whole or self._known.is_whole)
+        self._tools = self._open.tools if is_text and (self._form, known.form) == (PLAIN, PLAIN) else {}
+        self._explanation = self._open.explanation(known, self._now) if self._tools else None
 
     def _as_committed(self) -> FileState:
         """What a file of which nothing is known was before it changed: as HEAD has it."""
@@ -87,17 +94,16 @@ class Look:
     def state(self) -> FileState:
         """The state of the file after this look."""
         by, act = self._act.by, self._act.kind
-        author = self._author(self._going().author()) or self._nobody
+        made_by = self._explanation.agents if self._explanation else ()
+        author = next(iter(made_by), None) or self._author(self._going().author()) or self._nobody
         author = self._nobody if self._is_as_before(author) else author
         woven = self._weave(author)
         if act == CLAIMED:
             woven = weave.claimed(woven, by, self._known.looked.get(by, 0))
         is_over = act in EDIT_ACTS  # an edit of the agent that began earlier
         editing = {who: at for who, at in self._known.editing.items() if who != by or not is_over}
-        is_same = self._now == self._known.now  # otherwise the tools of others will make something else of it
-        expected = {
-            who: made for who, made in self._known.expected.items() if who in editing and (is_same or made == NOTHING)
-        }
+        tools = {who: call for who, call in self._known.tools.items() if who in editing}
+        tools |= {who: FOUND for who in made_by if who in editing}
         return FileState(
             path=self._path,
             n=self._number,
@@ -113,7 +119,7 @@ class Look:
             stamp=self._stamp,
             is_whole=self._is_whole,
             editing=editing | ({by: self._time} if act == BEGUN else {}),
-            expected=expected | (self._expected() if act == BEGUN else {}),
+            tools=tools | (self._call() if act == BEGUN else {}),
             looked={**self._known.looked, by: self._number} if by else self._known.looked,
         )
 
@@ -138,20 +144,12 @@ class Look:
             return candidate
         if candidate not in self._going().editors:
             return candidate if candidate == act.command_of else None
-        expected = known.expected.get(candidate)
-        if expected is None:
-            return candidate
-        return candidate if expected == checksum(self._store.content(self._now.blob)) else None
+        return None if candidate in self._tools or known.tools.get(candidate) == FOUND else candidate
 
-    def _expected(self) -> dict[str, str]:
-        """What the tool of the acting agent will make of the file, if that is known.
-
-        If its input does not fit the file, it will fail, and some hosts call no hook after that.
-        """
-        if self._act.makes is None or self._is_whole or self._form != PLAIN or not self._now.blob:
-            return {}
-        made = self._act.makes(self._store.content(self._now.blob))
-        return {self._act.by: NOTHING if made is None else checksum(made)}
+    def _call(self) -> dict[str, str]:
+        """The call of the acting agent's tool, for those who look later."""
+        edit = self._act.edit
+        return {self._act.by: self._store.keep(edit.as_octets())} if edit else {}
 
     def _is_as_before(self, author: str) -> bool:
         """Whether a file of which nothing is known is as it was when the command of its AUTHOR began. Then HEAD has
@@ -182,33 +180,43 @@ class Look:
                 return authorship.as_whole(self._known, self._base, self._now, author, self._nobody)
             lines = self._store.lines(self._base)
             return edited(weave.unchanged(len(lines)), lines, lines, self._store.lines(self._now), author)
-        between = self._made_by_tool(author)
-        if between is None:
-            woven = self._after(self._now, author)
-        elif self._base.blob == self._now.blob:
-            woven = weave.unchanged(len(self._store.lines(self._base)))
-        else:
+        if self._base.blob == self._now.blob:
+            return weave.unchanged(len(self._store.lines(self._base)))
+        apart = None if self._explanation else self._apart_from_others(author)
+        if found := self._explanation or apart:
+            return self._carried_over(self._explained(found, has_rest=apart is not None))
+        return self._carried_over(self._after(self._known, self._now, author))
+
+    def _explained(self, found: Explanation, *, has_rest: bool) -> Weave:
+        """The weave after the edits of known tools, one after the other, and after the REST if there is one."""
+        woven = self._after(found.start, found.start.now, self._nobody)
+        content, base = self._store.content(found.start.now.blob), self._store.lines(self._base)
+        for agent in found.agents:
+            for splices, following in self._tools[agent].steps(content) or ():
+                before, after = line_diff.split(content), line_diff.split(following)
+                woven = edited(woven, base, before, after, agent, changes(content, splices, following))
+                content = following
+        if has_rest:
             rest = self._author(self._going().author_besides(self._act.by)) or self._nobody
-            base, made, now = map(self._store.lines, (self._base, between, self._now))
-            woven = edited(self._after(between, self._act.by), base, made, now, rest)
-        return self._carried_over(woven)
+            woven = edited(woven, base, line_diff.split(content), self._store.lines(self._now), rest)
+        return woven
 
-    def _made_by_tool(self, author: str) -> Version | None:
-        """The version that the acting agent's tool has made, if it is not clear without it who changed the file."""
-        act, known = self._act, self._known
-        if act.kind != ENDED or act.makes is None or author == act.by or self._is_whole or known.form != PLAIN:
+    def _apart_from_others(self, author: str) -> Explanation | None:
+        """The edit of the acting agent, if it has changed the file, and something else has too."""
+        by, known = self._act.by, self._known
+        if self._act.kind != ENDED or by == author or by not in self._tools or self._now.blob == known.now.blob:
             return None
-        made = act.makes(self._store.content(known.now.blob))
-        return None if made is None else Version(self._store.keep(made), self._now.mode or work_files.FILE)
+        fits = self._tools[by].result(self._store.content(known.now.blob)) is not None
+        return Explanation(known, (by,)) if fits else None
 
-    def _after(self, now: Version, author: str) -> Weave:
+    def _after(self, known: FileState, now: Version, author: str) -> Weave:
         def lines(version: Version) -> list[bytes]:
             return self._store.lines(version, is_whole=self._is_whole)
 
         earlier: Sequence[FileState] = ()
-        if self.before and now.blob not in (self._base.blob, self.before.now.blob):
+        if self.before and now.blob not in (self._base.blob, known.now.blob):
             earlier = [one for one in self._store.log(self._path).recent() if one.is_whole == self._is_whole]
-        return authorship.after_look(self._known, self._base, now, lines, author, self._nobody, earlier)
+        return authorship.after_look(known, self._base, now, lines, author, self._nobody, earlier)
 
     def _carried_over(self, woven: Weave) -> Weave:
         """The weave of a moved file: uncommitted lines of others keep their owners."""
@@ -233,6 +241,14 @@ class Look:
         return self._act.by if is_claimed else owner
 
     # -- what is there
+
+    def _written(self) -> Found:
+        """The file, when no tool is in the middle of writing it."""
+        deadline = time.monotonic() + WRITING
+        while self._open.is_half_written((found := self._found()).octets) and time.monotonic() < deadline:
+            time.sleep(PAUSE)
+            self._stamp = work_files.stamp(self._store.place, self._path)
+        return found
 
     def _found(self) -> Found:
         found = work_files.read(self._store.place, self._path)

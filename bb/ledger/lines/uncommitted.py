@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bb.coordination.lines.file_state import FileState
+    from bb.coordination.wiring.tool_edits import ToolEdit
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.look import Makes
 
 WAIT = 1.5  # seconds for which an edit waits until another agent's edit of the same file has ended
 PAUSE = 0.005
@@ -47,17 +47,21 @@ def see(store: LinesStore, paths: Iterable[str], now: int, agent: str = "") -> d
 
 
 def begin(
-    store: LinesStore, paths: Iterable[str], agent: str, clock: Callable[[], int], makes: Makes | None = None
+    store: LinesStore, paths: Iterable[str], agent: str, clock: Callable[[], int], edit: ToolEdit | None = None
 ) -> list[FileState]:
     """AGENT begins to edit files. If another agent's edit of one of them began a moment ago, wait for its end. With one
-    file, MAKES says what its tool makes of a content."""
-    found = []
-    for path in paths:
-        deadline = time.monotonic() + WAIT
-        while time.monotonic() < deadline and _is_just_edited(store, path, agent, clock()):
+    file, EDIT is what its tool does to it."""
+    return [_begun(store, path, Act(BEGUN, agent, edit), clock) for path in paths]
+
+
+def _begun(store: LinesStore, path: str, act: Act, clock: Callable[[], int]) -> FileState:
+    deadline = time.monotonic() + WAIT
+    while True:
+        with store:  # of several agents that wait, only one may begin
+            if not _is_just_edited(store, path, act.by, clock()) or time.monotonic() > deadline:
+                return look(store, path, act, clock())
+        while _is_just_edited(store, path, act.by, clock()) and time.monotonic() <= deadline:
             time.sleep(PAUSE)
-        found.append(look(store, path, Act(BEGUN, agent, makes), clock()))
-    return found
 
 
 def _is_just_edited(store: LinesStore, path: str, agent: str, now: int) -> bool:

@@ -37,8 +37,8 @@ def begin(desk: Desk, heard: HookPayload, who: str) -> str:
     for store, file, path in _files(desk, heard):
         bracketed_agents.note(store.place, who)
         going_commands.end(store.folder, who)  # an earlier command of the agent that was not permitted
-        makes = touched_lines.made(desk, heard, file)
-        (state,) = uncommitted.begin(store, [path], who, desk.now, makes)
+        edit = touched_lines.tool_edit(desk, heard, file)
+        (state,) = uncommitted.begin(store, [path], who, desk.now, edit)
         found = _harm(desk, store, state, heard, file, who)
         if found:
             uncommitted.cancel(store, path, who, desk.now())
@@ -52,7 +52,9 @@ def end(desk: Desk, heard: HookPayload, who: str) -> str:
     warning = ""
     for store in dict.fromkeys(store for store, _, _ in files):
         acts = {
-            path: Act(ENDED, who, touched_lines.made(desk, heard, file)) for one, file, path in files if one is store
+            path: Act(ENDED, who, touched_lines.tool_edit(desk, heard, file))
+            for one, file, path in files
+            if one is store
         }
         before = {path: store.state(path) for path in acts}
         for state in moves.looks(store, acts, acts.__getitem__, desk.now()):
@@ -114,11 +116,11 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     is_shared = bool(harm.others(state.owners, who))
     is_rewrite = touched_lines.writes_all(desk, heard, file)
     has_lines = bool(state.now.blob) and not state.is_whole and state.form == PLAIN
-    makes = touched_lines.made(desk, heard, file) if has_lines and (is_shared or is_rewrite) else None
-    if makes is None:
+    edit = touched_lines.tool_edit(desk, heard, file) if has_lines and (is_shared or is_rewrite) else None
+    if edit is None:
         return None
     content = store.content(state.now.blob)
-    made = makes(content)
+    made = edit.result(content)
     if made is None or made == content:
         return None
     after = line_diff.split(made)

@@ -7,6 +7,7 @@ import os
 
 from bb.coordination.lines import line_diff, own_part
 from bb.coordination.wiring import tool_edits
+from bb.coordination.wiring.tool_edits import ToolEdit
 from bb.ledger.lines import work_files
 from bb.ledger.lines.lines_folder import has_lines
 from bb.ledger.lines.lines_store import LinesStore
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.regions import Range
     from bb.coordination.wiring.editors import HookPayload
-    from bb.coordination.wiring.tool_edits import Makes
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
 
-def made(desk: Desk, heard: HookPayload, file: File) -> Makes | None:
-    """What the tool makes of a file; None if that is unknown. The tool may have several names for one file."""
+def tool_edit(desk: Desk, heard: HookPayload, file: File) -> ToolEdit | None:
+    """What the tool does to a file; None if that is unknown. The tool may have several names for one file."""
     names = _names(desk, heard, file)
-    return tool_edits.result(heard.tool, heard.given, names[0]) if names else None
+    edit = ToolEdit(heard.tool, heard.given, names[0]) if names else None
+    return edit if edit and edit.is_known else None
 
 
 def writes_all(desk: Desk, heard: HookPayload, file: File) -> bool:
@@ -44,9 +45,9 @@ def before(desk: Desk, heard: HookPayload) -> Callable[[File], Sequence[Range] |
     """The lines that the tool will change, of each file; None if that is unknown."""
 
     def touched(file: File) -> Sequence[Range] | None:
-        makes = made(desk, heard, file)
-        octets = work_files.read(file.place, file.scope.path).octets if makes and file.scope.path else None
-        after = makes(octets) if makes and octets is not None else None
+        edit = tool_edit(desk, heard, file)
+        octets = work_files.read(file.place, file.scope.path).octets if edit and file.scope.path else None
+        after = edit.result(octets) if edit and octets is not None else None
         if octets is None or after is None:
             return None
         return [(a, b) for a, b, _, _ in line_diff.changes(line_diff.split(octets), line_diff.split(after))]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.wiring import tool_edits
+from bb.coordination.wiring.tool_edits import ToolEdit
 from tests.examples import examples
 
 FILE = "/repo/src/a.py"
@@ -19,8 +20,7 @@ RECORDED = Path(__file__).resolve().parents[2] / "data" / "hooks" / "recorded"
 
 
 def made(tool: str, given: Mapping[str, Any], content: bytes, path: str = FILE) -> bytes | None:
-    makes = tool_edits.result(tool, given, path)
-    return makes(content) if makes else None
+    return ToolEdit(tool, given, path).result(content)
 
 
 # -- what hosts have sent
@@ -50,7 +50,7 @@ def test_what_a_recorded_tool_makes_of_a_file_is_known(name: str):
 def test_a_file_that_the_tool_does_not_name_is_not_its(name: str):
     payload = json.loads((RECORDED / f"{name}.json").read_text())
     if "patch" in name:
-        assert tool_edits.result(payload["tool_name"], payload["tool_input"], "other.py") is None
+        assert not ToolEdit(payload["tool_name"], payload["tool_input"], "other.py").is_known
 
 
 # -- tools that replace a text
@@ -151,7 +151,7 @@ UNKNOWN: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("tool", "given"), UNKNOWN)
 def test_what_another_tool_makes_of_a_file_is_unknown(tool: str, given: dict[str, Any]):
-    assert tool_edits.result(tool, given, FILE) is None
+    assert not ToolEdit(tool, given, FILE).is_known
 
 
 # -- patches

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.file_state import BEGUN, ENDED, SEEN, FileState
+from bb.coordination.wiring.tool_edits import ToolEdit
 from bb.kernel import clock
 from bb.ledger.git import place as places
 from bb.ledger.lines import scan, uncommitted
@@ -113,7 +114,7 @@ class Bracket:
 
     agent: str
     path: str
-    makes: Callable[[bytes], bytes | None] | None = None
+    edit: ToolEdit | None = None
     has_written: bool = False
     new: set[bytes] = field(default_factory=set)
     is_alone: bool = True
@@ -341,7 +342,7 @@ class World:
         if not mine:
             return
         bracket = mine[which % len(mine)]
-        if bracket.makes:
+        if bracket.edit:
             return
         before = self.lines(bracket.path)
         if (self.path / bracket.path).is_file() and self.is_binary(bracket.path):
@@ -357,7 +358,8 @@ class World:
                 together = anchor + line
             if b"\r\n" in anchor:
                 return
-            bracket.makes = lambda octets: octets.replace(anchor, together) if octets.count(anchor) == 1 else None
+            given = {"old_string": anchor.decode(), "new_string": together.decode()}
+            bracket.edit = ToolEdit("Edit", given, bracket.path)
             after = [b"".join(before).replace(anchor, together)]
             if b"".join(before).count(anchor) != 1:
                 return
@@ -377,7 +379,7 @@ class World:
         bracket = mine[which % len(mine)]
         self.brackets.remove(bracket)
         store = self.store()
-        state = uncommitted.look(store, bracket.path, Act(ENDED, agent, bracket.makes), self.tick())
+        state = uncommitted.look(store, bracket.path, Act(ENDED, agent, bracket.edit), self.tick())
         self.check_state(state, store)
         self.pending.pop(bracket.path, None)
         if bracket.is_alone and not bracket.removed and not state.is_whole:
