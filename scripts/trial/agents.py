@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # each agent has its own pace, or all would have half-done work, and test, at the same moments.
 THINKING = {"read": 1.0, "edit": 0.8, "commit": 0.5, "again": 0.6}
 TIRED = 40  # tries of one step, after which the agent leaves it undone; the print says so
+CHANGED_TOO = "read them again as well: "  # where a refusal of bb names other files of which an agent has old copies
 MARKS = ("<<<<<<< ", ">>>>>>> ")  # what a conflict leaves in a file
 
 # An editor's tool reads and writes a file within a millisecond. The trial is not about two tools in one millisecond.
@@ -103,9 +104,12 @@ class Agent:
     def edit(self, unit: Unit) -> None:
         """All edits of UNIT. One that cannot be made now is tried again after the others."""
         waiting, refused = deque(unit.edits), 0
+        new = set(unit.edits)
         while waiting:
             edit = waiting.popleft()
-            self.think("edit")
+            if edit in new:
+                self.think("edit")
+                new.discard(edit)
             if self.make(edit):
                 refused = 0
                 continue
@@ -129,6 +133,12 @@ class Agent:
             return False
         self.copies[edit.file] = new
         return True
+
+    def forget(self, reason: str) -> None:
+        """Read the files again that a refusal names as changed."""
+        _, _, named = reason.partition(CHANGED_TOO)
+        for file in [file for file in self.copies if file in named]:
+            del self.copies[file]
 
     def write(self, edit: Edit, new: str) -> bool:
         """Change the file as an editor's tool does: an exact replacement now, or the whole content."""

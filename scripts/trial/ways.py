@@ -340,7 +340,9 @@ def allowed(agent: Agent, tool: Mapping[str, object]) -> bool:
     verdict = json.loads(ran.stdout).get("hookSpecificOutput", {}) if ran.stdout.strip() else {}
     if ran.returncode == 2 or verdict.get("permissionDecision") == "deny":
         agent.notes.counts["denied calls"] += 1
-        agent.notes.odd.append(f"{agent.name}: denied: {verdict.get('permissionDecisionReason', ran.stderr)[:400]}")
+        reason = verdict.get("permissionDecisionReason", ran.stderr)
+        agent.notes.odd.append(f"{agent.name}: denied: {reason[:400]}")
+        agent.forget(reason)
         return False
     return True
 

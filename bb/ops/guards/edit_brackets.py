@@ -10,8 +10,7 @@ import os
 from bb.coordination.guards import commands
 from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
-from bb.kernel import clock
-from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, scan, uncommitted
+from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, recent_changes, scan, uncommitted
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from bb.ledger.lines.look import Act
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.guards.edited_files import File
 
-RECENT = 2 * clock.HOUR  # an older change of another agent is not taken for one that the agent has not seen
 MOST_FILES = 50  # files that one tool changes; a tool that changes more of them leaves its changes unattributed
 
 
@@ -124,22 +122,11 @@ def _harm(desk: Desk, store: LinesStore, state: FileState, heard: HookPayload, f
     if made is None or made == content:
         return None
     after = line_diff.split(made)
-    found = None
-    if is_shared:
-        found = harm.of_edit(state.weave, lambda: store.lines(state.base), store.lines(state.now), after, who)
-    if found is None and is_rewrite:
-        found = harm.undone(_steps(store, state, who), after, who)
-    return found
-
-
-def _steps(store: LinesStore, state: FileState, who: str) -> list[tuple[str, list[bytes], list[bytes]]]:
-    """The changes of the file since WHO looked at it last, oldest first."""
-    steps = []
-    states = store.log(state.path).recent()
-    for after, before in zip(states, states[1:]):  # noqa: B905, RUF007  (hooks do without `itertools`)
-        if (after.n != state.n and after.by == who) or state.at - after.at > RECENT:
-            break
-        if before.now.blob != after.now.blob and not (before.is_whole or after.is_whole):
-            by = after.by if after.act == ENDED else ""
-            steps.append((by, store.lines(before.now), store.lines(after.now)))
-    return steps[::-1]
+    if is_rewrite:
+        steps = recent_changes.since(store, state.path, who, state.at)
+        versions = [(step.by, store.lines(step.before), store.lines(step.after)) for step in steps]
+        if found := harm.undone(versions, after, who):
+            return found
+    if not is_shared:
+        return None
+    return harm.of_edit(state.weave, lambda: store.lines(state.base), store.lines(state.now), after, who)

@@ -6,6 +6,7 @@ from bb.coordination.agents import liveness
 from bb.coordination.lines import harm, unified, weave
 from bb.kernel import clock, escaping
 from bb.kernel.escaping import name, quoted
+from bb.ledger.lines import recent_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bb.ledger.lines.lines_store import LinesStore
     from bb.ops.desk.desk import Desk
 
+MOST_FILES = 12  # files in one refusal
 MOST_LINES = 12  # lines of another agent's change in one refusal
 LONGEST_LINE = 160
 LONGEST_NAME = 200
@@ -39,7 +41,8 @@ def reason(desk: Desk, store: LinesStore, state: FileState, found: Harm, who: st
     why = WHY[found.kind].format(whom=whom, where=f"{lines} of {name(path)}")
     told = [f"bb: {name(path)}: {why}.", *(_who(desk, store, state, owner) for owner in found.owners)]
     told += _change(store, state, found)
-    return "\n".join([*told, *_ways(desk, found, path, who), LABEL])
+    ways = _when_stale(store, state, found, who) if found.kind == harm.STALE else _ways(desk, found, path, who)
+    return "\n".join([*told, *ways, LABEL])
 
 
 def _who(desk: Desk, store: LinesStore, state: FileState, owner: str) -> str:
@@ -86,9 +89,6 @@ def _ways(desk: Desk, found: Harm, path: str, who: str) -> Iterator[str]:
     """What the agent can do instead."""
     held = desk.holdings(desk.store.caught_up(), desk.now())
     silent = [owner for owner in found.owners if held.liveness_of(owner) != liveness.ACTIVE]
-    if found.kind == harm.STALE:
-        yield f"Read {name(path)} again, then make your change there. If you do mean to take it back, repeat this edit."
-        return
     if silent:
         yield f"{silent[0]} is silent. To take its lines over: bb mine {quoted(path)} --from {silent[0]} --agent {who}"
     elif found.kind == harm.WHOLE:
@@ -97,6 +97,19 @@ def _ways(desk: Desk, found: Harm, path: str, who: str) -> Iterator[str]:
         yield "Instead: make your change elsewhere in the file, beside these lines; other edits of the file are free."
     ask = quoted(f"I need {path}: why")
     yield f"To ask: bb send {found.owners[0]} {ask} --agent {who}. `bb turn` says when the lines are committed."
+
+
+def _when_stale(store: LinesStore, state: FileState, found: Harm, who: str) -> Iterator[str]:
+    """What an agent can do that has an old copy of the file in mind, and perhaps of others."""
+    path = escaping.clipped(state.path, LONGEST_NAME)
+    is_committed = not set(found.owners).intersection(state.owners)
+    if_meant = " If you do mean to take it back, repeat this edit." if is_committed else ""
+    yield f"Read {name(path)} again, then make your change there.{if_meant}"
+    old = [other for other in recent_changes.others_changed(store, who, state.at) if other != state.path]
+    if old:
+        shown = [name(escaping.clipped(other, LONGEST_NAME)) for other in old[:MOST_FILES]]
+        more = f" and {len(old) - MOST_FILES} more" if len(old) > MOST_FILES else ""
+        yield f"Others have also changed these since you edited them, read them again as well: {', '.join(shown)}{more}"
 
 
 def warning(before: FileState | None, after: FileState, who: str) -> str:
