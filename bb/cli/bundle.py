@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 
 SETTLED = 2_000_000_000  # nanoseconds; a second change to a file within this time might not be detected
 TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
+RUN, RUN_MODULE = "run", "bb.cli.programs.run_aside"  # `bb run -- COMMAND` needs no Typer either
 # What opens the ledger. Every hot verb that opened it once always does, except for those that usually do without.
 LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
 # Modules that some calls of a verb import inside a function, with many others.
-DOORS = ("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", "bb.ledger.lines.regions_now", *LEDGER)
+DOORS = (
+    *("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", "bb.ops.guards.edit_brackets"),
+    *("bb.ledger.lines.regions_now", *LEDGER),
+)
 SELDOM_OPENS_IT = ("agent.heartbeat", "hook.pre-tool", "hook.post-tool")
 PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time
 
@@ -41,11 +45,13 @@ def keep(words: list[str]) -> None:
     if sys.dont_write_bytecode or not set(names).intersection(start.not_in_bundle):
         return
     verb = fast_parser.verb([word for word in words if word != fast_parser.JSON])
+    if words[:1] == [RUN] and TYPER not in sys.modules:
+        verb = RUN
     if verb and ("site" in sys.modules or TYPER in sys.modules):
         return  # this run was not typical: it needed packages, or Typer to explain a mistake
     try:
         of_others = frozenset(
-            () if verb else (*catalogue.HOT, *filter(catalogue.hot_name, catalogue.SHORT))
+            () if verb else (*catalogue.HOT, *filter(catalogue.hot_name, catalogue.SHORT), RUN)
         )  # verbs with bundles of their own
         _write(start.path(verb or start.OTHERS), _bundle(names, _imported_by_all(verb, names), of_others))
     except (OSError, SyntaxError, ValueError):
@@ -55,7 +61,7 @@ def keep(words: list[str]) -> None:
 def _imported_by_all(verb: str | None, names: list[str]) -> int:
     """How many of NAMES, the modules of this run, every run of the verb imports."""
     certain = [
-        catalogue.HOT[catalogue.hot_name(verb)] if verb else TYPER,
+        RUN_MODULE if verb == RUN else catalogue.HOT[catalogue.hot_name(verb)] if verb else TYPER,
         *(LEDGER if verb and verb not in SELDOM_OPENS_IT else ()),
     ]
     return 1 + max(names.index(name) for name in certain if name in names)

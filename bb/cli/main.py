@@ -50,7 +50,12 @@ def _answer(words: list[str]) -> int:
         from bb.cli.programs import mcp_start  # noqa: PLC0415
 
         mcp_start.exec_if_plain(words[1:])
-    status = fast_parser.answer(words, at_exit=True)
+    if words[:1] == ["run"]:
+        from bb.cli.programs import run_plain  # noqa: PLC0415
+
+        status = run_plain.answer(words[1:])
+    else:
+        status = fast_parser.answer(words, at_exit=True)
     if status is None:
         from bb.cli import app  # noqa: PLC0415  (importing Typer takes five times as long as a heartbeat may)
 

@@ -61,6 +61,8 @@ HOT = {
         ("bb.ops.guards.check", ("check",)),
         ("bb.ops.lines.edit", ("edit.begin", "edit.end", "mine")),
         ("bb.ops.lines.commit", ("commit",)),
+        ("bb.ops.lines.diff", ("diff",)),
+        ("bb.ops.lines.blame", ("blame",)),
         ("bb.ops.ledger.sync", ("sync",)),
         ("bb.ops.guards.ci", ("ci.check",)),
         ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),

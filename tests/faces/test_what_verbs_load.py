@@ -190,6 +190,13 @@ def test_a_region_of_a_known_file_loads_no_more_and_no_rules_of_languages(tmp_pa
         assert not {"bb.ledger.lines.grammars", "bb.coordination.lines.symbols", "tree_sitter"} & modules, verb
 
 
+def test_a_command_that_is_run_aside_loads_no_typer(repo: Scratch):
+    status, modules = loaded(repo.path, ["run", "--", "true"])
+    assert status == 0
+    assert "bb.ledger.lines.throwaway_tree" in modules
+    assert not {"typer", "bb.cli.app"} & modules
+
+
 def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: Path):
     repo = scratch(tmp_path / "repo")
     repo.git("init", "--quiet", "--bare", str(tmp_path / "hub.git"))

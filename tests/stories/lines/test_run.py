@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -158,6 +159,29 @@ def test_with_json_the_answer_is_one_document_and_the_output_goes_to_stderr(repo
 def test_a_request_that_cannot_be_is_refused(repo: Scratch, words: list[str], status: int, code: str):
     ran = repo.bb("--json", "run", *words)
     assert (ran.status, ran.code) == (status, code)
+
+
+PLAIN = [
+    *(["--", "true"], ["--", "sh", "-c", "echo out; exit 3"], ["--json", "--", "false"], ["--clean", "--", "true"]),
+    *(["--", "no-such-program"], ["--keep", "--json", "--", "no-such-program"], ["--", "sh", "--json", "--", "x"]),
+    *(["--"], [], ["--keep"], ["--clean", "--clean", "--", "true"], ["--other", "--", "true"], ["--", ""]),
+    *(["--clean", "true", "--", "false"], ["--", "caf\xe9"], ["--help"], ["--agent", AMBER, "--", "true"]),
+]
+BY_TYPER = "import sys; from bb.cli import app; sys.exit(app.answer(['run', *sys.argv[1:]]))"
+
+
+@pytest.mark.parametrize("words", PLAIN, ids=" ".join)
+def test_a_call_that_needs_no_typer_is_answered_as_with_it(repo: Scratch, words: list[str]):
+    with_typer = [sys.executable, "-c", BY_TYPER, *words]
+    done = subprocess.run(with_typer, cwd=repo.path, env=environment(**repo.settings), capture_output=True, text=True)
+    ran = repo.started("run", *words)
+
+    assert same(done.returncode, done.stdout, done.stderr) == same(ran.status, ran.out, ran.err)
+
+
+def same(status: int, out: str, err: str) -> tuple[int, str, str]:
+    """An answer without what differs each time: the time that was taken, and the names of trees."""
+    return status, *(re.sub(r'"setup_ms":\d+|/trees/\S+', "", text) for text in (out, err))
 
 
 def test_the_hint_puts_the_dashes_where_they_belong(repo: Scratch):
