@@ -132,8 +132,8 @@ def _has_plenty(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: many a test waits for a process, or for time to pass."""
-    return (os.cpu_count() or 1) + 2
+    """Four more than there are processors: many a test waits for a process, or for time to pass."""
+    return (os.cpu_count() or 1) + 4
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """How many examples Hypothesis tries: one factor for all tests.
 
 A test says how many examples it is worth, `@examples(60)`. The profile in use scales that number: `quick` tries a
-tenth, `calm` (the ordinary run) three tenths, `long` three times as many. Pytest's `--quick` and `--long` choose the
+tenth, `calm` (the ordinary run) a fifth, `long` three times as many. Pytest's `--quick` and `--long` choose the
 profile; so does Hypothesis's own option, `--hypothesis-profile`.
 
 `quick` and `calm` try the same examples each time: a commit that was green here is green in CI. `long`, which runs each
@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 WHOLE = 100  # what Hypothesis tries by default; a profile's number is the percentage of a test's own number
-PROFILES = {"quick": 10, "calm": 30, "long": 300}
+PROFILES = {"quick": 10, "calm": 20, "long": 300}
 
 
 def register() -> None:

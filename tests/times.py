@@ -4,8 +4,8 @@
 of one set, the file, the test. A test that is not listed is taken for a fast one.
 
 - `--quick` leaves out a test that takes more than half a second with one set.
-- An ordinary run tries as many sets of a test as half a second has room for, and at least one. A hash chooses them, so
-  every run tries the same ones. `--long`, or a test named on the command line, tries all.
+- An ordinary run tries as many sets of a test as a third of a second has room for, and at least one. A hash chooses
+  them, so every run tries the same ones. `--long`, or a test named on the command line, tries all.
 - Files that take long are started first. Otherwise one of them may still run when all others have ended.
 
 `--note-times` tries all sets, and writes the list anew for the files that the run tests.
@@ -22,6 +22,7 @@ from tests import grids
 
 LIST = Path(__file__).parent / "data" / "times.txt"
 LONG = 0.5  # seconds
+ROOM = 0.3
 
 
 def name_of(node: str) -> str:
@@ -44,7 +45,7 @@ def fast(items: list[pytest.Item]) -> list[pytest.Item]:
 def affordable(items: list[pytest.Item]) -> list[pytest.Item]:
     """ITEMS with as many sets of parameters of each test as there is time for."""
     times = listed()
-    return grids.some_of_each(items, lambda test: max(1, int(LONG / times[test])) if test in times else None)
+    return grids.some_of_each(items, lambda test: max(1, int(ROOM / times[test])) if test in times else None)
 
 
 def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -216,6 +216,7 @@ def test_whoever_keeps_the_demo_is_told_where_it_is(tmp_path: Path, user: dict[s
     assert Scratch(kept / "project").json("ledger", "verify").data["events"] >= 4
 
 
+@pytest.mark.long
 def test_the_demo_is_not_led_astray_by_the_environment(repo: Scratch, user: dict[str, str]):
     before = everything_in(repo.path)
     caller = {"BB_AGENT": "../x", "BB_NOW": "tomorrow", "BB_AGENT_STALE_MINUTES": "0", "BB_HOME": "/nowhere"}
@@ -322,6 +323,7 @@ main()
     assert Ran(done.returncode, done.stdout, done.stderr).code == "OUTPUT_NOT_WRITTEN"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "utf-16-le"])
 def test_the_demo_plays_whatever_the_terminals_encoding(tmp_path: Path, user: dict[str, str], encoding: str):
     told = demo(tmp_path, **user, PYTHONIOENCODING=encoding)

@@ -122,6 +122,7 @@ def tracked(*folders: str) -> set[str]:
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
 
+@pytest.mark.long
 def test_the_archive_has_all_that_is_needed_to_build_and_test(release: Release):
     folders = ("bb", "skills", "scripts", "tests", "docs", ".beads-example", ".claude-plugin")
 

@@ -74,7 +74,7 @@ class ToolEdit:
         """The call that `as_octets` wrote; None if they are damaged."""
         try:
             tool, given, path = json_text.loads(octets.decode())
-        except ValueError:
+        except (ValueError, TypeError):
             return None
         is_call = isinstance(tool, str) and isinstance(given, dict) and isinstance(path, str)
         return cls(tool, given, path) if is_call else None

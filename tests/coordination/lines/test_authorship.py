@@ -178,3 +178,49 @@ def test_carrying_lines_over_leaves_kept_and_deleted_lines_alone():
 
     assert weave.owners_of_lines(found) == [(), (OTTER,), (HARBOR,)]
     assert (Run(DELETED, 1, (OTTER,))) in found
+
+
+# -- several edits at once
+
+
+def appends(text: str) -> authorship.Result:
+    return lambda content: content + text.encode()
+
+
+def replaces(old: str, new: str) -> authorship.Result:
+    return lambda content: content.replace(old.encode(), new.encode()) if old.encode() in content else None
+
+
+def in_turn(after: str, needed: str = "", **tools: authorship.Result) -> tuple[str, ...]:
+    named = {{"otter": OTTER, "harbor": HARBOR, "iguana": IGUANA}[name]: tool for name, tool in tools.items()}
+    return authorship.in_turn(b"x", after.encode(), named, needed)
+
+
+def test_a_change_is_made_by_those_whose_tools_make_it_one_after_the_other():
+    a, b = appends("a"), appends("b")
+
+    assert in_turn("xa", otter=a, harbor=b) == (OTTER,)
+    assert in_turn("xab", otter=a, harbor=b) == (OTTER, HARBOR)
+    assert in_turn("xba", otter=a, harbor=b) == (HARBOR, OTTER)
+    assert in_turn("xbc", otter=a, harbor=b, iguana=replaces("b", "bc")) == (HARBOR, IGUANA)
+
+
+def test_a_change_that_no_tools_make_is_made_by_nobody():
+    assert in_turn("xc", otter=appends("a"), harbor=appends("b")) == ()
+    assert in_turn("xaa", otter=appends("a")) == (), "a tool is used once"
+    assert in_turn("x", otter=replaces("y", "z")) == ()
+
+
+def test_of_two_tools_that_make_the_same_it_was_the_one_that_has_ended():
+    same = appends("a")
+
+    assert in_turn("xa", otter=same, harbor=same) == ()
+    assert in_turn("xa", otter=same, harbor=same, needed=HARBOR) == (HARBOR,)
+
+
+def test_a_search_among_many_tools_ends():
+    tools = {f"agent-{n}": replaces(f"<{n}>", f"[{n}]") for n in range(30)}
+    before = "".join(f"<{n}>" for n in range(30)).encode()
+
+    assert authorship.in_turn(before, b"something else", tools) == ()
+    assert authorship.in_turn(before, before.replace(b"<7>", b"[7]"), tools) == ("agent-7",)

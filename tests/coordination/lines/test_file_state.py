@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.lines import file_state
-from bb.coordination.lines.file_state import ABSENT, CONVERTED, LONGEST_EDIT, MODES, FileState, Version
+from bb.coordination.lines.file_state import ABSENT, CONVERTED, FOUND, LONGEST_EDIT, MODES, FileState, Version
 from bb.coordination.lines.weave import ADDED, DELETED, KEPT, Run, unattributed, unchanged, woven
 from bb.kernel import json_text
 from tests.coordination.lines.lines_support import HARBOR, IGUANA, OTTER, PLAIN_FILE, PROGRAM, A, B, edits, state
@@ -44,6 +44,7 @@ STATES = st.builds(
     form=st.sampled_from(["plain", CONVERTED]),
     is_whole=st.booleans(),
     editing=COUNTS,
+    tools=st.dictionaries(AGENTS, st.one_of(st.just(FOUND), IDS), max_size=3),
     looked=COUNTS,
 ).filter(lambda one: one.base.blob != one.now.blob or not one.is_changed or not any(run.owners for run in one.weave))
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.coordination.lines import splices as splices_module
 from bb.coordination.wiring import tool_edits
 from bb.coordination.wiring.tool_edits import ToolEdit
 from tests.examples import examples
@@ -287,3 +288,39 @@ def test_any_patch_has_a_result_or_none(lines: list[str], content: list[str]):
     found = patched("\n".join(["*** Update File: a.py", *lines]), "\n".join(content).encode())
 
     assert found is None or isinstance(found, bytes)
+
+
+def test_an_update_says_which_of_equal_lines_it_adds():
+    edit = ToolEdit(
+        "apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n x\n+x\n z\n*** End Patch"}, "a.py"
+    )
+    ((splices, after),) = edit.steps(b"x\nz\n") or []
+
+    assert after == b"x\nx\nz\n"
+    assert splices_module.changes(b"x\nz\n", splices, after) == [(1, 1, 1, 2)]
+
+
+# -- a call that is kept for later
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Edit", {"file_path": FILE, "old_string": "b", "new_string": "é\udcff"}),
+        ("MultiEdit", {"file_path": FILE, "edits": [{"old_string": "b", "new_string": "c"}]}),
+        ("Write", {"file_path": FILE, "content": "all\n"}),
+    ],
+)
+def test_a_kept_call_makes_the_same(tool: str, given: Mapping[str, Any]):
+    edit = ToolEdit(tool, given, FILE)
+    kept = ToolEdit.from_octets(edit.as_octets())
+
+    assert kept
+    assert kept.result(b"a b\n") == edit.result(b"a b\n") != b"a b\n"
+
+
+@pytest.mark.parametrize(
+    "octets", [b"", b"\xff", b"{}", b"[]", b"[1,{},3]", b'["Edit",[],"a"]', b'["Edit",{}]', b"null"]
+)
+def test_a_damaged_call_is_none(octets: bytes):
+    assert ToolEdit.from_octets(octets) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.coordination.lines.file_state import FileState
+from bb.coordination.lines.file_state import FOUND, FileState
 from bb.ledger.lines import edit_log
 from bb.ledger.lines.edit_log import EditLog
 from tests.coordination.lines.lines_support import HARBOR, OTTER, edits, state
@@ -124,3 +124,10 @@ def test_a_log_that_is_removed_is_gone(log: EditLog, tmp_path: Path):
     log.remove()
 
     assert (log.last(), edit_log.names(str(tmp_path))) == (None, [])
+
+
+def test_what_the_log_names_are_its_versions_and_the_calls_of_tools(log: EditLog):
+    log.append(numbered(1, editing={OTTER: 1}, tools={OTTER: "c" * 40}))
+    log.append(numbered(2, editing={OTTER: 1}, tools={OTTER: FOUND}))
+
+    assert log.contents() == {numbered(1).base.blob, numbered(1).now.blob, "c" * 40}

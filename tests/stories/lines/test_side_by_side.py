@@ -6,6 +6,7 @@ must come to the same: what each agent would commit is exactly what it wrote.
 
 from __future__ import annotations
 
+import queue
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from bb.ledger.lines import uncommitted
 from bb.ledger.lines.look import Act
 from tests.examples import examples
 from tests.stories.lines.world import World
+from tests.waiting import PATIENCE
 
 OTTER, HARBOR = "amber-otter", "cobalt-harbor"
 NAME = "side.py"
@@ -261,3 +263,28 @@ def test_a_look_does_not_wait_for_a_file_that_its_person_has_emptied(side: SideB
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("a look waits"))
 
     assert side.look(SEEN).now.blob
+
+
+def test_of_several_that_wait_for_an_edit_one_begins_and_the_others_go_on_waiting(
+    side: SideBySide, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(uncommitted, "WAIT", 60)
+    others = side.world.agents[1:]
+    begun: queue.Queue[tuple[str, list[str]]] = queue.Queue()
+
+    def begin(agent: str) -> None:
+        (state,) = uncommitted.begin(side.world.store(), [NAME], agent, lambda: side.world.now)
+        begun.put((agent, list(state.editing)))
+
+    waiting = [threading.Thread(target=begin, args=[agent]) for agent in others]
+    for one in waiting:
+        one.start()
+    side.end(OTTER)
+
+    orders = []
+    for _ in others:
+        agent, editing = begun.get(timeout=PATIENCE)
+        assert editing == [agent]
+        orders.append(agent)
+        side.look(ENDED, agent)
+    assert sorted(orders) == sorted(others)

@@ -267,6 +267,23 @@ def test_a_stale_copy_of_the_whole_file_is_refused_once(work: Desk):
     assert work.tool_write(OTTER, "a.py", mine) == "", "whoever means it repeats it"
 
 
+def test_one_refusal_of_an_old_copy_names_all_files_to_read_again(work: Desk):
+    """Issue 24: everything an agent needs to know is in that one refusal."""
+    for name in ("b.py", "c.py", "d.py"):
+        work.write(name, TWENTY)
+    copy = work.read("a.py")
+    for name in ("a.py", "b.py", "c.py"):
+        assert work.tool_edit(HARBOR, name, "line 3\n", "three\n") == ""
+    assert work.tool_edit(OTTER, "c.py", "line 17\n", "seventeen\n") == "", "so it knows this file"
+
+    why = work.tool_write(OTTER, "a.py", copy.replace("line 17\n", "seventeen\n"))
+
+    assert f"without the latest change of {HARBOR}, line 3 of a.py; you read it before that" in why
+    assert "Read a.py again, then make your change there.\n" in why, "who repeats it is refused again"
+    assert "read them again as well: b.py\n" in why
+    assert f"uncommitted lines of {HARBOR}" in work.tool_write(OTTER, "a.py", copy.replace("line 17\n", "seventeen\n"))
+
+
 def test_a_silent_agent_s_lines_can_be_taken_over_and_the_refusal_says_how(work: Desk):
     work.tool_edit(OTTER, "a.py", "line 3\n", "three\n")
     work.repo.settings["BB_NOW"] = moment(20)
