@@ -112,7 +112,7 @@ def from_json(found: Any) -> FileState:
         stamp=_text(found["stamp"]),
         is_whole=found["is_whole"] is True,
         editing={_owner(agent): _time(at) for agent, at in found["editing"].items()},
-        tools={_owner(agent): _hex(call) for agent, call in found.get("tools", {}).items()},
+        tools={_owner(agent): _hex(call) for agent, call in found["tools"].items()},
         looked={_owner(agent): _number(n) for agent, n in found["looked"].items()},
     )
     if weaves.changed(state.weave) and (state.base.blob == state.now.blob):
