@@ -3,7 +3,7 @@
 It does the same work in every way (`ways.py`), with the same seconds of thinking at each step. A failed test, a refused
 edit and a conflict each cost one more thought in any way. The agent is *careful* or *careless*. A careless one
 
-- rewrites whole files, from the copies that it read when it began the commit's work;
+- rewrites whole files, from the copies that it read when it began the commit's work, until a refusal names them;
 - commits with `git add -A`;
 - stashes everything before the first test of its second commit, to see the tests without its changes, and pops again.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scripts.trial import repositories, trial
-from scripts.trial.agents import Agent
+from scripts.trial.agents import CHANGED_TOO, Agent
 from scripts.trial.edits import AFTER, REPLACE, Edit
 from scripts.trial.git import environment, git
 from scripts.trial.recorded import Recorded, Task, Unit
@@ -103,3 +103,14 @@ def test_a_stale_rewrite_of_a_careless_agent_is_counted(source: str) -> None:
     assert verdict.lost >= len(ada.units[0].edits)
     assert verdict.foreign >= len(ada.units[0].edits)
     assert environment("ada")["GIT_AUTHOR_NAME"] == "ada"
+
+
+def test_a_careless_agent_reads_again_what_a_refusal_names(source: str) -> None:
+    agent = agent_at(source)
+    agent.copies = {"a.py": "old", "b.py": "old", "c.py": "old"}
+
+    agent.forget(f"a.py has changed. Others have also changed these since you edited them, {CHANGED_TOO}b.py, d.py")
+    assert list(agent.copies) == ["a.py", "c.py"]
+
+    agent.forget("a.py is held by another agent, c.py too")
+    assert list(agent.copies) == ["a.py", "c.py"]

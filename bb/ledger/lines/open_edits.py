@@ -26,7 +26,7 @@ class Explanation(Record):
 
 
 class OpenEdits:
-    """The edits that are going on in the file PATH, of which the state BEFORE is known, when ACT happens at NOW."""
+    """The edits that are going on in a file of which the state BEFORE is known, when ACT happens at NOW."""
 
     def __init__(self, store: LinesStore, before: FileState | None, act: Act, now: int) -> None:
         self._store = store
