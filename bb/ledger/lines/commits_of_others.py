@@ -7,8 +7,8 @@ from bb.coordination.lines.file_state import SEEN
 from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.lines import uncommitted
+from bb.ledger.lines.act import Act
 from bb.ledger.lines.lines_store import ContentLost
-from bb.ledger.lines.look import Act
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

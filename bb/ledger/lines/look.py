@@ -21,8 +21,8 @@ from bb.coordination.lines.file_state import (
     Version,
 )
 from bb.coordination.lines.splices import changes
-from bb.kernel.record import Record
 from bb.ledger.lines import going_commands, work_files
+from bb.ledger.lines.act import Act
 from bb.ledger.lines.lines_store import ContentLost
 from bb.ledger.lines.open_edits import Explanation, OpenEdits
 
@@ -31,27 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bb.coordination.lines.weave import Weave
-    from bb.coordination.wiring.tool_edits import ToolEdit
     from bb.ledger.lines.lines_store import LinesStore
     from bb.ledger.lines.work_files import Found
 
 
 WRITING = 0.2  # seconds for which a look waits until a tool has written the file to its end
 PAUSE = 0.002
-
-
-class Act(Record):
-    """Why bb looks: the act of the agent BY, or of no agent.
-
-    EDIT is what the agent's tool does to the file; None if that is unknown. The file was at FROM_PATH before. A command
-    of the agent COMMAND_OF has ended, or that agent looks while it is going on.
-    """
-
-    kind: str
-    by: str = ""
-    edit: ToolEdit | None = None
-    from_path: str | None = None
-    command_of: str = ""
 
 
 class Look:

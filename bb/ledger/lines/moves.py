@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from bb.coordination.lines.file_state import FileState
+    from bb.ledger.lines.act import Act
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.look import Act
 
 ALIKE = 0.5  # the part of a file's lines that a new file has if the file was moved there
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bb.coordination.lines.file_state import FileState, Version
+    from bb.ledger.lines.act import Act
     from bb.ledger.lines.lines_store import LinesStore
-    from bb.ledger.lines.look import Act
 
 
 class Explanation(Record):

@@ -8,7 +8,7 @@ from bb.coordination.guards import changes
 from bb.coordination.lines.file_state import ENDED, SEEN
 from bb.ledger.git import git
 from bb.ledger.lines import going_commands, moves, work_files
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

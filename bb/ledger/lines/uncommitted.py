@@ -11,7 +11,8 @@ import time
 from bb.coordination.lines.file_state import BEGUN, CANCELLED, CLAIMED, SEEN, TAKEN
 from bb.coordination.lines.weave import handed_over
 from bb.ledger.lines import pending_commit
-from bb.ledger.lines.look import Act, Look
+from bb.ledger.lines.act import Act
+from bb.ledger.lines.look import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

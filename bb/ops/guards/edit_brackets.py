@@ -11,9 +11,9 @@ from bb.coordination.guards import commands
 from bb.coordination.lines import harm, line_diff
 from bb.coordination.lines.file_state import ENDED, PLAIN
 from bb.ledger.lines import bracketed_agents, going_commands, lines_folder, moves, recent_changes, scan, uncommitted
+from bb.ledger.lines.act import Act
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
-from bb.ledger.lines.look import Act
 from bb.ops.guards import line_refusals, touched_lines
 from bb.ops.guards.edited_files import files_of, written_paths
 

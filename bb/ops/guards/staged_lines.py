@@ -10,8 +10,8 @@ from bb.kernel.errors import Conflict
 from bb.kernel.escaping import name, quoted
 from bb.ledger.git import operations
 from bb.ledger.lines import uncommitted
+from bb.ledger.lines.act import Act
 from bb.ledger.lines.lines_store import LinesStore
-from bb.ledger.lines.look import Act
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from bb.kernel.errors import Refused
 from bb.kernel.escaping import name
 from bb.ledger.git import line_history
 from bb.ledger.lines import uncommitted, work_files
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from bb.ops.catalogue import op
 from bb.ops.lines import diff, files
 from bb.ops.lines.files import File

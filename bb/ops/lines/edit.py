@@ -6,7 +6,7 @@ from bb.coordination.agents import liveness
 from bb.coordination.lines.file_state import ENDED
 from bb.kernel.errors import Conflict, Forbidden
 from bb.ledger.lines import moves, uncommitted
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
 from bb.ops.lines import files

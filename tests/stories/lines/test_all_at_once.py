@@ -12,7 +12,7 @@ import pytest
 from bb.coordination.lines.file_state import BEGUN, ENDED
 from bb.ledger.files.lock import Lock
 from bb.ledger.lines import uncommitted
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from tests.stories.lines.world import AGENTS, LETTERS, MARK, World, git
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")

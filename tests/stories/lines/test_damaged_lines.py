@@ -11,7 +11,7 @@ import pytest
 from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.file_state import BEGUN, CLAIMED, ENDED, SEEN
 from bb.ledger.lines import uncommitted
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from tests.stories.lines.world import AGENTS, World
 
 OTTER, HARBOR = AGENTS[:2]

@@ -15,7 +15,7 @@ from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.file_state import BEGUN, CLAIMED, ENDED, SEEN
 from bb.ledger.files import disk, processes
 from bb.ledger.lines import uncommitted
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from tests.stories.lines.world import AGENTS, PLAIN, UNBORN, World, git
 
 OTTER, HARBOR = AGENTS[:2]

@@ -22,7 +22,7 @@ from bb.coordination.lines import weave as weaves
 from bb.coordination.lines.file_state import BEGUN, ENDED, SEEN, FileState
 from bb.coordination.wiring.tool_edits import ToolEdit
 from bb.ledger.lines import uncommitted
-from bb.ledger.lines.look import Act
+from bb.ledger.lines.act import Act
 from tests.examples import examples
 from tests.stories.lines.world import World
 from tests.waiting import PATIENCE

@@ -23,9 +23,9 @@ from bb.coordination.wiring.tool_edits import ToolEdit
 from bb.kernel import clock
 from bb.ledger.git import place as places
 from bb.ledger.lines import scan, uncommitted
+from bb.ledger.lines.act import Act
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
-from bb.ledger.lines.look import Act
 from tests.near import Near
 from tests.support import NOON, environment, made_once
 
