@@ -6,6 +6,7 @@ must come to the same: what each agent would commit is exactly what it wrote.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import tempfile
 import threading
@@ -23,6 +24,7 @@ from bb.coordination.lines.file_state import BEGUN, ENDED, SEEN, FileState
 from bb.coordination.wiring.tool_edits import ToolEdit
 from bb.ledger.lines import uncommitted
 from bb.ledger.lines.act import Act
+from bb.ledger.lines.lines_store import LinesStore
 from tests.examples import examples
 from tests.stories.lines.world import World
 from tests.waiting import PATIENCE
@@ -268,23 +270,32 @@ def test_a_look_does_not_wait_for_a_file_that_its_person_has_emptied(side: SideB
 def test_of_several_that_wait_for_an_edit_one_begins_and_the_others_go_on_waiting(
     side: SideBySide, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(uncommitted, "WAIT", 60)
+    """Whoever finds the file free stops until the others have found that too, or until they have to wait for it."""
     others = side.world.agents[1:]
+    both, is_just_edited = threading.Barrier(len(others)), uncommitted._is_just_edited
     begun: queue.Queue[tuple[str, list[str]]] = queue.Queue()
+
+    def slowly(store: LinesStore, path: str, agent: str, now: int) -> bool:
+        if is_just_edited(store, path, agent, now):
+            return True
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(timeout=0.3)
+        return False
 
     def begin(agent: str) -> None:
         (state,) = uncommitted.begin(side.world.store(), [NAME], agent, lambda: side.world.now)
         begun.put((agent, list(state.editing)))
 
-    waiting = [threading.Thread(target=begin, args=[agent]) for agent in others]
-    for one in waiting:
-        one.start()
+    monkeypatch.setattr(uncommitted, "WAIT", 60)
+    monkeypatch.setattr(uncommitted, "_is_just_edited", slowly)
     side.end(OTTER)
+    for agent in others:
+        threading.Thread(target=begin, args=[agent], daemon=True).start()
 
-    orders = []
+    done = []
     for _ in others:
         agent, editing = begun.get(timeout=PATIENCE)
         assert editing == [agent]
-        orders.append(agent)
+        done.append(agent)
         side.look(ENDED, agent)
-    assert sorted(orders) == sorted(others)
+    assert sorted(done) == sorted(others)
