@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,21 @@ def _call(words: Path) -> Call:
 
     pairs = (line.split("=", 1) for line in text(".env").splitlines() if "=" in line)
     return Call(words.read_text().split(), dict(pairs), text(".in"), text(".out"))
+
+
+Days = Callable[[str], Bench]
+
+
+def days_of(made: Callable[[str], Bench], work: Callable[[Bench], None]) -> Iterator[Days]:
+    """The working day of each host, which happens once, when a test asks for it first."""
+    done: dict[str, Bench] = {}
+
+    def day(name: str) -> Bench:
+        if name not in done:
+            done[name] = made(name)
+            work(done[name])
+        return done[name]
+
+    yield day
+    for bench in done.values():
+        bench.close()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from tests.hosts import tools
-from tests.hosts.bench import FREE, HELD, Bench
+from tests.hosts.bench import FREE, HELD, Bench, Days, days_of
 from tests.hosts.programs import HOSTS
-
-Days = Callable[[str], Bench]
 
 
 def bench_of(name: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
@@ -25,17 +23,7 @@ def bench_of(name: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.fixture(scope="session")
 def days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Days]:
     """The working day of a host, which happens once."""
-    done: dict[str, Bench] = {}
-
-    def day(name: str) -> Bench:
-        if name not in done:
-            done[name] = bench_of(name, tmp_path_factory)
-            work(done[name])
-        return done[name]
-
-    yield day
-    for bench in done.values():
-        bench.close()
+    yield from days_of(lambda name: bench_of(name, tmp_path_factory), work)
 
 
 def work(bench: Bench) -> None:

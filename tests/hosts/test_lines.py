@@ -7,12 +7,12 @@ uncommitted lines in the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from tests.hosts import tools
-from tests.hosts.bench import HOLDER, Bench
+from tests.hosts.bench import HOLDER, Bench, Days, days_of
 from tests.hosts.model.turns import Step, Turn
 from tests.hosts.programs import HOSTS
 from tests.hosts.stories import hosts
@@ -54,23 +54,6 @@ def made(name: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     bench.repo.git("add", ".")
     bench.repo.git("commit", "-qm", "Add files of forty lines")
     return bench
-
-
-Days = Callable[[str], Bench]
-
-
-def days_of(work: Callable[[Bench], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Days]:
-    done: dict[str, Bench] = {}
-
-    def day(name: str) -> Bench:
-        if name not in done:
-            done[name] = made(name, tmp_path_factory)
-            work(done[name])
-        return done[name]
-
-    yield day
-    for bench in done.values():
-        bench.close()
 
 
 def alone(bench: Bench) -> None:
@@ -154,12 +137,12 @@ def change_as_other(bench: Bench, path: str, old: str, new: str) -> None:
 
 @pytest.fixture(scope="session")
 def days_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Days]:
-    yield from days_of(alone, tmp_path_factory)
+    yield from days_of(lambda name: made(name, tmp_path_factory), alone)
 
 
 @pytest.fixture(scope="session")
 def days_beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Days]:
-    yield from days_of(beside, tmp_path_factory)
+    yield from days_of(lambda name: made(name, tmp_path_factory), beside)
 
 
 @pytest.fixture

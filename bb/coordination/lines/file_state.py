@@ -24,7 +24,7 @@ PLAIN, CONVERTED = "plain", "converted"  # git stores the file as it is, or what
 LONGEST_EDIT = 10 * 60_000  # milliseconds; an edit that was begun earlier is no longer going on
 MODES = frozenset(["", "100644", "100755", "120000"])
 HEX = frozenset("0123456789abcdef")
-FOUND = ""  # in the place of a tool's call: a look has found its change already, or it makes none
+FOUND = ""  # in the place of a tool's call: a look has found its change already
 
 
 class Version(Record):

@@ -174,16 +174,17 @@ class Look:
 
     def _explained(self, found: Explanation, *, has_rest: bool) -> Weave:
         """The weave after the edits of known tools, one after the other, and after the REST if there is one."""
-        woven = self._after(found.start, found.start.now, self._nobody)
-        content, base = self._store.content(found.start.now.blob), self._store.lines(self._base)
+        start, base = found.start, self._store.lines(self._base)
+        woven = self._after(start, start.now, self._nobody)
+        content, lines = self._store.content(start.now.blob), self._store.lines(start.now)
         for agent in found.agents:
             for splices, following in self._tools[agent].steps(content) or ():
-                before, after = line_diff.split(content), line_diff.split(following)
-                woven = edited(woven, base, before, after, agent, changes(content, splices, following))
-                content = following
+                after = line_diff.split(following)
+                woven = edited(woven, base, lines, after, agent, changes(content, splices, following))
+                content, lines = following, after
         if has_rest:
             rest = self._author(self._going().author_besides(self._act.by)) or self._nobody
-            woven = edited(woven, base, line_diff.split(content), self._store.lines(self._now), rest)
+            woven = edited(woven, base, lines, self._store.lines(self._now), rest)
         return woven
 
     def _apart_from_others(self, author: str) -> Explanation | None:

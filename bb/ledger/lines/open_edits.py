@@ -33,15 +33,16 @@ class OpenEdits:
         self._before = before
         self._act = act
         self._time = now
+        self._ended = act.by if act.kind == ENDED else ""
         self.tools: dict[str, ToolEdit] = {}  # those that are known, and whose changes were not found yet
+        calls = before.tools if before else {}
+        if self._ended and act.edit and calls.get(act.by) != FOUND:
+            self.tools[act.by] = act.edit
         for agent in before.editors(now) if before else ():
-            octets = store.contents.read(call) if before and (call := before.tools.get(agent)) else None
+            call = calls.get(agent) if agent not in self.tools else None
+            octets = store.contents.read(call) if call else None
             if octets is not None and (edit := ToolEdit.from_octets(octets)):
                 self.tools[agent] = edit
-        was_found = before is not None and before.tools.get(act.by) == FOUND
-        self._ended = act.by if act.kind == ENDED else ""
-        if self._ended and act.edit and not was_found:
-            self.tools[act.by] = act.edit
 
     def explanation(self, known: FileState, now: Version) -> Explanation | None:
         """How the tools have made the version NOW; None if that is not clear."""
@@ -63,8 +64,6 @@ class OpenEdits:
 
         A look may have found a file that a tool had not yet written to its end.
         """
-        if known.form != PLAIN or known.is_whole:
-            return
         yield known
         waiting = set(self.tools)
         tried = {known.now.blob}

@@ -31,15 +31,18 @@ MOST_FILES = 50  # files that one tool changes; a tool that changes more of them
 
 
 def begin(desk: Desk, heard: HookPayload, who: str) -> str:
-    """The edit of WHO begins; empty, or the reason why the tool must not run."""
+    """The edit of WHO begins; empty, or the reason why the tool must not run. Then no file's edit has begun."""
+    begun: list[tuple[LinesStore, str]] = []
     for store, file, path in _files(desk, heard):
         bracketed_agents.note(store.place, who)
         going_commands.end(store.folder, who)  # an earlier command of the agent that was not permitted
         edit = touched_lines.tool_edit(desk, heard, file)
         (state,) = uncommitted.begin(store, [path], who, desk.now, edit)
+        begun.append((store, path))
         found = _harm(desk, store, state, heard, file, who)
         if found:
-            uncommitted.cancel(store, path, who, desk.now())
+            for of_file, named in begun:
+                uncommitted.cancel(of_file, named, who, desk.now())
             return line_refusals.reason(desk, store, state, found, who)
     return ""
 

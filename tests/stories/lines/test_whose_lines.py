@@ -235,6 +235,18 @@ def test_an_edit_is_refused_where_it_would_change_lines_that_another_has_not_com
     assert "put something between uncommitted lines" in work.tool_edit(HARBOR, "a.py", "three\n", "three\nnew\n")
 
 
+def test_a_refused_patch_has_begun_in_none_of_its_files(work: Desk):
+    work.write("b.py", TWENTY)
+    work.tool_edit(OTTER, "b.py", "line 3\n", "three\n")
+    chunk = "*** Update File: {}\n@@\n-{}\n+drei\n"
+    patch = f"*** Begin Patch\n{chunk.format('a.py', 'line 3')}{chunk.format('b.py', 'three')}*** End Patch"
+
+    assert f"uncommitted lines of {OTTER}" in work.hook("pre-tool", HARBOR, "apply_patch", {"input": patch})
+    work.write("a.py", TWENTY.replace("line 3\n", "drei\n"))
+
+    assert work.whose("a.py")[2] == [], "a person has typed it"
+
+
 def test_a_refused_edit_is_free_once_the_other_has_committed(work: Desk):
     work.tool_edit(OTTER, "a.py", "line 3\n", "three\n")
     assert work.tool_edit(HARBOR, "a.py", "three\n", "drei\n") != ""
