@@ -109,7 +109,7 @@ def test_a_careless_agent_reads_again_what_a_refusal_names(source: str) -> None:
     agent = agent_at(source)
     agent.copies = {"a.py": "old", "b.py": "old", "c.py": "old"}
 
-    agent.forget(f"a.py has changed. Others have also changed these since you edited them, {CHANGED_TOO}b.py, d.py")
+    agent.forget(f"a.py has changed. Others have also changed these lately; {CHANGED_TOO}b.py, d.py")
     assert list(agent.copies) == ["a.py", "c.py"]
 
     agent.forget("a.py is held by another agent, c.py too")

@@ -109,7 +109,7 @@ def _when_stale(store: LinesStore, state: FileState, found: Harm, who: str) -> I
     if old:
         shown = [name(escaping.clipped(other, LONGEST_NAME)) for other in old[:MOST_FILES]]
         more = f" and {len(old) - MOST_FILES} more" if len(old) > MOST_FILES else ""
-        yield f"Others have also changed these since you edited them, read them again as well: {', '.join(shown)}{more}"
+        yield f"Others have also changed these lately; read them again as well: {', '.join(shown)}{more}"
 
 
 def warning(before: FileState | None, after: FileState, who: str) -> str:
