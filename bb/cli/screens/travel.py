@@ -49,6 +49,7 @@ def synced(found: Foreign) -> list[str]:
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
+    lines += _of_strays(found["quarantined"])
     lines += _of_signatures(found.get("signatures", {}))
     lines += _of_forks(found["forks"])
     lines += [
@@ -86,6 +87,20 @@ def _of_the_branch(found: Foreign) -> Iterator[str]:
         yield f"{anew['by']} started the ledger anew: {quotation(anew['reason'])} (epoch {anew['epoch']})"
     if found["joined"]:
         yield f"This clone now takes part in that ledger ({sentence(found['joined'])})"
+
+
+def _of_strays(found: Foreign) -> Iterator[str]:
+    """The commits on the branch that do not count. They are the work of others, so their words are quoted."""
+    for stray in found[:MOST_NAMED]:
+        by, subject = sentence(stray["by"]), quotation(stray["subject"])
+        yield (
+            f"Quarantined on {stray['remote']}: commit {stray['commit'][:12]} by {by} ({subject}) does not count: "
+            f"{sentence(stray['why'])}"
+        )
+    if len(found) > MOST_NAMED:
+        yield f"Quarantined in addition: {counted(len(found) - MOST_NAMED, 'commit')}"
+    if found:
+        yield "No clone imports these commits, and the ledger goes on after them. Ask their authors: docs/sync.md"
 
 
 def _of_signatures(found: Foreign) -> Iterator[str]:

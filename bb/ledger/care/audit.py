@@ -18,8 +18,7 @@ from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.events import events_with_unreadable
 from bb.ledger.records.store import Store
-from bb.ledger.travel import compacting, importing
-from bb.ledger.travel.branch import History
+from bb.ledger.travel import compacting, importing, quarantine
 
 
 class Chain(Record):
@@ -96,6 +95,7 @@ class Checked(Record):
     events: int
     archived: int
     is_snapshot_right: bool | None
+    quarantined: tuple[dict[str, str], ...]  # commits that do not count, and why
 
 
 def check_published(store: Store, progress: Progress | None = None) -> list[Checked]:
@@ -106,19 +106,19 @@ def check_published(store: Store, progress: Progress | None = None) -> list[Chec
 
 
 def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
-    history = History(store.place.common, None)
-    commits = list(history.upto(tip.commit, progress))
-    importing.check(store, commits, tip.last_lines)
-    judged = compacting.check_newest_snapshot(store, history.tip)
+    found = quarantine.read(store.path, store.place.common, None, tip.commit, progress)
+    importing.check(store, found.commits, tip.last_lines)
+    judged = compacting.check_newest_snapshot(store, found.tip)
     return Checked(
         remote=name,
         tip=tip.commit,
-        generation=history.tip.generation,
-        epoch=history.tip.charter.epoch,
-        commits=len(commits),
-        events=sum(history.tip.last_lines.values()),
-        archived=sum(history.tip.compacted.archived.values()),
+        generation=found.tip.generation,
+        epoch=found.tip.charter.epoch,
+        commits=len(found.commits),
+        events=sum(found.tip.last_lines.values()),
+        archived=sum(found.tip.compacted.archived.values()),
         is_snapshot_right=judged.is_right if judged else None,
+        quarantined=tuple(stray.as_dict() for stray in found.strays),
     )
 
 

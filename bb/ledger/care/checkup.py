@@ -11,6 +11,7 @@ import bb
 from bb.coordination.agents import callers, liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
+from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.kernel.record import Record
 from bb.ledger.care import audit, repair, restore
@@ -20,15 +21,19 @@ from bb.ledger.git import place as places
 from bb.ledger.index.reader import Progress
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal.cursors import Damage
-from bb.ledger.local import descriptor, machine_registry, presence
+from bb.ledger.local import descriptor, last_sync, machine_registry, presence
+from bb.ledger.published import pins
 from bb.ledger.published.charter import NotOurLedger
 from bb.ledger.records import policy, set_aside, signature_status
 from bb.ledger.records.store import Store
+from bb.ledger.travel import quarantine_record
 
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
 MOST_NAMED = 5  # unreadable lines in a finding
+# Refusals of a sync that do not go away by themselves.
+REWRITTEN = ("LEDGER_REWRITTEN", "NOT_A_LEDGER", "ANOTHER_LEDGER", "NOT_OUR_LEDGER", "LEDGER_TOO_LARGE")
 UNREADABLE = "bb ledger verify --json"
 
 
@@ -197,6 +202,8 @@ def _store(
         yield from _caller(store, env.get("BB_AGENT", ""))
         yield from _leftovers(store)
         yield from _put_aside(store)
+        yield from _quarantined(store)
+        yield from _last_sync(store)
         yield from _signatures(store, now)
         if now is not None:
             yield _clock(store, now)
@@ -316,6 +323,28 @@ def _put_aside(store: Store) -> Iterator[Finding]:
     if files := set_aside.owed_files(store.path):
         text = f"our events in {', '.join(files)} are still to be recorded again"
         yield Finding("forked", ODD, text, "bb sync")
+
+
+def _quarantined(store: Store) -> Iterator[Finding]:
+    """Name the newest commit on a remote that this clone has skipped. It harms nothing, so this is no problem."""
+    if found := quarantine_record.read(store.path):
+        last = found[-1]
+        text = f"{counted(len(found), 'commit')} skipped; the last one is {last.commit[:12]} by {last.by} on {last.remote}"
+        yield Finding("quarantine", GOOD, harmless(text))
+
+
+def _last_sync(store: Store) -> Iterator[Finding]:
+    """Report a clone that publishes, and whose last sync was refused. An unreachable remote is not a problem yet."""
+    last = last_sync.read(store.path)
+    if last is None or not pins.read(store.path).publishes_to:
+        return
+    if last.code is None:
+        yield Finding("sync", GOOD, f"the last sync with {last.remote} succeeded at {clock.text(last.at)}")
+        return
+    since = f"; the last success was at {clock.text(last.ok_at)}" if last.ok_at else ""
+    state = BROKEN if last.code in REWRITTEN else ODD
+    mend = "bb ledger restore --dry-run" if last.code in REWRITTEN else "bb sync"
+    yield Finding("sync", state, f"{last.code}: {harmless(last.message or '')}{since}", mend)
 
 
 def _clock(store: Store, now: int) -> Finding:

@@ -47,6 +47,15 @@ def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, l
                 yield name, changes.of(name)
 
 
+def between(git_dir: str, before: str | None, after: str) -> list[Change]:
+    """The files that differ between two commits; all files if there is no commit BEFORE."""
+    if before is None:
+        return _alone(git_dir, after).of(after)
+    names = git.run(["rev-parse", f"{before}^{{tree}}", f"{after}^{{tree}}"], git_dir=git_dir).split()
+    pair = " ".join(names)
+    return [] if names[0] == names[1] else _alone(git_dir, pair).of(pair)
+
+
 def _alone(git_dir: str, name: str) -> _Changes:
     try:
         return _Changes(git_dir, [name])

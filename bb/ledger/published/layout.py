@@ -10,7 +10,7 @@ from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.journal import line as lines
-from bb.ledger.published.charter import LedgerRewritten, NotALedger
+from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
 
 BRANCH = "refs/heads/bb-ledger"
 LOCAL = "refs/bb/ledger"
@@ -89,6 +89,15 @@ def blob(objects: git.Conversation, name: str, most: int) -> bytes:
         raise NotALedger(f"a file has {size:,} bytes, more than a ledger file can have")
     octets = objects.read(size + 1)
     return octets[:-1]
+
+
+def charter_at(git_dir: str, commit: str) -> Charter | None:
+    """The charter in an unverified commit; None if there is no valid one."""
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        try:
+            return charter_of(blob(objects, f"{commit}:{CHARTER}", SMALL))
+        except NotALedger:
+            return None
 
 
 def files_below(git_dir: str, commit: str, folder: str) -> dict[str, str]:

@@ -34,11 +34,11 @@ def after_commits(pins: Pins, store: Store, tip: Tip | None, commits: Sequence[C
         return after.replace(counted=None, law="")
     counts = law.counting(counting.signatures(store.caught_up(), law.repo))
     if after.counted is None or after.law != law.basis or any(commit.parent is None for commit in commits):
-        from bb.ledger.travel.branch import History  # noqa: PLC0415
+        from bb.ledger.travel import quarantine  # noqa: PLC0415
 
-        history = History(store.place.common, None)
-        commits = list(history.upto(tip.commit))
-        after = after.replace(counted=without_lines_that_do_not_count(history.settled, commits, counts))
+        found = quarantine.read(store.path, store.place.common, None, tip.commit)
+        commits = found.commits
+        after = after.replace(counted=without_lines_that_do_not_count(found.settled, commits, counts))
     counted = _without_ended(admit_commits(after.in_force, commits, counts), store)
     return after.replace(counted=counted, law=law.basis)
 

@@ -54,7 +54,7 @@ class History:
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
             changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
             for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
-                yield self._verified(name, parent, changes, objects)
+                yield self.verified(name, parent, changes, objects)
                 if progress:
                     progress(place, len(chain), "Verifying published commits")
 
@@ -89,7 +89,8 @@ class History:
     def _is_here(self, commit: str) -> bool:
         return git.ask(["cat-file", "-e", commit], git_dir=self._git_dir).status == 0
 
-    def _verified(self, name: str, parent: str | None, changes: list[Change], objects: git.Conversation) -> Commit:
+    def verified(self, name: str, parent: str | None, changes: list[Change], objects: git.Conversation) -> Commit:
+        """Verify one commit that follows PARENT. After a refusal, this history cannot be used any more."""
         added: list[tuple[str, int, bytes]] = []
         blanked: list[str] = []
         compaction = Compaction(self._compacted, name, parent)

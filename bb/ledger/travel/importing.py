@@ -24,7 +24,7 @@ from bb.ledger.records import payload_removal, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bb.ledger.published.tip import Commit
     from bb.ledger.records.store import Store
@@ -70,21 +70,35 @@ def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
         refuse_wrong_blanks(store.path, commits, store.caught_up().hidden())
 
 
-def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, frozenset[str]]) -> None:
+def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: Mapping[str, frozenset[str]]) -> None:
     """Refuse commits that blank an event, unless its author or the person has withdrawn it. Withdrawals are in KNOWN,
-    and in the commits themselves."""
+    and in the commits themselves; a later commit does not permit what an earlier one did."""
     blanked = {event for commit in commits for event in commit.blanked}
-    raws = {}
-    for writer, first, octets in (added for commit in commits for added in commit.added):
-        for n, raw in enumerate(octets.split(b"\n")[:-1], first):
-            if REDACTED in raw and isinstance(fact := kinds.fact_on(raw), Redacted):
-                known = known | {fact.event: known.get(fact.event, frozenset()) | {fact.agent}}
-            if (event := ids.event_id(writer, n)) in blanked:
-                raws[event] = raw
-    for event in sorted(blanked):
-        writer, n = ids.split_event_id(event)
-        if not payload_removal.is_validly_redacted(raws.get(event) or Journal(store, writer).line(n), known):
-            raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
+    withdrawn, raws = dict(known), {}
+    for commit in commits:
+        for writer, first, octets in commit.added:
+            for n, raw in enumerate(octets.split(b"\n")[:-1], first):
+                _note_withdrawal(withdrawn, raw)
+                if (event := ids.event_id(writer, n)) in blanked:
+                    raws[event] = raw
+        for event in sorted(commit.blanked):
+            writer, n = ids.split_event_id(event)
+            if not payload_removal.is_validly_redacted(raws.get(event) or Journal(store, writer).line(n), withdrawn):
+                raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
+
+
+def withdrawn(store: str, lasts: Mapping[str, int]) -> dict[str, frozenset[str]]:
+    """The events that the lines in the journals up to LASTS withdraw. Reads every line."""
+    found: dict[str, frozenset[str]] = {}
+    for writer, last in lasts.items():
+        for raw in islice(Journal(store, writer).lines_from(1), last):
+            _note_withdrawal(found, raw)
+    return found
+
+
+def _note_withdrawal(withdrawn: dict[str, frozenset[str]], raw: bytes) -> None:
+    if REDACTED in raw and isinstance(fact := kinds.fact_on(raw), Redacted):
+        withdrawn[fact.event] = withdrawn.get(fact.event, frozenset()) | {fact.agent}
 
 
 def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:

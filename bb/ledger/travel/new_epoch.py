@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.records import payload_removal
-from bb.ledger.travel import admitted, compacting, remote, rotation
-from bb.ledger.travel.branch import History
+from bb.ledger.travel import admitted, compacting, quarantine, remote, rotation
 from bb.ledger.travel.sync import Sync
 
 
@@ -16,9 +15,8 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     before = sync.pin.tip
     if before is None:
         raise LedgerRewritten(f"the branch of the ledger is missing on {sync.name}")
-    history = History(sync.store.place.common, None)
-    commits = list(history.upto(before.commit, sync.store.progress))
-    reservations = admitted.admit_commits(history.settled, commits).keeping(rotation.live(sync.store))
+    found = quarantine.read(sync.store.path, sync.store.place.common, None, before.commit, sync.store.progress)
+    reservations = admitted.admit_commits(found.settled, found.commits).keeping(rotation.live(sync.store))
     carried = reservations.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
     tip, judged, sync.archived = compacting.commit(sync.store, root, sync.now, keeps=True, key=sync.signatures.key)
@@ -36,4 +34,4 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     sync.remember(sync.pin.replace(tip=tip, judged=judged, put_off=0))
     remote.mark_verified(sync.store.place.common, sync.name, tip.commit)
     sync.begun_anew = tip.charter
-    return len(commits)
+    return len(found.commits)

@@ -91,16 +91,24 @@ def _is_to_blank(event: str, tip: Tip) -> bool:
 
 
 def commit(
-    store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
+    store: Store,
+    tip: Tip | None,
+    wanted: Unpublished,
+    now: int,
+    key: Key | None = None,
+    begins: Epoch | None = None,
+    over: str | None = None,
 ) -> Tip:
     """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
-    a KEY."""
+    a KEY. Its parent is OVER, if that is a quarantined commit on top of TIP (`quarantine.py`)."""
     charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     charter.may_write()
     generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
     heads = dict(tip.heads) if tip else {}
-    message = _message(heads, wanted, generation).encode()
-    with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
+    message = _message(heads, wanted, generation, tip.commit if tip and over else None).encode()
+    with Importer(store.place.common, message, over or (tip.commit if tip else None), now, key) as importer:
+        if tip and over:
+            importer.begin_with(tip.commit)
         if tip is None:
             importer.file(CHARTER, charter.text().encode())
             importer.file(README, ABOUT)
@@ -181,6 +189,11 @@ class Importer(git.Conversation):
         self.write(self._start)
         return self
 
+    def begin_with(self, commit: str) -> None:
+        """Begin with the files of a COMMIT instead of those of the parent."""
+        tree = git.run(["rev-parse", f"{commit}^{{tree}}"], git_dir=self._git_dir).strip()
+        self.write(b'M 040000 %s ""\n' % tree.encode())
+
     def file(self, path: str, octets: bytes) -> None:
         """Add or replace a file."""
         self.write(b"M 100644 inline %s\n" % path.encode() + _data(octets))
@@ -256,13 +269,16 @@ def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Ite
     yield first, b"".join(raws)
 
 
-def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
-    """The commit's message: the first writers in the subject, all of them in trailers."""
+def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int, continues: str | None) -> str:
+    """The commit's message: the first writers in the subject, all of them in trailers, and the commit that it CONTINUES
+    if that is not its parent."""
     begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
     ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
     trailers = [*(f"Bb-Lines: {lines}" for lines in ranges), f"Bb-Generation: {generation}"]
-    return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
+    trailers += [f"Bb-Continues: {continues}"] if continues else []
+    what = ", ".join(filter(None, [f"{wanted.count} events", some, "after a quarantined commit" if continues else ""]))
+    return f"bb: {what} [skip ci]\n\n" + "\n".join(trailers) + "\n"
 
 
 def _data(octets: bytes) -> bytes:

@@ -6,7 +6,8 @@ their credentials there.
 
 The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
 if there were global reservations (their admission depends on the order of publication), or if a line has lost its
-payload without a valid withdrawal (earlier commits still have the payload).
+payload without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one
+that bb makes, or is invalid: then the state is read up to the last commit that counts (`quarantine.py`).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -15,7 +16,6 @@ A line that does not follow from the one before it is a refusal, because part of
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bb.coordination.holdings.admission import Admitted
@@ -32,13 +32,20 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
-from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
+from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of, must_be_ours
+from bb.ledger.published.layout import charter_at
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import archive, branch, rotation, snapshot
+from bb.ledger.travel import archive, snapshot
 from bb.ledger.travel.remote import RemoteNotFound
 from bb.ledger.travel.snapshot import Snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bb.ledger.travel.quarantine import Sound, Stray
 
 PATIENCE = 60.0
 MOST_BYTES = 1 << 30
@@ -74,6 +81,7 @@ class Peek(Record):
     index: Index
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
+    quarantined: tuple[Stray, ...] = ()  # commits on the branch that do not count, if all commits were fetched
 
 
 @contextmanager
@@ -92,26 +100,74 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        if law and (charter := rotation.charter_at(repository, commit)):
-            must_be_ours(charter.repo, law.policy.repo)
-            law = law.replace(repo=charter.repo)
-        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
-        lost = _caught_up(index, store, law) if index else []
+        index, lost = _index_of_tip(repository, commit, store, law) if generation is not None else (None, [])
+        strays: Sequence[Stray] = ()
         if index is None or lost:
             if index:
                 index.close()
             _fetch(place, repository, remote, settings, EVERYTHING)
-            generation, commits, before = _read_everything(repository, commit, store)
-            index = Index(":memory:", None)
-            lost = _caught_up(index, store, law)
-            if law:
-                _settle(store, index, law, commits, before)
+            index, lost, found = _index_of_everything(repository, commit, store, law)
+            commit, committed_at, generation = found.tip.commit, _time(repository, found), found.tip.generation
+            strays = found.strays
         try:
-            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost))
+            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost), tuple(strays))
         finally:
             index.close()
     finally:
         disk.remove_folder(folder)
+
+
+def _index_of_tip(
+    repository: str, commit: str, store: str, law: SigningLaw | None
+) -> tuple[Index | None, list[str]]:
+    """An index of the last commit, and the lost events. None if every commit is needed, also because the last commit is
+    not a valid one."""
+    try:
+        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
+        law = _in_force(law, charter_at(repository, commit))
+        return index, _caught_up(index, store, law) if index else []
+    except NotALedger as refusal:
+        if isinstance(refusal, bounds.LedgerTooLarge.error):
+            raise
+        return None, []
+
+
+def _in_force(law: SigningLaw | None, charter: Charter | None) -> SigningLaw | None:
+    """The LAW, applied to the ledger with this charter."""
+    if law is None or charter is None:
+        return law
+    must_be_ours(charter.repo, law.policy.repo)
+    return law.replace(repo=charter.repo)
+
+
+def _index_of_everything(
+    repository: str, commit: str, store: str, law: SigningLaw | None
+) -> tuple[Index, list[str], Sound]:
+    """An index of all commits that count, the lost events, and the commits."""
+    from bb.ledger.travel import quarantine  # noqa: PLC0415  (the last commit is enough for most)
+
+    if disk.read_small(os.path.join(repository, "shallow")):
+        raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
+    found = quarantine.read(store, repository, None, commit)
+    try:
+        return *_indexed(store, found, law), found
+    except (NotALedger, LedgerRewritten.error) as refusal:
+        if found.strays:
+            raise
+        found = quarantine.sift(store, repository, None, commit, refusal)
+        if not found.strays:
+            raise
+    return *_indexed(store, found, law), found
+
+
+def _indexed(store: str, found: Sound, law: SigningLaw | None) -> tuple[Index, list[str]]:
+    law = _in_force(law, found.tip.charter)
+    _save(store, found)
+    index = Index(":memory:", None)
+    lost = _caught_up(index, store, law)
+    if law:
+        _settle(store, index, law, list(found.commits), found.settled)
+    return index, lost
 
 
 def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
@@ -233,13 +289,15 @@ def _without_password(text: str) -> str:
 
 
 def _tip(repository: str) -> tuple[str, int, int | None]:
-    """The last commit, its time, and its generation."""
-    form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)"
+    """The last commit, its time, and its generation; None if it is not one that bb makes. Then only the commits before
+    it show whether it deleted something."""
+    form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)%n%s"
     if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
         raise bounds.LedgerTooLarge("the message of the last commit is longer than a ledger can have")
-    fields = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
-    commit, moment, generation = (*fields, "", "")[:3]
-    return commit, (_number(moment) or 0) * clock.SECOND, _number(generation)
+    about, _, subject = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).partition("\n")
+    commit, moment, generation = (*about.split(), "", "")[:3]
+    is_ours = subject.startswith("bb: ")
+    return commit, (_number(moment) or 0) * clock.SECOND, _number(generation) if is_ours else None
 
 
 def _number(text: str) -> int | None:
@@ -256,22 +314,22 @@ def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], be
     pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
 
 
-def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
-    """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
-    the commits, and the results of earlier epochs."""
+def _save(store: str, found: Sound) -> None:
+    """Save all lines as journals, and the results of publication order."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import admitted, importing  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import admitted, importing  # noqa: PLC0415
 
-    if disk.read_small(os.path.join(repository, "shallow")):
-        raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
     disk.remove_folder(_journals(store))
-    history = branch.History(repository, None)
-    commits = list(history.upto(commit))
-    importing.refuse_wrong_blanks(store, commits, {})
-    for writer, first, octets in (added for one in commits for added in one.added):
+    importing.refuse_wrong_blanks(store, found.commits, {})
+    for writer, first, octets in (added for one in found.commits for added in one.added):
         _write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))
-    return history.tip.generation, commits, history.settled
+    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(found.settled, found.commits)))
+
+
+def _time(repository: str, found: Sound) -> int:
+    """The time of the last commit that counts."""
+    words = ["log", "-1", "--no-show-signature", "--format=%ct", found.tip.commit]
+    return (_number(git.run(words, git_dir=repository).strip()) or 0) * clock.SECOND
 
 
 def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:

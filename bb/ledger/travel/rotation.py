@@ -8,20 +8,17 @@ agent that ended it, and the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bb.coordination.holdings import holdings
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
-from bb.ledger.git import git
-from bb.ledger.published import layout, past_epochs
-from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, Previous, charter_of
-from bb.ledger.published.tip import Commit, Tip
+from bb.ledger.published import past_epochs
+from bb.ledger.published.charter import Charter, LedgerRewritten, Previous
+from bb.ledger.published.tip import Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
-from bb.ledger.travel import importing, publish
-from bb.ledger.travel.branch import History
+from bb.ledger.travel import importing, publish, quarantine
 from bb.ledger.travel.publish import Epoch, Unpublished
+from bb.ledger.travel.quarantine import Sound
 
 LEAP = 1 << 32  # generations
 
@@ -36,10 +33,9 @@ def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: 
 
 def check_before_publishing(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
     """Refuse to publish an epoch that other clones would refuse. Local lines may be damaged, or withdrawn meanwhile."""
-    history = History(store.place.common, None)
-    commits = list(history.upto(tip.commit, store.progress))
-    check(history, commits, before, carried)
-    importing.refuse_wrong_blanks(store.path, commits, {})
+    found = quarantine.read(store.path, store.place.common, None, tip.commit, store.progress)
+    check(found, before, carried)
+    importing.refuse_wrong_blanks(store.path, found.commits, {})
 
 
 def live(store: Store) -> list[str]:
@@ -47,28 +43,19 @@ def live(store: Store) -> list[str]:
     return [name for name, _ in store.caught_up().entries_by_term(holdings.NAME, "live")]
 
 
-def charter_at(git_dir: str, commit: str) -> Charter | None:
-    """The charter in an unverified commit; None if there is no valid one."""
-    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
-        try:
-            return charter_of(layout.blob(objects, f"{commit}:{CHARTER}", layout.SMALL))
-        except NotALedger:
-            return None
-
-
-def check(history: History, commits: Sequence[Commit], before: Tip, ours: Admitted | None) -> None:
+def check(found: Sound, before: Tip, ours: Admitted | None) -> None:
     """Refuse an epoch that lacks lines published BEFORE, or whose results of publication order differ from OURS.
 
     Importing the lines checks that they are equal.
     """
-    after = history.tip
+    after = found.tip
     previous = after.charter.previous
     if after.charter.repo != before.charter.repo or previous is None or not _follows(after.charter, before):
         raise LedgerRewritten("the new epoch of the ledger does not continue the published ledger")
     for writer, n in before.last_lines.items():
         if after.last_lines.get(writer, 0) < n:
             raise LedgerRewritten(f"the new epoch of the ledger lacks lines of writer {writer}")
-    if ours and not _agree(ours.without(commits[0].blanked), history.settled, before.generation):
+    if ours and not _agree(ours.without(found.commits[0].blanked), found.settled, before.generation):
         raise LedgerRewritten("the new epoch of the ledger admits other reservations than before")
 
 

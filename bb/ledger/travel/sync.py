@@ -18,8 +18,8 @@ from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
 from bb.ledger.published import pins
-from bb.ledger.published.charter import LedgerRewritten, must_be_ours
-from bb.ledger.published.layout import LOCAL
+from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
+from bb.ledger.published.layout import LOCAL, charter_at
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
     from bb.ledger.travel.arrivals import Arrivals
-    from bb.ledger.travel.branch import History
     from bb.ledger.travel.importing import Incoming
+    from bb.ledger.travel.quarantine import Sound, Stray
 
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
@@ -68,6 +68,7 @@ class SyncResult(Record):
     not_compacted: str | None  # why no snapshot was made although one was due
     begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
     signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
+    quarantined: tuple[Stray, ...]  # commits on the branch that do not count
 
 
 class Sync:
@@ -88,6 +89,8 @@ class Sync:
         self.begun_anew: Charter | None = None  # of a new epoch
         self._is_gone = False  # whether the branch disappeared from the remote
         self._left_to: str | None = None  # our former writer, if another store has published under its id
+        self._quarantined: dict[str, Stray] = {}
+        self._on_top_of: str | None = None  # the commit at the tip of the branch, if it is quarantined
 
     @property
     def pin(self) -> Pin:
@@ -138,6 +141,7 @@ class Sync:
             not_compacted=self._not_compacted,
             begun_anew=_told(self.begun_anew),
             signatures=self._told_of_signatures(),
+            quarantined=tuple(self._quarantined.values()),
         )
 
     def _told_of_signatures(self) -> dict[str, object] | None:
@@ -157,56 +161,72 @@ class Sync:
 
     def look(self, *, may_be_gone: bool = False) -> None:
         """Fetch, verify and import published lines."""
-        from bb.ledger.travel.branch import History  # noqa: PLC0415
+        from bb.ledger.travel import quarantine  # noqa: PLC0415
 
         tip = self.pin.tip
         last_verified = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
         remote_tip = remote.fetch(self.store.place, self.name, self.left(), whole=last_verified is None)
+        self._on_top_of = None
         if remote_tip is None:
             if tip is not None and not may_be_gone:
-                hint = "your copy is complete; `bb sync --publish` restores the branch"
+                hint = "your copy is complete; `bb ledger restore` puts the branch back"
                 raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}", hint=hint)
             self._is_gone = tip is not None
             return
         if last_verified and remote_tip == last_verified.commit:
             return
-        history = History(self.store.place.common, last_verified)
         try:
+            found = self._verified(last_verified, remote_tip, tip)
             try:
-                commits = self._verified(history, remote_tip, tip)
-            except LedgerRewritten.error:
-                if tip is None or not self._is_later_epoch(remote_tip, tip):
+                self._take_all(found)
+            except (NotALedger, LedgerRewritten.error) as refusal:
+                if found.strays:
                     raise
-                history = History(self.store.place.common, None)
-                commits = self._begun_anew(history, remote_tip, tip)
+                common = self.store.place.common
+                found = quarantine.sift(self.store.path, common, last_verified, remote_tip, refusal)
+                if not found.strays:
+                    raise
+                self._take_all(found)
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
-        if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.replace(admitted=history.settled)
-        self._take_in(commits, history.tip)
+        self._quarantined |= {stray.commit: stray for stray in found.strays}
+        self._on_top_of = remote_tip if found.tip.commit != remote_tip else None
 
-    def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
-        """The commits up to FOUND. The last verified commit must be one of them, or the parent of the first."""
-        commits = list(history.upto(found, self.store.progress))
-        if tip and commits and commits[0].parent != tip.commit and all(tip.commit != commit.id for commit in commits):
-            raise LedgerRewritten(f"commits that were published on {self.name} before are missing there")
-        return commits
+    def _take_all(self, found: Sound) -> None:
+        """Import the commits that were FOUND, if there are any."""
+        commits = list(found.commits)
+        if not commits:
+            return
+        if commits[0].parent is None and self.pins.arbiter in (None, self.name):
+            self.pins = self.pins.replace(admitted=found.settled)
+        self._take_in(commits, found.tip)
+
+    def _verified(self, known: Tip | None, remote_tip: str, tip: Tip | None) -> Sound:
+        """The commits after KNOWN that count. The last verified commit must be one of them, or the parent of the
+        first, unless a later epoch begins."""
+        from bb.ledger.travel import quarantine  # noqa: PLC0415
+
+        common, progress = self.store.place.common, self.store.progress
+        try:
+            found = quarantine.read(self.store.path, common, known, remote_tip, progress)
+            commits = found.commits
+            if tip and commits and commits[0].parent != tip.commit and all(tip.commit != one.id for one in commits):
+                raise LedgerRewritten(f"commits that were published on {self.name} before are missing there")
+            return found
+        except LedgerRewritten.error:
+            if tip is None or not self._is_later_epoch(remote_tip, tip):
+                raise
+        from bb.ledger.travel import rotation  # noqa: PLC0415
+
+        found = quarantine.read(self.store.path, common, None, remote_tip, progress)
+        rotation.check(found, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        self.begun_anew = found.tip.charter
+        return found
 
     def _is_later_epoch(self, found: str, tip: Tip) -> bool:
-        from bb.ledger.travel import rotation  # noqa: PLC0415
-
-        charter = rotation.charter_at(self.store.place.common, found)
+        charter = charter_at(self.store.place.common, found)
         return charter is not None and charter.epoch > tip.charter.epoch
-
-    def _begun_anew(self, history: History, found: str, tip: Tip) -> list[Commit]:
-        """The commits of a later epoch, which must have everything that was published up to TIP."""
-        from bb.ledger.travel import rotation  # noqa: PLC0415
-
-        commits = list(history.upto(found, self.store.progress))
-        rotation.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
-        self.begun_anew = history.tip.charter
-        return commits
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415
@@ -294,8 +314,8 @@ class Sync:
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
-        pause, tip_before = FIRST_PAUSE, self.pin.tip
-        while pending := self.wanted():
+        pause, before = FIRST_PAUSE, (self.pin.tip, self._on_top_of)
+        while (pending := self.wanted()) or self._on_top_of:
             self._attempts += 1
             try:
                 self.push(pending)
@@ -305,13 +325,13 @@ class Sync:
                     raise remote.Contended(message, remote=self.name) from None
                 pause = random_pause(pause)
                 self.look()
-                if self.pin.tip == tip_before and self._attempts >= MOST_IN_VAIN:
+                if (self.pin.tip, self._on_top_of) == before and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
-                tip_before = self.pin.tip
+                before = (self.pin.tip, self._on_top_of)
             except remote.Offline.error:
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip):
+                if publish.unpublished(self.store, self.pin.tip) or self._on_top_of:
                     raise
             except program.GitFailed:
                 if self._attempts > 1:
@@ -319,12 +339,15 @@ class Sync:
                 self.look()  # git may have deleted the parent commit, and fetches it again
 
     def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. If the tip
+        of the branch is quarantined, the commit is on top of it."""
         before = self.pin.tip
-        expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
+        expected = self._on_top_of or (before.commit if before else None)
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, over=self._on_top_of)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left())
-        commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
+        self._on_top_of = None
+        parent = before.commit if before else None
+        commit = Commit(tip.commit, parent, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
         self._went += wanted.count
         self.remember(self.pin.replace(tip=tip), [commit])
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit

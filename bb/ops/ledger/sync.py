@@ -237,6 +237,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
     outcome = at_work.outcome()
     save_outcome(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
+    answer["quarantined"] = _quarantined(store, outcome)
     if outcome.signatures and in_background.MARK not in desk.env:
         late = counted_lines.since_last_report(store)
         answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
@@ -247,6 +248,17 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
         message = f"lines of writer {first.writer} were put aside, in {first.path}"
         raise importing.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
+
+
+def _quarantined(store: Store, outcome: SyncResult) -> list[dict[str, str]]:
+    """The commits on the branch that were skipped, which are also recorded."""
+    if not outcome.quarantined:
+        return []
+    from bb.ledger.travel import quarantine_record  # noqa: PLC0415  (strays are rare)
+
+    found = quarantine_record.described(store.place.common, outcome.remote, outcome.quarantined)
+    quarantine_record.add(store.path, found)
+    return [one.as_dict() for one in found]
 
 
 def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
@@ -262,7 +274,7 @@ def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
 
 
 def _shown(desk: Desk, outcome: SyncResult, *, publishes: bool) -> dict[str, Any]:
-    apart = ("heard", "unverified", "reserved")
+    apart = ("heard", "unverified", "reserved", "quarantined")
     answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     answer |= {"unverified_agents": list(outcome.unverified)} if outcome.unverified else {}
