@@ -78,10 +78,10 @@ def sift(store: str, git_dir: str, known: Tip | None, commit: str, refusal: BbEr
     branch does not continue from KNOWN, or has no valid commit at all."""
     if isinstance(refusal, bounds.LedgerTooLarge.error):
         raise refusal
-    rows = _rows(git_dir, commit, known)
+    rows = _rows(git_dir, commit, known, refusal)
     if known and any(len(parents) > 1 for _, parents in rows):
         # A merge may join what branched off before KNOWN, so every clone begins at the same place.
-        found = _Walk(store, git_dir, None).to(commit, _rows(git_dir, commit, None), refusal)
+        found = _Walk(store, git_dir, None).to(commit, _rows(git_dir, commit, None, refusal), refusal)
         return found if known.commit == commit else _after(found, known, refusal)
     return _Walk(store, git_dir, known).to(commit, rows, refusal)
 
@@ -101,12 +101,16 @@ def _after(found: Sound, known: Tip, refusal: BbError) -> Sound:
     return found.replace(commits=found.commits[place + 1 :], settled=Admitted())
 
 
-def _rows(git_dir: str, commit: str, known: Tip | None) -> list[Row]:
-    """The commits after KNOWN up to COMMIT, each after its parents."""
+def _rows(git_dir: str, commit: str, known: Tip | None, refusal: BbError) -> list[Row]:
+    """The commits after KNOWN up to COMMIT, each after its parents. Raises the REFUSAL if git no longer has KNOWN, or
+    if COMMIT is no commit."""
     behind = [f"^{known.commit}"] if known else []
     words = ["rev-list", "--topo-order", "--reverse", "--parents", commit, *behind]
-    listed = git.output(words, git_dir=git_dir, most=bounds.MOST_HISTORY).decode("ascii", "replace")
-    return [(name, tuple(parents)) for name, *parents in map(str.split, listed.splitlines())]
+    done = git.ask(words, git_dir=git_dir, most=bounds.MOST_HISTORY)
+    if done.status:
+        raise refusal
+    rows = map(str.split, done.out.decode("ascii", "replace").splitlines())
+    return [(name, tuple(parents)) for name, *parents in rows]
 
 
 class _Walk:

@@ -308,11 +308,12 @@ def test_what_is_archived_otherwise_than_it_should_be_is_refused(origin: Path, p
     before, branch = there.digest, Branch(origin)
     right = branch.files()
     parent = branch.parents()[0]
-    branch.point_at(branch.commit(forge(right), [parent]))
+    found = branch.commit(forge(right), [parent])
+    branch.point_at(found)
     late = clone(origin, "late")
 
-    for each in (late, there):
-        assert each.refused_or("sync", pull=True) in ("NOT_A_LEDGER", "LEDGER_REWRITTEN"), forge
+    assert [each["commit"] for each in late.sync(pull=True)["quarantined"]] == [found], forge
+    assert there.refused("sync", pull=True).code == "LEDGER_REWRITTEN", "it had verified the other commit"
     assert there.digest == before
 
 
@@ -326,7 +327,8 @@ def test_a_file_that_can_still_grow_is_not_archived(origin: Path, pair: list[Clo
     forged: Files = {name: file for name, file in files.items() if name != path}
     branch.put(forged | {"archive/000002.jsonl": File(archive.manifest_bytes([about]))})
 
-    assert pair[1].refused("sync", pull=True).code == "NOT_A_LEDGER"
+    (skipped,) = pair[1].sync(pull=True)["quarantined"]
+    assert "archived too early" in skipped["why"]
 
 
 def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list[Clone]):
@@ -334,7 +336,8 @@ def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list
     branch = Branch(origin)
     branch.put(without_a_snapshot(branch.files()))
 
-    assert pair[1].refused("sync", pull=True).code == "NOT_A_LEDGER"
+    (skipped,) = pair[1].sync(pull=True)["quarantined"]
+    assert "the newest snapshot is missing" in skipped["why"]
 
 
 @pytest.mark.parametrize(

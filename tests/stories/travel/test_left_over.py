@@ -43,9 +43,9 @@ def lost(origin: Path, here: Clone) -> None:
     from bb.kernel.errors import Busy
     from bb.ledger.travel import publish
 
-    def gone(*given: object) -> object:
+    def gone(*given: object, **named: object) -> object:
         origin.rename(origin.with_name("away.git"))
-        return honest(*given)
+        return honest(*given, **named)
 
     honest = publish.commit
     with pytest.MonkeyPatch.context() as patch:
