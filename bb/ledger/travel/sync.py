@@ -190,6 +190,14 @@ class Sync:
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
+        self._skip(found, remote_tip)
+
+    def accept(self, found: Sound, remote_tip: str) -> None:
+        """Import the commits that were FOUND on the branch, whose tip is REMOTE_TIP."""
+        self._take_all(found)
+        self._skip(found, remote_tip)
+
+    def _skip(self, found: Sound, remote_tip: str) -> None:
         self._quarantined |= {stray.commit: stray for stray in found.strays}
         self._on_top_of = remote_tip if found.tip.commit != remote_tip else None
 
@@ -249,8 +257,7 @@ class Sync:
             creation.join(self.store, after.charter.repo)
             self._joined = after.charter.repo
             self.signatures.read_again((self.signatures.known.text, self.signatures.known.where))
-        self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
-        importing.write(self.store, incoming)
+        self.import_lines(incoming)
         payload_removal.blank(self.store)
         self._arrivals = self._arrivals or Arrivals(self.store)
         self._arrivals.take(commits, incoming)
@@ -261,6 +268,13 @@ class Sync:
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
         self._record_again()
+
+    def import_lines(self, incoming: Sequence[Incoming]) -> None:
+        """Write checked lines into the journals."""
+        from bb.ledger.travel import importing  # noqa: PLC0415
+
+        self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
+        importing.write(self.store, incoming)
 
     def _record_again(self) -> None:
         """Record the events of our lines again that were put aside, in this sync or an interrupted one."""

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.published.layout import BRANCH
 from bb.ledger.travel import remote
+from tests.stories.travel.branch_support import Branch, Chain, File
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, ROOT, environment
 
@@ -110,10 +112,52 @@ ACTS: dict[str, list[str]] = {
 }
 
 
-def killed_at(pair: list[Clone], words: list[str], steps: int) -> bool:
-    """Run WORDS, killed after so many STEPS, then run it again and see what came of it; whether it was killed."""
+def _deleted(branch: Branch) -> None:
+    branch.git("update-ref", "-d", BRANCH)
+
+
+def _set_back(branch: Branch) -> None:
+    branch.point_at(branch.parents()[0])
+
+
+def _parted(branch: Branch) -> None:
+    """It was set back, and somebody has published there since."""
+    _set_back(branch)
+    chain = Chain("abcdefghijkl", ())
+    branch.put(branch.files() | {chain.path: File(chain.and_then(chain.forged()).octets)})
+
+
+def _strayed(branch: Branch) -> None:
+    branch.put(branch.files() | {"NOTES.md": File(b"mine\n")})
+
+
+RESTORE = ["ledger", "restore", "--agent", "user"]
+ACCIDENTS: dict[str, Callable[[Branch], None]] = {
+    "put back": _deleted,
+    "put forward": _set_back,
+    "replace": _parted,
+    "adopt": _parted,
+    "skip": _strayed,
+    "skip by reserve": _strayed,
+}
+ACTS |= {
+    "put back": RESTORE,
+    "put forward": RESTORE,
+    "replace": RESTORE,
+    "adopt": [*RESTORE, "--adopt", "LEDGER"],
+    "skip": ACTS["sync"],
+    "skip by reserve": ACTS["reserve"],
+}
+
+
+def killed_at(pair: list[Clone], act: str, steps: int) -> bool:
+    """Run an ACT, killed after so many STEPS, then run it again and see what came of it; whether it was killed."""
     here, there = pair
+    words = [here.ask("ledger.status")["repo"] if word == "LEDGER" else word for word in ACTS[act]]
     there.sync()
+    if accident := ACCIDENTS.get(act):
+        here.sync(pull=True)
+        accident(Branch(here.path.parent / "hub.git"))
     ran = mortal(here, steps, *words)
     assert ran.returncode in (KILLED, RAN_THROUGH), ran.stdout + ran.stderr
     again = here.json(*words, BB_NOW=NOON)
@@ -122,16 +166,18 @@ def killed_at(pair: list[Clone], words: list[str], steps: int) -> bool:
     if "--global" in words:
         assert again.data["global"] is True, f"after {steps} steps: {again.out}"
         wanted |= {(AMBER, "web", "active")}
+    if act == "adopt":  # the other clone has to follow, too
+        there.json(*words, BB_NOW=NOON)
     assert outcome(pair) == wanted, f"after {steps} steps"
     return ran.returncode == KILLED
 
 
-def every_step(tmp_path: Path, words: list[str], pick: Callable[[int], int]) -> None:
+def every_step(tmp_path: Path, act: str, pick: Callable[[int], int]) -> None:
     steps, turn = 0, 0
     while True:
         folder = tmp_path / f"world-{turn}"
         made = agents_at_work(hub(folder / "hub.git"), AMBER, COBALT, after=both_reserve)
-        if not killed_at(made, words, steps):
+        if not killed_at(made, act, steps):
             break
         shutil.rmtree(folder)
         turn += 1
@@ -142,13 +188,13 @@ def every_step(tmp_path: Path, words: list[str], pick: Callable[[int], int]) -> 
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
     start = random.Random(act).randrange(1, 9)
-    every_step(tmp_path, ACTS[act], lambda steps: steps + start + 12 + steps // 2)
+    every_step(tmp_path, act, lambda steps: steps + start + 12 + steps // 2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_any_two_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
-    every_step(tmp_path, ACTS[act], lambda steps: steps + 1)
+    every_step(tmp_path, act, lambda steps: steps + 1)
 
 
 def _killed_at_some_moments(pair: list[Clone], rounds: int, seed: int) -> None:
