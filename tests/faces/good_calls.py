@@ -154,6 +154,7 @@ GOOD = {
     "ledger.show": ["EVENT"],
     "ledger.redact": ["MESSAGE", "--reason", "a slip", "--agent", "user"],
     "ledger.rotate": ["--reason", "a slip", "--agent", "user"],
+    "ledger.restore": ["--agent", "user"],
     "setup": ["--yes", "--only", "ledger", "--only", "claude"],
     "hooks.install": ["--editor", "claude"],
     "hooks.uninstall": ["--editor", "claude"],
@@ -177,6 +178,9 @@ ONCE = {
     "actor_add": 4,
     "actor_remove": 3,
 }  # what cannot be done twice, and how the second time ends
+
+
+OF_REMOTES = ("ledger.rotate", "ledger.restore")  # they need a published ledger
 
 
 def prepare(repo: Scratch) -> None:
@@ -212,7 +216,7 @@ def status_of(op: Op) -> int:
 
 def good_words(op: Op, repo: Scratch) -> list[str]:
     """Words that call OP, with the ids that the prepared repository has. What it needs besides is made first."""
-    if op.name == "ledger.rotate" and not repo.git("remote"):
+    if op.name in OF_REMOTES and not repo.git("remote"):
         publish(repo)
     lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
     said = [line for line in lines if line["kind"] == "chat.message" and line["data"]]

@@ -74,6 +74,8 @@ def restore(
     """
     store = desk.store
     store.require_ledger()
+    if agent or adopt:
+        signs_of_life.person(desk, agent)
     name = remote_of(desk, remote)
     creation.make_folder(store.place)
     with SyncLock(store.path, TURN_PATIENCE):
@@ -128,7 +130,6 @@ def _may_act(
 ) -> None:
     """Refuse what must not be done, or not by this caller."""
     if adopt:
-        signs_of_life.person(desk, agent)
         if adopt != seen.ledger:
             raise OtherLedger(f"{sync.name} has {seen.ledger or 'no ledger'}, not {adopt[:60]}", **shown)
         return

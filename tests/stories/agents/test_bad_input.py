@@ -80,6 +80,7 @@ CALLS: dict[str, dict[str, str]] = {
     "ledger signatures": {"--output": "signed"},
     "ledger redact": {"EVENT": "MESSAGE", "--reason": "a slip", "--agent": OTTER},
     "ledger rotate": {"--reason": "a slip", "--agent": OTTER, "--remote": "origin", "--timeout": "20"},
+    "ledger restore": {"--agent": "user", "--remote": "origin", "--timeout": "20", "--adopt": None},
     "ci check": {"--base": "HEAD", "--remote": "origin"},
     "edit begin": {"PATH": "src/dates.py", "--agent": OTTER},
     "edit end": {"PATH": "src/editing.py", "--agent": OTTER},
@@ -484,6 +485,7 @@ WHEN_BLANK = {
     ("sync", "--remote"): "INVALID_VALUE",
     ("ci check", "--remote"): "INVALID_VALUE",
     ("ledger rotate", "--remote"): "INVALID_VALUE",
+    ("ledger restore", "--remote"): "INVALID_VALUE",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [
@@ -851,6 +853,10 @@ NOT_THERE = [
     ("ledger rotate", {"--reason": None}, "MISSING_OPTION"),
     ("ledger rotate", {"--remote": "../hub.git"}, "REMOTE_NOT_FOUND"),
     ("ledger rotate", {"--timeout": "0"}, "INVALID_VALUE"),
+    ("ledger restore", {"--agent": OTTER}, "PERSON_ONLY"),
+    ("ledger restore", {"--remote": "../hub.git"}, "REMOTE_NOT_FOUND"),
+    ("ledger restore", {"--adopt": "0fba2ae713d9"}, "OTHER_LEDGER"),
+    ("ledger restore", {"--timeout": "0"}, "INVALID_VALUE"),
     ("ci check", {"--base": None}, "MISSING_OPTION"),
     ("ci check", {"--base": "no-such-branch"}, "REVISION_NOT_FOUND"),
     ("ci check", {"--head": "0" * 40}, "REVISION_NOT_FOUND"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bb.ledger.local import last_sync
-from tests.faces.good_calls import AMBER, GOOD, commands, good_words, prepare
+from tests.faces.good_calls import OF_REMOTES, AMBER, GOOD, commands, good_words, prepare
 from tests.near import Near, near
 from tests.stories.ownership.ownership_support import WAYS, everything_in, give_away, only_root, planted
 from tests.support import ROOT, Scratch, environment
@@ -84,7 +84,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, dict[str,
     """A repository in which every op has something to be about, and a right call of each. Then it is given away."""
     repo = near(tmp_path_factory.mktemp("all") / "theirs")
     prepare(repo)
-    calls = {op.name: good_words(op, repo) for op in commands().values() if op.name != "ledger.rotate"}
+    calls = {op.name: good_words(op, repo) for op in commands().values() if op.name not in OF_REMOTES}
     (repo.path / "message").write_text("Change the parser\n")
     return give_away(repo, "assumed"), calls
 
@@ -121,7 +121,7 @@ def test_what_only_reads_changes_nothing_in_a_foreign_repository(
     sorted(
         op.name
         for op in commands().values()
-        if not op.reads and op.name not in ELSEWHERE and not op.is_live and op.name != "ledger.rotate"
+        if not op.reads and op.name not in ELSEWHERE and not op.is_live and op.name not in OF_REMOTES
     ),
 )
 def test_what_acts_is_refused_in_a_foreign_repository(theirs: tuple[Scratch, dict[str, list[str]]], name: str):
