@@ -23,16 +23,15 @@ ACTIONS = {
     "nothing": ("Nothing needs to be restored: `bb sync` continues", "Nothing had to be restored; the clone is synced"),
     "put back": ("Would push the verified commit; nothing is replaced", "The verified commit is on the branch again"),
     "follow": (
-        "Would follow the branch; nothing on it is replaced. Only the person may do this",
+        "Would follow the branch; nothing on it is replaced: only for the person",
         "This clone follows the branch now",
     ),
     "replace": (
-        "Would replace the branch by the verified commit and the lines of both, with a forced push. Only the person "
-        "may do this",
-        "The branch was replaced by the verified commit and the lines of both",
+        "Would replace the branch by the verified commit with the lines of both: a forced push, only for the person",
+        "The branch was replaced by the verified commit with the lines of both",
     ),
     "adopt": (
-        "Would accept the branch as it is, and publish the lines of this clone there. Only the person may do this",
+        "Would accept the branch as it is, and publish the lines of this clone there: only for the person",
         "This clone has accepted the branch, and its own lines are published there",
     ),
     "refuse": ("Would do nothing: the ledger of another project is never replaced", ""),
@@ -50,7 +49,7 @@ def restored(found: Foreign) -> Iterator[str]:
     here = f"generation {found['verified_generation']}, {counted(int(found['verified_events']), 'event')}"
     yield f"  verified: {found['verified'][:12]}, {here}, {counted(int(found['only_here']), 'line')} only here"
     if writers := found["differing_writers"]:
-        yield f"  {counted(len(writers), 'writer')} there with other lines than the verified ones, which are not imported"
+        yield f"  {counted(len(writers), 'writer')} there with lines that differ from verified ones: not imported"
     would, did = found["action"].among(ACTIONS, ACTIONS["refuse"])
     yield f"{did if found['is_done'] else would}."
     if found["is_done"] and found["tip"]:

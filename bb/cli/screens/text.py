@@ -222,7 +222,8 @@ def _verified(found: Foreign) -> list[str]:
 
     signed = travel.signatures_known(found["signatures"])
     unread = [f"unreadable: {line['id']}: {sentence(line['reason'])}" for line in found["unreadable"]]
-    return [*chains, summary, *signed, *unread, *map(_published, found.get("published", ()))]
+    published = [row for branch in found.get("published", ()) for row in (_published(branch), *_skipped(branch))]
+    return [*chains, summary, *signed, *unread, *published]
 
 
 def _published(found: Foreign) -> str:
@@ -231,6 +232,11 @@ def _published(found: Foreign) -> str:
     events = f"{styling.counted(int(found['events']), 'event')}, {found['archived']:,} of them archived"
     commits = f"in {styling.counted(int(found['commits']), 'commit')} of epoch {found['epoch']}"
     return f"published on {found['remote']}: {events}, {commits}; {snapshot}"
+
+
+def _skipped(found: Foreign) -> list[str]:
+    """The commits on a published branch that do not count."""
+    return [f"  quarantined: {stray['commit'][:12]}: {sentence(stray['why'])}" for stray in found["quarantined"]]
 
 
 def _status(status: Foreign) -> list[str]:

@@ -329,7 +329,9 @@ def _quarantined(store: Store) -> Iterator[Finding]:
     """Name the newest commit on a remote that this clone has skipped. It harms nothing, so this is no problem."""
     if found := quarantine_record.read(store.path):
         last = found[-1]
-        text = f"{counted(len(found), 'commit')} skipped; the last one is {last.commit[:12]} by {last.by} on {last.remote}"
+        text = (
+            f"{counted(len(found), 'commit')} skipped; the last one is {last.commit[:12]} by {last.by} on {last.remote}"
+        )
         yield Finding("quarantine", GOOD, harmless(text))
 
 

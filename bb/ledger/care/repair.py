@@ -47,6 +47,7 @@ OWN_FILES = frozenset(
         last_alerts.LOCK + ".queue",
         pinned_threshold.FILE,
         "pins.json",
+        "quarantined.json",
         "signers.json",
         counted_lines.NAME,
         "sync.json",

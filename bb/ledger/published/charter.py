@@ -25,7 +25,7 @@ class NotALedger(Refused):
 LedgerRewritten = Refused.declare(
     "LEDGER_REWRITTEN",
     "The published ledger was rewritten: published lines are missing or changed",
-    hint="nothing was imported, and your own copy is complete; restore the branch: see docs/sync.md",
+    hint="nothing was imported, and your own copy is complete; to compare: `bb ledger restore --dry-run`",
 )
 
 NotOurLedger = Conflict.declare(

@@ -27,7 +27,7 @@ from bb.ledger.travel.branch import History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bb.kernel.errors import BbError
     from bb.ledger.journal.line import Link
@@ -200,7 +200,9 @@ class _Walk:
         """The END that continues all others. Refused if two continue differently."""
         longest = max(ends, key=lambda end: len(self._chain(end)), default=None)
         if longest and not set(ends) <= {*self._chain(longest)}:
-            raise LedgerRewritten("a merge joined two different continuations of the ledger, and only one was published")
+            raise LedgerRewritten(
+                "a merge joined two different continuations of the ledger, and only one was published"
+            )
         return longest
 
     def _changed(

@@ -41,7 +41,9 @@ def described(git_dir: str, remote: str, strays: Sequence[Stray]) -> list[Quaran
     shown = list(strays)[:MOST_SHOWN]
     words = ["log", "--no-walk=unsorted", "-z", "--no-show-signature", "--format=%H%n%an <%ae>%n%at%n%s"]
     try:
-        listed = git.output([*words, *(each.commit for each in shown)], git_dir=git_dir, most=MOST_OUTPUT) if shown else b""
+        listed = (
+            git.output([*words, *(each.commit for each in shown)], git_dir=git_dir, most=MOST_OUTPUT) if shown else b""
+        )
     except git.TooMuchOutput.error:
         listed = b""
     about = {}

@@ -117,9 +117,7 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         disk.remove_folder(folder)
 
 
-def _index_of_tip(
-    repository: str, commit: str, store: str, law: SigningLaw | None
-) -> tuple[Index | None, list[str]]:
+def _index_of_tip(repository: str, commit: str, store: str, law: SigningLaw | None) -> tuple[Index | None, list[str]]:
     """An index of the last commit, and the lost events. None if every commit is needed, also because the last commit is
     not a valid one."""
     try:

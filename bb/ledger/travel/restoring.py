@@ -106,7 +106,9 @@ def look(sync: Sync) -> Situation:
     except (NotALedger, LedgerRewritten.error) as refusal:
         charter = None if isinstance(refusal, bounds.LedgerTooLarge.error) else charter_at(common, found)
         ledger = charter.repo if charter else None
-        return Situation(ANOTHER if ledger not in (None, verified.charter.repo) else STRANGE, verified, found, ledger, None)
+        return Situation(
+            ANOTHER if ledger not in (None, verified.charter.repo) else STRANGE, verified, found, ledger, None
+        )
     if sound.tip.charter.repo != verified.charter.repo:
         return Situation(ANOTHER, verified, found, sound.tip.charter.repo, sound)
     return _compared(sync, Situation(CONTINUES, verified, found, sound.tip.charter.repo, sound), sound)
@@ -176,7 +178,12 @@ def follow(sync: Sync, seen: Situation) -> None:
         raise CannotRestore(f"there is no ledger on {sync.name} that could be accepted")
     forgotten = sync.pin.replace(tip=None, judged=None, put_off=0)  # in memory: after a kill, the old pin is there
     sync.pins = sync.pins.with_remote(sync.name, forgotten)
-    sync.accept(seen.sound, seen.found)
+    try:
+        sync.accept(seen.sound, seen.found)
+    except importing.LedgerForked.error:  # another remote has other lines; the person has decided for this one
+        others = {name: pin.replace(tip=None, judged=None, put_off=0) for name, pin in sync.pins.remotes.items()}
+        sync.pins = sync.pins.replace(remotes=others)
+        sync.accept(seen.sound, seen.found)
 
 
 def _push(sync: Sync, seen: Situation) -> str | None:

@@ -19,7 +19,7 @@ from bb.kernel.record import Record
 from bb.ledger.git import git, program
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
-from bb.ledger.published.layout import LOCAL, charter_at
+from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -211,30 +211,15 @@ class Sync:
         self._take_in(commits, found.tip)
 
     def _verified(self, known: Tip | None, remote_tip: str, tip: Tip | None) -> Sound:
-        """The commits after KNOWN that count. The last verified commit must be one of them, or the parent of the
-        first, unless a later epoch begins."""
-        from bb.ledger.travel import quarantine  # noqa: PLC0415
+        """The commits after KNOWN that count, or all those of a later epoch."""
+        from bb.ledger.travel import looking  # noqa: PLC0415
 
-        common, progress = self.store.place.common, self.store.progress
-        try:
-            found = quarantine.read(self.store.path, common, known, remote_tip, progress)
-            commits = found.commits
-            if tip and commits and commits[0].parent != tip.commit and all(tip.commit != one.id for one in commits):
-                raise LedgerRewritten(f"commits that were published on {self.name} before are missing there")
-            return found
-        except LedgerRewritten.error:
-            if tip is None or not self._is_later_epoch(remote_tip, tip):
-                raise
-        from bb.ledger.travel import rotation  # noqa: PLC0415
-
-        found = quarantine.read(self.store.path, common, None, remote_tip, progress)
-        rotation.check(found, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
-        self.begun_anew = found.tip.charter
+        found = looking.continuation(self.store, known, remote_tip, tip)
+        if found is None:
+            ours = self.pins.admitted if self.pins.arbiter == self.name else None
+            found = looking.next_epoch(self.store, remote_tip, tip, ours)
+            self.begun_anew = found.tip.charter
         return found
-
-    def _is_later_epoch(self, found: str, tip: Tip) -> bool:
-        charter = charter_at(self.store.place.common, found)
-        return charter is not None and charter.epoch > tip.charter.epoch
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415

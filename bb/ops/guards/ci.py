@@ -199,6 +199,7 @@ def _published(desk: Desk, found: remote_reader.Peek, law: SigningLaw | None) ->
         "committed_at": clock.text(found.committed_at),
         "age_seconds": age,
         "lost": found.lost,
+        **({"quarantined": [stray.as_dict() for stray in found.quarantined]} if found.quarantined else {}),
         **signed,
     }
 

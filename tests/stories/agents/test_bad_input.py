@@ -486,6 +486,7 @@ WHEN_BLANK = {
     ("ci check", "--remote"): "INVALID_VALUE",
     ("ledger rotate", "--remote"): "INVALID_VALUE",
     ("ledger restore", "--remote"): "INVALID_VALUE",
+    ("ledger restore", "--adopt"): "OTHER_LEDGER",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bb.ledger.local import last_sync
-from tests.faces.good_calls import OF_REMOTES, AMBER, GOOD, commands, good_words, prepare
+from tests.faces.good_calls import AMBER, GOOD, OF_REMOTES, commands, good_words, prepare
 from tests.near import Near, near
 from tests.stories.ownership.ownership_support import WAYS, everything_in, give_away, only_root, planted
 from tests.support import ROOT, Scratch, environment

@@ -227,3 +227,43 @@ def test_the_answer_and_doctor_say_who_made_it(branch: Branch, pair: list[Clone]
     checks = {each["name"]: each for each in here.ask("doctor")["checks"]}
     assert checks["quarantine"]["state"] == "good"
     assert found[:12] in checks["quarantine"]["text"]
+
+
+def _changed(one: Clone) -> str:
+    """Commit a change of src/ by the agent of the second clone; the commit that it is meant for."""
+    base = one.git("rev-parse", "HEAD").strip()
+    (one.path / "src").mkdir()
+    (one.path / "src" / "a.py").write_text("")
+    one.git("add", "--force", "src")
+    one.git("commit", "--quiet", "-m", f"Change\n\nBB-Agent: {COBALT}")
+    return base
+
+
+def _without_the_holder(branch: Branch) -> str:
+    files = branch.files()
+    (path,) = (path for path, file in files.items() if b'"scope":"src"' in file.octets)
+    del files[path]
+    return branch.commit(files, [branch.tip])
+
+
+@pytest.mark.parametrize("stray", [_without_the_holder, _emptied, _forged, _merged_code, _readme])
+@pytest.mark.parametrize("is_global", [False, True])
+def test_ci_reads_the_last_good_commit(
+    branch: Branch, pair: list[Clone], stray: Callable[[Branch], str], is_global: bool
+):
+    """Also where the stray commit deletes what somebody holds."""
+    here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": is_global})
+    here.sync()
+    base, good = _changed(there), branch.tip
+    found = stray(branch)
+    branch.point_at(found)
+
+    refused = there.refused("ci.check", base=base)
+
+    assert refused.code == "CI_INCURSION"
+    assert refused.details["ledger"]["tip"] == good
+    assert found in {each["commit"] for each in refused.details["ledger"]["quarantined"]}
+    here.sync()
+    refused = there.refused("ci.check", base=base)
+    assert (refused.code, refused.details["ledger"]["tip"]) == ("CI_INCURSION", branch.tip)
