@@ -161,8 +161,6 @@ class Sync:
 
     def look(self, *, may_be_gone: bool = False) -> None:
         """Fetch, verify and import published lines."""
-        from bb.ledger.travel import quarantine  # noqa: PLC0415
-
         tip = self.pin.tip
         last_verified = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
         remote_tip = remote.fetch(self.store.place, self.name, self.left(), whole=last_verified is None)
@@ -182,6 +180,8 @@ class Sync:
             except (NotALedger, LedgerRewritten.error) as refusal:
                 if found.strays:
                     raise
+                from bb.ledger.travel import quarantine  # noqa: PLC0415  (strays are rare)
+
                 common = self.store.place.common
                 found = quarantine.sift(self.store.path, common, last_verified, remote_tip, refusal)
                 if not found.strays:

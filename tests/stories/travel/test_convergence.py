@@ -12,6 +12,7 @@ import pytest
 from bb.kernel import clock
 from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused
 from bb.ledger.published import layout, pins, tip
+from tests.stories.travel.branch_support import Branch, File, chains
 from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
 from tests.support import NOON
 
@@ -160,6 +161,45 @@ class World:
         }
 
 
+class StrayWorld(World):
+    """A world in which somebody without bb pushes onto the branch now and then."""
+
+    def __init__(self, folder: Path, seed: int, clones: int) -> None:
+        super().__init__(folder, seed, clones)
+        self.strays = 0
+
+    def step(self) -> None:
+        if self.chance.random() < 0.15:
+            self.stray(Branch(self.chance.choice((self.origin, self.origin, self.second))))
+        super().step()
+
+    def stray(self, branch: Branch) -> None:
+        files, tip, parents = branch.files(), branch.tip, branch.parents()
+        gone = self.chance.choice(sorted(map(str, files)) or [""])
+        foreign = files | {"NOTES.md": File(b"%d\n" % self.strays)}
+        code = branch.commit({"x": File(b"x")}, [])
+        older = branch.files(parents[0]) if parents else files
+        edit = branch.commit(older | {"NOTES.md": File(b"x")}, parents[:1] or [tip])
+        forged = dict(files)
+        for chain in chains(files):
+            octets = files.get(chain.path, File()).octets
+            forged[chain.path] = File(octets + chain.forged(p="0" * 32) + b"\n")
+        made = self.chance.choice(
+            [
+                (foreign, [tip]),
+                ({}, [tip]),
+                ({name: file for name, file in files.items() if name != gone}, [tip]),
+                (files, [code, tip]),
+                (foreign, [edit, tip]),
+                (foreign, [tip, edit]),
+                (older, [tip]),
+                (forged, [tip]),
+            ]
+        )
+        branch.point_at(branch.commit(*made))
+        self.strays += 1
+
+
 def kinds_in(here: Clone) -> set[str]:
     """What kinds of things have happened."""
     raws = [raw for file in here.store.glob("j/*/*.jsonl") for raw in file.read_bytes().splitlines()]
@@ -199,6 +239,33 @@ def test_all_come_to_know_the_same(tmp_path: Path, seed: int, clones: int, steps
     assert kinds_in(world.clones[0]) >= HAPPENING, "else there is little to agree on"
     first, *others = [world.known(each) for each in world.clones]
     assert first["settled"]["grants"]
+    for other in others:
+        assert other == first
+    for each in world.clones:
+        each.ask("ledger.verify", published=True)
+    assert_that_contests_are_decided_alike([world.states(each) for each in world.clones])
+    assert_that_whoever_comes_late_knows_it_too(world, first)
+    assert_that_it_is_found_again(world, first)
+
+
+@pytest.mark.parametrize(
+    ("seed", "clones", "steps"),
+    [
+        (1, 3, 60),
+        *(pytest.param(seed, 4, 200, marks=pytest.mark.long) for seed in range(2, 20)),
+    ],
+)
+def test_all_come_to_know_the_same_although_somebody_pushes_something_else(
+    tmp_path: Path, seed: int, clones: int, steps: int
+):
+    world = StrayWorld(tmp_path, seed, clones)
+    for _ in range(steps):
+        world.step()
+
+    world.settle()
+
+    assert world.strays > 3
+    first, *others = [world.known(each) for each in world.clones]
     for other in others:
         assert other == first
     for each in world.clones:
