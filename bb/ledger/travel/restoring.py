@@ -171,6 +171,20 @@ def restore(sync: Sync, seen: Situation) -> str | None:
     return None
 
 
+def adopt(sync: Sync, seen: Situation) -> None:
+    """Accept the history that is on the branch, whatever it lacks, and publish our lines there."""
+    try:
+        if seen.state != CONTINUES:
+            follow(sync, seen)
+        else:
+            sync.look()
+    except importing.LedgerForked.error:  # another remote has other lines; the person has decided for this one
+        others = {name: pin.replace(tip=None, judged=None, put_off=0) for name, pin in sync.pins.remotes.items()}
+        sync.pins = sync.pins.replace(remotes=others)
+        follow(sync, seen)
+    sync.publish_all()
+
+
 def follow(sync: Sync, seen: Situation) -> None:
     """Accept the history that is on the branch, and publish our lines there. Verified lines that it lacks go there
     again."""
@@ -178,12 +192,7 @@ def follow(sync: Sync, seen: Situation) -> None:
         raise CannotRestore(f"there is no ledger on {sync.name} that could be accepted")
     forgotten = sync.pin.replace(tip=None, judged=None, put_off=0)  # in memory: after a kill, the old pin is there
     sync.pins = sync.pins.with_remote(sync.name, forgotten)
-    try:
-        sync.accept(seen.sound, seen.found)
-    except importing.LedgerForked.error:  # another remote has other lines; the person has decided for this one
-        others = {name: pin.replace(tip=None, judged=None, put_off=0) for name, pin in sync.pins.remotes.items()}
-        sync.pins = sync.pins.replace(remotes=others)
-        sync.accept(seen.sound, seen.found)
+    sync.accept(seen.sound, seen.found)
 
 
 def _push(sync: Sync, seen: Situation) -> str | None:

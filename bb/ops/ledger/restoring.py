@@ -86,9 +86,8 @@ def restore(
             return shown | {"is_done": False, "tip": None, "generation": None, "kept_as": None}
         _may_act(desk, at_work, seen, adopt, agent, shown)
         kept = None
-        if adopt and seen.state != restoring.CONTINUES:
-            restoring.follow(at_work, seen)
-            at_work.publish_all()
+        if adopt:
+            restoring.adopt(at_work, seen)
         else:
             kept = restoring.restore(at_work, seen)
         outcome = at_work.outcome()
@@ -109,7 +108,7 @@ def _shown(name: str, seen: Situation, adopt: str | None) -> dict[str, Any]:
     return {
         "remote": name,
         "state": seen.state,
-        "action": "adopt" if adopt and seen.state != restoring.CONTINUES else seen.action,
+        "action": "adopt" if adopt else seen.action,
         "found": seen.found,
         "found_ledger": seen.ledger,
         "found_generation": sound.tip.generation if sound else None,

@@ -15,7 +15,9 @@ from bb.kernel.errors import Conflict
 from bb.kernel.event import PUT_ASIDE
 from bb.ledger.journal import writers
 from bb.ledger.journal.journal import Journal
+from bb.ledger.published.layout import BRANCH
 from bb.ledger.travel import background
+from tests.stories.travel.branch_support import Branch
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
 
@@ -218,6 +220,15 @@ def test_what_is_published_in_two_forms_on_two_remotes_is_refused_and_nothing_ch
         name: octets for name, octets in before.items() if name != "pins.json"
     }
     here.sync()
+    other = Branch(tmp_path / "other.git")
+    other.git("update-ref", "-d", BRANCH)
+    for each in (again, here):
+        ledger = each.ask("ledger.status")["repo"]
+        each.ask("ledger.restore", remote="origin", adopt=ledger, agent="user")
+        each.sync(remote="other", publish=True)
+    settle([again, here])
+    assert here.digest == again.digest
+    assert {"first", "second"} <= {scope for _, scope, _ in here.holds()}
 
 
 def kept(one: Clone) -> dict[str, bytes]:

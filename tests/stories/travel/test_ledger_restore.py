@@ -80,6 +80,9 @@ def test_a_branch_that_was_set_back_is_put_back_without_force(branch: Branch, bu
     assert refused.code == "LEDGER_REWRITTEN"
     assert (refused.details["verified"], refused.details["found"]) == (tip, branch.tip)
 
+    found = there.refused("doctor")
+    check = next(each for each in found.details["checks"] if each["name"] == "sync")
+    assert (found.code, check["state"], check["mend"]) == ("PROBLEMS_FOUND", "broken", "bb ledger restore --dry-run")
     shown = there.ask("ledger.restore", dry_run=True)
     assert (shown["state"], shown["action"], shown["needs_person"]) == ("behind", "put back", False)
     assert shown["only_here"] > 0
