@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.ledger.published.charter import LedgerRewritten
+from bb.ledger.published.charter import LedgerRewritten, NotALedger
 from bb.ledger.published.layout import charter_at
 from bb.ledger.travel import quarantine, rotation
 
@@ -41,5 +41,11 @@ def next_epoch(store: Store, found: str, tip: Tip | None, ours: Admitted | None)
 
 
 def _is_later_epoch(store: Store, found: str, tip: Tip) -> bool:
+    """Whether a later epoch than that of TIP is on the branch. A stray commit at its end may hide the charter."""
     charter = charter_at(store.place.common, found)
-    return charter is not None and charter.epoch > tip.charter.epoch
+    if charter is None or charter.epoch <= tip.charter.epoch:
+        try:
+            charter = quarantine.read(store.path, store.place.common, None, found).tip.charter
+        except (NotALedger, LedgerRewritten.error):
+            return False
+    return charter.epoch > tip.charter.epoch

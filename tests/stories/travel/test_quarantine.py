@@ -229,6 +229,22 @@ def test_the_answer_and_doctor_say_who_made_it(branch: Branch, pair: list[Clone]
     assert found[:12] in checks["quarantine"]["text"]
 
 
+def test_a_new_epoch_is_followed_although_a_stray_commit_hides_it(branch: Branch, pair: list[Clone]):
+    here, there = pair
+    branch.git("config", "receive.denyNonFastForwards", "false")
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    here.sync()
+    here.ask("ledger.rotate", reason="too long", agent="user")
+    branch.point_at(_emptied(branch))
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-2")
+
+    assert there.sync()["begun_anew"]["epoch"] == 2
+
+    settle(pair)
+    assert here.digest == there.digest == late(branch).digest
+    assert here.holds() == {(AMBER, "src", "active"), (COBALT, "docs", "active")}
+
+
 def _changed(one: Clone) -> str:
     """Commit a change of src/ by the agent of the second clone; the commit that it is meant for."""
     base = one.git("rev-parse", "HEAD").strip()
