@@ -66,6 +66,7 @@ HOT = {
         ("bb.ops.ledger.sync", ("sync",)),
         ("bb.ops.guards.ci", ("ci.check",)),
         ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),
+        ("bb.ops.guards.made_commit", ("hook.post-commit",)),
         ("bb.ops.guards.editor_hook", ("hook.pre-tool",)),
         ("bb.ops.guards.after_tool", ("hook.post-tool",)),
         ("bb.ops.guards.turn_hooks", ("hook.prompt", "hook.stop")),
