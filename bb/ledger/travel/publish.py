@@ -22,6 +22,7 @@ from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
 from bb.ledger.records import events, payload_removal
 from bb.ledger.signing import ssh_signatures
+from bb.ledger.travel.authorship import SigningFailed, authorship
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ IMPORT = ("fast-import", "--quiet", "--force", "--done")
 # The import is left as a small pack, because unpacking it takes as long as the rest. But with fifty packs git repacks
 # the whole repository, and bb must not cause that. So above MOST_PACKS packs the import is unpacked.
 AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
-IDENTITY = "bb <bb@localhost>"
 NAMED = 3  # writers in a subject
 SHA1 = 40  # digits of an object name; more with SHA-256
 ABOUT = b"""# The ledger of this repository
@@ -169,9 +169,11 @@ class Importer(git.Conversation):
         are_few = sum(name.endswith(".pack") for name in packs) < MOST_PACKS
         super().__init__([*(AS_A_PACK if are_few else ()), *IMPORT], git_dir=git_dir)
         self._git_dir, self._key, self._parent, self._message = git_dir, key, parent, message
-        self._who = b"%s %d +0000" % (IDENTITY.encode(), max(now // 1000, 0))
+        self._authorship, self._time = authorship(git_dir), f"{max(now // 1000, 0)} +0000"
+        who = self._authorship.author, self._authorship.committer
+        self._who = b"author %s\ncommitter %s\n" % tuple(f"{name} {self._time}".encode() for name in who)
         self._start = (
-            b"commit %s\nmark :1\ncommitter %s\n" % (LOCAL.encode(), self._who)
+            b"commit %s\nmark :1\n%s" % (LOCAL.encode(), self._who)
             + _data(message)
             + (b"from %s\n" % parent.encode() if parent else b"")
         )
@@ -193,19 +195,35 @@ class Importer(git.Conversation):
         """Make the commit. Returns its name."""
         self.write(b"\nget-mark :1\n")
         name = self.read_line().strip().decode("ascii", "replace")
-        if self._key:
+        if self._key and not self._authorship.is_signed:
             name = self._signed(self._key)
         self.write(b"done\n")
         if self.end() or not name:
             raise program.GitFailed("git fast-import could not make the commit")
-        return name
+        return self._signed_by_git(name) if self._authorship.is_signed else name
+
+    def _signed_by_git(self, name: str) -> str:
+        """Make the same commit again, signed by git as it is configured, at the local ref. Returns its name."""
+        env = dict(os.environ)
+        for role, who in (("AUTHOR", self._authorship.author), ("COMMITTER", self._authorship.committer)):
+            person, _, address = who.partition(" <")
+            values = {"NAME": person, "EMAIL": address.rstrip(">"), "DATE": self._time}
+            env |= {f"GIT_{role}_{part}": value for part, value in values.items()}
+        parent = ["-p", self._parent] if self._parent else []
+        words = ["commit-tree", "-S", *parent, f"{name}^{{tree}}"]
+        done = git.ask(words, git_dir=self._git_dir, env=env, given=self._message)
+        if done.status != 0:
+            raise SigningFailed(f"git could not sign the commit: {done.err.strip()[:300] or 'no reason given'}")
+        signed = done.out.decode("ascii", "replace").strip()
+        git.run(["update-ref", LOCAL, signed, name], git_dir=self._git_dir)
+        return signed
 
     def _signed(self, key: Key) -> str:
         """Make the same commit again, signed as by `git commit -S`, and put it at the local ref. Returns its name."""
         self.write(b'ls :1 ""\n')
         tree = self.read_line().split()[2]
         head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
-        head += b"author %s\ncommitter %s\n" % (self._who, self._who)
+        head += self._who
         signature = ssh_signatures.armored(key.sign(head + b"\n" + self._message, ssh_signatures.GIT)).strip()
         signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
         if len(tree) > SHA1:

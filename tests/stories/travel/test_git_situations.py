@@ -348,7 +348,7 @@ def test_a_protected_branch_refuses_for_good(origin: Path, there: Clone, hook: s
     started = time.monotonic()
     refusal = there.refused("sync")
 
-    assert refusal.code == "PUSH_DENIED"
+    assert refusal.code == "BRANCH_PROTECTED"
     assert refusal.hint
     assert time.monotonic() - started < 20, "asking again would not help"
     assert there.sync(pull=True)["came"] == 0
