@@ -15,9 +15,9 @@ from bb.ledger.published.charter import NotALedger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from bb.kernel.errors import BbError, Refusal
+    from bb.kernel.errors import BbError
     from bb.ledger.git import program
 
 LONGEST_SAID = 300  # characters of the host's words in a message
@@ -171,7 +171,7 @@ DECLINED = ("hook declined", "declined due to", "gh013", "gh009", "rule violatio
 WRITES_NOT = ("read-only", "read only", "repository was archived")
 UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
 
-Table = tuple[tuple["Refusal", tuple[str, ...], str], ...]  # a refusal, its words, and its message; {0} is the remote
+Table = tuple[tuple["Callable[..., BbError]", tuple[str, ...], str], ...]  # a refusal, its words, and its message; {0} is the remote
 
 # What can happen to a fetch and to a push, before the host looks at the commits.
 ON_THE_WAY: Table = (
