@@ -221,6 +221,10 @@ class Op(Record):
             is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
             if is_general and all(parameter.keyword != OVERRIDE for parameter in self.parameters):
                 refusal.hint = HINT_WITHOUT_OPTION  # the general hint names --allow-secret, which this op does not have
+            if refusal.code == "DISK_FULL" and desk.has_recorded:  # it would say that nothing was recorded
+                from bb.ops.desk import after_recording  # noqa: PLC0415  (rarely needed)
+
+                raise after_recording.PartlyRecorded(f"a part was recorded before: {refusal.message}") from refusal
             raise
 
     def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:

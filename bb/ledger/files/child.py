@@ -131,6 +131,14 @@ class Child:
             continue
         return self._wait()
 
+    def errors(self) -> bytes:
+        """What it has written to its standard error, after it has ended."""
+        os.set_blocking(self._err, False)
+        try:
+            return os.read(self._err, BLOCK)
+        except BlockingIOError:  # a process that it left running keeps the stream open
+            return b""
+
     def stop(self) -> None:
         """Stop it and the processes that it started, if it still runs; close the pipes."""
         if self._status is None and not self._has_ended():

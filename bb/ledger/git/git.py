@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from bb.kernel.errors import BbError
 from bb.ledger.files import child, disk
 from bb.ledger.files.child import Child
 from bb.ledger.git import ownership, program
@@ -74,6 +75,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` exchanges requests and answers with one git process."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
+        self._verb = next((word for word in arguments if word.isalpha() or word == "fast-import"), "")
         self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **MEMORY_LIMITS})
 
     def __enter__(self) -> Self:
@@ -90,16 +92,29 @@ class Conversation:
         try:
             self._child.write(octets)
         except OSError as error:
-            raise program.GitFailed("git ended before it had read all requests") from error
+            raise self._died("git ended before it had read all requests") from error
 
     def read_line(self) -> bytes:
-        return self._child.read_line()
+        line = self._child.read_line()
+        if not line.endswith(b"\n"):
+            raise self._died("git ended in the middle of an answer")
+        return line
 
     def read(self, length: int) -> bytes:
         octets = self._child.read(length)
         if len(octets) < length:
-            raise program.GitFailed("git ended in the middle of an answer")
+            raise self._died("git ended in the middle of an answer")
         return octets
+
+    def _died(self, otherwise: str) -> BbError:
+        """The refusal for a git process that has ended too early, by its own words if it said any."""
+        try:
+            status = self._child.end()
+            said = self._child.errors().decode("utf-8", "replace")
+            program.refuse_failure(self._verb, status or 1, said or otherwise)
+        except (OSError, BbError) as error:
+            return error if isinstance(error, BbError) else program.GitFailed(otherwise)
+        return program.GitFailed(otherwise)
 
     def end(self) -> int:
         """Close git's standard input and wait until it ends; its exit status."""

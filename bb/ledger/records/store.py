@@ -62,7 +62,7 @@ class Store:
         self._law: SigningLaw | None = None
         self._law_of: tuple[int, int, int] | None = None  # the state of the file that it was read from
         self._batch: Batch | None = None
-        self.has_recorded = False
+        self.records = 0  # how often something was recorded
         self._is_ours = False  # whether the repository's owner was checked
         self._read_clone()
 
@@ -293,7 +293,7 @@ class Store:
             ]
 
         recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
-        self.has_recorded = True
+        self.records += 1
         return recorded
 
     def sign(self, key: Key, now: int) -> None:

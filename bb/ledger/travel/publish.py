@@ -199,7 +199,7 @@ class Importer(git.Conversation):
             name = self._signed(self._key)
         self.write(b"done\n")
         if self.end() or not name:
-            raise program.GitFailed("git fast-import could not make the commit")
+            raise self._died("git fast-import could not make the commit")
         return self._signed_by_git(name) if self._authorship.is_signed else name
 
     def _signed_by_git(self, name: str) -> str:

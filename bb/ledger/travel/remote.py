@@ -21,6 +21,7 @@ from bb.ledger.travel.remote_refusals import (
     last_words,
     refusal_of,
     says,
+    unreachable,
 )
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from bb.ledger.git import program
     from bb.ledger.git.place import Place
 
-__all__ = ["Offline", "PushDenied", "RemoteNotFound"]  # others know them from here
+__all__ = ["Offline", "PushDenied", "RemoteNotFound", "unreachable"]  # others know them from here
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # the last fetched and the last verified commit
 MOST_REFS = 1 << 20  # bytes of a remote's list of refs
 DEEPEST = (1 << 31) - 2  # commits; with one more, git deepens every branch

@@ -33,7 +33,7 @@ Offline = Busy.declare(
     hint="everything you recorded stays in this clone; when the remote can be reached: `bb sync`",
 )
 
-HostUnknown = Offline.error.declare(
+HostUnknown = Busy.declare(
     "HOST_UNKNOWN",
     "The name of the remote's host cannot be resolved: the name is wrong, or this machine has no network",
     hint=f"`git remote -v` shows the name; {KEPT}; when the name can be resolved: `bb sync`",
@@ -70,48 +70,48 @@ PushDenied = Refused.declare(
     hint="give your account permission to push to the branch bb-ledger; `bb sync --pull` works without it",
 )
 
-# Refusals of a push. Whoever handles PUSH_DENIED handles these too.
-RemoteIsBundle = PushDenied.error.declare(
+# Refusals of a push for a known reason.
+RemoteIsBundle = Refused.declare(
     "REMOTE_IS_BUNDLE",
     "The remote is a bundle, a file that can only be read",
     hint="`bb sync --pull` reads it; to publish, add a remote that can be written: `git remote add NAME URL`, then "
     "`bb sync --publish --remote NAME`",
 )
 
-HubFull = PushDenied.error.declare(
+HubFull = Refused.declare(
     "HUB_FULL",
     "The remote has no space left for the push, or the repository has reached its quota",
     hint=f"ask the host's operator for space; {KEPT}; then `bb sync`",
 )
 
-PushTooLarge = PushDenied.error.declare(
+PushTooLarge = Refused.declare(
     "PUSH_TOO_LARGE",
     "The push is larger than the remote accepts",
     hint="ask the host's operator to raise the limit (nginx: client_max_body_size; git: receive.maxInputSize); "
     f"{KEPT}; then `bb sync`",
 )
 
-AuthorRefused = PushDenied.error.declare(
+AuthorRefused = Refused.declare(
     "AUTHOR_REFUSED",
     "The remote has a rule about the authors or committers of commits, which the ledger's commits do not meet",
     hint='set an address that the rule allows: `git config bb.author "NAME <ADDRESS>"` and '
     '`git config bb.committer "NAME <ADDRESS>"`, then `bb sync`; see docs/sync.md',
 )
 
-SignatureRequired = PushDenied.error.declare(
+SignatureRequired = Refused.declare(
     "SIGNATURE_REQUIRED",
     "The remote takes only commits with signatures that it can verify",
     hint="sign commits with a key that your account on the host has: `git config commit.gpgsign true` and "
     '`git config bb.committer "NAME <ADDRESS OF THE ACCOUNT>"`, then `bb sync`; see docs/sync.md',
 )
 
-BranchProtected = PushDenied.error.declare(
+BranchProtected = Refused.declare(
     "BRANCH_PROTECTED",
     "A rule of the remote protects the branch bb-ledger",
     hint="exempt the branch bb-ledger from the rule, or let your account push to it; `bb sync --pull` works without it",
 )
 
-HookDeclined = PushDenied.error.declare(
+HookDeclined = Refused.declare(
     "HOOK_DECLINED",
     "A hook or a rule of the remote declined the push",
     hint="show its words to the host's operator: the branch bb-ledger must be exempt from that rule; "
@@ -130,7 +130,14 @@ NOT_FOUND = (
 )
 IS_FULL = (
     *("no space left on device", "disk quota exceeded", "quota exceeded", "exceeded its size limit", "over quota"),
-    *("storage limit", "size limit for this repository", "repository size limit", "error: 507", "is over its"),
+    *(
+        "couldn't write '",
+        "storage limit",
+        "size limit for this repository",
+        "repository size limit",
+        "error: 507",
+        "is over its",
+    ),
 )
 IS_TOO_LARGE = ("error: 413", "http 413", "pack exceeds maximum allowed size", "gh001", "tf402462")
 LOGIN = (
@@ -171,7 +178,9 @@ DECLINED = ("hook declined", "declined due to", "gh013", "gh009", "rule violatio
 WRITES_NOT = ("read-only", "read only", "repository was archived")
 UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
 
-Table = tuple[tuple["Callable[..., BbError]", tuple[str, ...], str], ...]  # a refusal, its words, and its message; {0} is the remote
+Table = tuple[
+    tuple["Callable[..., BbError]", tuple[str, ...], str], ...
+]  # a refusal, its words, and its message; {0} is the remote
 
 # What can happen to a fetch and to a push, before the host looks at the commits.
 ON_THE_WAY: Table = (
@@ -198,6 +207,11 @@ OF_A_PUSH: Table = (
     (PushDenied, (*IS_FORBIDDEN, *WRITES_NOT, "[remote rejected]"), "{0} refused"),
     (NotALedger, UNSOUND, "{0} sent invalid objects"),
 )
+
+
+def unreachable() -> tuple[type[BbError], ...]:
+    """The refusals of a remote that cannot be reached now, and perhaps later."""
+    return Offline.error, HostUnknown.error
 
 
 def refusal_of(name: str, done: program.Done, addresses: Sequence[str], *, is_push: bool) -> BbError:

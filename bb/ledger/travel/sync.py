@@ -308,7 +308,7 @@ class Sync:
                 if self.pin.tip == tip_before and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
                 tip_before = self.pin.tip
-            except remote.Offline.error:
+            except remote.unreachable():
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
                 if publish.unpublished(self.store, self.pin.tip):
@@ -341,7 +341,7 @@ class Sync:
             return
         try:
             self._compact_on(before)
-        except (remote.Moved, remote.Offline.error):
+        except (remote.Moved, *remote.unreachable()):
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"

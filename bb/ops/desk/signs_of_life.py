@@ -13,6 +13,7 @@ from bb.kernel.errors import Busy, Forbidden, Refused
 from bb.kernel.escaping import harmless
 from bb.ledger.local import pinned_threshold, presence
 from bb.ledger.local.presence import Presence
+from bb.ops.desk.after_recording import AfterRecording
 from bb.ops.desk.desk import NoAgent
 
 TYPE_CHECKING = False
@@ -234,8 +235,9 @@ def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
     still = contested(desk, agent.agent_id) if last.contested else ()
     pause = pause_check.pause_row(desk.store.caught_up(), agent.agent_id)
     last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause, ended_at=0)
-    presence.open_session(desk.place.store, agent.agent_id, agent.session)
-    presence.write(desk.place.store, last)
+    with AfterRecording(desk):
+        presence.open_session(desk.place.store, agent.agent_id, agent.session)
+        presence.write(desk.place.store, last)
     return last
 
 
@@ -256,13 +258,15 @@ def update_presence(desk: Desk) -> None:
     if not desk.store.exists:
         return
     index, store = desk.store.caught_up(), desk.place.store
-    pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
+    with AfterRecording(desk):
+        pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
     for agent, last in presence.all_presences(store, desk.now()).items():
         current_agent = roster.agent(agent, index.state(roster.NAME, agent))
         noted = {last.session, presence.session(store, agent)}
         if current_agent and not current_agent.is_retired and noted != {current_agent.session}:
-            presence.open_session(store, agent, current_agent.session)
-            presence.write(store, last.replace(session=current_agent.session))
+            with AfterRecording(desk):
+                presence.open_session(store, agent, current_agent.session)
+                presence.write(store, last.replace(session=current_agent.session))
     pause_check.update_presence(desk)
 
 

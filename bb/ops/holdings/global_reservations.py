@@ -69,7 +69,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     try:
         with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
-    except remote.Offline.error as offline:
+    except remote.unreachable() as offline:
         if fallback is None:
             offline.hint = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
             raise
@@ -164,10 +164,10 @@ class _Attempts:
             at_work.push(at_work.wanted())
         except remote.Moved:
             return False
-        except remote.Offline.error as offline:
+        except remote.unreachable() as offline:
             try:
                 at_work.look()  # the push may have arrived, and only the answer was lost
-            except remote.Offline.error:
+            except remote.unreachable():
                 self._void = []  # it may have been admitted, so it must not be released here
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.in_force.grants for name in names)

@@ -18,6 +18,7 @@ from bb.ledger.local import presence
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.after_recording import AfterRecording
 from bb.ops.desk.desk import Desk
 
 HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
@@ -83,4 +84,5 @@ def _flag(desk: Desk, agent: str) -> None:
     now = desk.now()
     last = presence.read(desk.store.path, agent, now)
     if last:
-        presence.write(desk.store.path, last.replace(contested=signs_of_life.contested(desk, agent)))
+        with AfterRecording(desk):
+            presence.write(desk.store.path, last.replace(contested=signs_of_life.contested(desk, agent)))
