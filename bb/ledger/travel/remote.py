@@ -14,6 +14,7 @@ from bb.ledger.git import git
 from bb.ledger.published.layout import BRANCH
 from bb.ledger.travel.remote_refusals import (
     IS_FULL,
+    HostUnknown,
     Offline,
     PushDenied,
     RemoteIsBundle,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.git import program
     from bb.ledger.git.place import Place
 
-__all__ = ["Offline", "PushDenied", "RemoteNotFound", "unreachable"]  # others know them from here
+__all__ = ["HostUnknown", "Offline", "PushDenied", "RemoteNotFound", "unreachable"]  # others know them from here
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # the last fetched and the last verified commit
 MOST_REFS = 1 << 20  # bytes of a remote's list of refs
 DEEPEST = (1 << 31) - 2  # commits; with one more, git deepens every branch

@@ -341,7 +341,7 @@ class Sync:
             return
         try:
             self._compact_on(before)
-        except (remote.Moved, *remote.unreachable()):
+        except (remote.Moved, remote.Offline.error, remote.HostUnknown.error):
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"
