@@ -16,6 +16,7 @@ from bb.kernel import ids, json_text
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.journal import received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from bb.ledger.files.lock import Lock
 
+JOURNALS = "j"  # the folder of the journals that processes with access to a store write
 LOCK, OWNER = "lock", "owner.json"
 NO_FILE = "none"
 
@@ -53,8 +55,14 @@ def own_writer(journals: str, hint: str | None = None) -> str | None:
 
 
 def all_in(journals: str) -> list[str]:
-    """Every writer with a journal in JOURNALS."""
+    """Every writer with a journal in JOURNALS, without received ones."""
     return writer_ids_in(disk.names(journals))
+
+
+def folder_of(journals: str, writer: str) -> str:
+    """The folder of WRITER's journal: in JOURNALS, or among the received ones."""
+    own = os.path.join(journals, writer)
+    return own if os.path.isdir(own) else received.folder_of(os.path.dirname(journals), writer)
 
 
 def writer_ids_in(names: list[str]) -> list[str]:
@@ -87,7 +95,7 @@ def store_lock(store: str) -> Lock:
 def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
     """Mark WRITER as never to be used again. OWED lines are noted, in case this process dies before recording them."""
     owner = read_owner(journals, writer) or Owner("", "", "")
-    _write_owner(os.path.join(journals, writer), owner.replace(retired=reason, owed=owed))
+    _write_owner(folder_of(journals, writer), owner.replace(retired=reason, owed=owed))
 
 
 def may_be_owed(journals: str, writer: str, owed: str) -> bool:
@@ -109,14 +117,20 @@ def retired_own_writers(journals: str) -> list[str]:
 
 
 def retired(journals: str) -> dict[str, Owner]:
-    """The retired writers, with their owners."""
+    """The retired writers among those in JOURNALS, with their owners."""
     owners = {writer: read_owner(journals, writer) for writer in all_in(journals)}
     return {writer: owner for writer, owner in owners.items() if owner is not None and owner.retired is not None}
 
 
+def is_retired(journals: str, writer: str) -> bool:
+    """Whether WRITER must not be used any more."""
+    owner = read_owner(journals, writer)
+    return owner is not None and owner.retired is not None
+
+
 def read_owner(journals: str, writer: str) -> Owner | None:
     """The owner of WRITER; None if the record is missing or not valid."""
-    written = disk.read_small(os.path.join(journals, writer, OWNER))
+    written = disk.read_small(os.path.join(folder_of(journals, writer), OWNER))
     try:
         data: Any = json_text.read(written or b"")
         owner = Owner(data["machine"], data["boot"], data["lock"], data.get("retired"), data.get("owed"))

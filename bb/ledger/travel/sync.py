@@ -252,7 +252,7 @@ class Sync:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
         from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.records.journals import JOURNALS  # noqa: PLC0415
+        from bb.ledger.journal.writers import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
         for change in incoming:

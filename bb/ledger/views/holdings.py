@@ -120,7 +120,7 @@ class Holdings:
     def _has_company(self) -> bool:
         """Whether this clone has lines of other writers."""
         if self._is_alone is None:
-            self._is_alone = len(self._index.heads()) < 2
+            self._is_alone = not self._index.has_company()
         return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
