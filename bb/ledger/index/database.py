@@ -24,7 +24,7 @@ FILE_VERSION = 100 * VERSION + 2  # raised also if only the tables change
 PAUSE = 0.01
 LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds
 MEMORY = ":memory:"
-SHORT_LOG = 1 << 17  # bytes; a process that opens the index reads the log in a fraction of a millisecond
+SHORT_LOG = 1 << 18  # bytes; a process that opens the index reads the log in a fraction of a millisecond
 LEFT_OPEN: list[sqlite3.Connection] = []  # a connection without a reference would be closed
 OPENINGS = itertools.count()  # numbers the connections of this process, because SQLite's counters restart with each
 

@@ -22,18 +22,22 @@ class Grown(Record):
 
 
 class Sources:
-    """Journals that are always looked at, and those received in STORE; none are received if STORE is None."""
+    """Journals that are always looked at, and those received in STORE; none are received if STORE is None.
 
-    def __init__(self, local: Sequence[Journal], store: str | None = None) -> None:
+    If it IS_THOROUGH, the received journals are looked at too, whatever the log says.
+    """
+
+    def __init__(self, local: Sequence[Journal], store: str | None = None, *, is_thorough: bool = False) -> None:
         self.local = local
         self._store = store
+        self._is_thorough = is_thorough
 
     def grown_since(self, mark: Mark) -> Grown:
         """The received journals that may have grown since MARK."""
         if self._store is None:
             return Grown((), mark)
         changes = received.changes_since(self._store, mark)
-        names = changes.writers
+        names = None if self._is_thorough else changes.writers
         journals = self.received() if names is None else [Journal(self._store, name) for name in names]
         return Grown([journal for journal in journals if journal.is_received], changes.mark, names is None)
 

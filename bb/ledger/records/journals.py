@@ -28,9 +28,9 @@ class Journals:
         """Find our writer. HINT is tried first."""
         self.writer = writers.own_writer(self.folder, hint)
 
-    def sources(self) -> Sources:
-        """All journals, as an index reads them."""
-        return Sources(self.local(), self._path)
+    def sources(self, *, is_thorough: bool = False) -> Sources:
+        """All journals, as an index reads them. If it IS_THOROUGH, it looks at each received one."""
+        return Sources(self.local(), self._path, is_thorough=is_thorough)
 
     def local(self) -> list[Journal]:
         """The journals that processes here write, including ours."""

@@ -153,6 +153,11 @@ class Store:
             self._fold(self._batch.journal)
         return self.index
 
+    def look_at_everything(self) -> None:
+        """Look at every received journal, as every command does at ours. Files may have been changed by hand or by a
+        failing disk, and the log of received lines does not tell that."""
+        self.index.catch_up(self._journals.sources(is_thorough=True), self.progress)
+
     def caught_up_on_disk(self) -> Index:
         """The index, caught up, with its cursors stored on the disk too."""
         if self.index.cursors.is_ahead:

@@ -269,7 +269,7 @@ def export(
 def rebuild(desk: Desk) -> dict[str, Any]:
     """Delete the index and build it again from the journals. This is always safe and should never be needed."""
     store = desk.ledger
-    store.index.rebuild(store.journals(), desk.progress)
+    store.index.rebuild(store.sources(), desk.progress)
     return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.damages())}
 
 
