@@ -243,7 +243,7 @@ def _cut(writer_of: Callable[[Clone], str], size: float) -> Callable[[Clone], No
 
 def _without(writer_of: Callable[[Clone], str], name: str) -> Callable[[Clone], None]:
     def spoil(one: Clone) -> None:
-        (folder,) = one.store.glob(f"*/{writer_of(one)}")
+        folder = Path(writers.folder_of(str(one.store / "j"), writer_of(one)))
         shutil.rmtree(folder) if not name else [path.unlink() for path in folder.glob(name)]
 
     return spoil
