@@ -83,7 +83,8 @@ class _Words:
         words = self._words[: self._words.index("--")] if "--" in self._words else self._words
         takes_value = {name: each for name, each in self._options.items() if each.kind is not Flag}
         for word, following in itertools.pairwise(words):
-            if word in takes_value and following.partition("=")[0] in {*self._options, *HELP, JSON}:
+            needs_value = word in takes_value and not _alone(takes_value[word])
+            if needs_value and following.partition("=")[0] in {*self._options, *HELP, JSON}:
                 raise _lacks_value(word)
         names = [name for word in words if (name := word.partition("=")[0]) in takes_value]
         for name in names:
@@ -102,7 +103,7 @@ class _Words:
                 self._values[parameter.name] = True
             self._wants_help = self._wants_help or name in HELP
             return
-        following = value if equals else next(rest, None)
+        following = value if equals else _alone(parameter) or next(rest, None)
         if following is None:
             raise _lacks_value(name)
         if parameter.is_repeated:
@@ -115,6 +116,11 @@ class _Words:
             if f"-{letter}" not in HELP:
                 raise _unknown(f"-{letter}", [])
             self._wants_help = True
+
+
+def _alone(parameter: Parameter) -> str:
+    """The value of an option that may stand alone; empty if it needs a value."""
+    return getattr(parameter.kind, "alone", "")
 
 
 def _long_options(op: Op) -> list[str]:
