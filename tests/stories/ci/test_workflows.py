@@ -54,7 +54,7 @@ def test_what_the_action_asks_its_user_is_what_its_script_is_told():
     read = yaml.safe_load(ACTION.read_text())
     (step,) = read["runs"]["steps"]
 
-    assert {name.upper() for name in read["inputs"]} == set(step["env"])
+    assert {name.upper() for name in read["inputs"]} == set(step["env"]) - {"DEFAULT"}
     assert all(isinstance(each["default"], str) and each["description"] for each in read["inputs"].values())
 
 
@@ -80,7 +80,7 @@ def called_with(tmp_path: Path, **settings: str) -> list[str]:
     program = tmp_path / "bb" / "scripts" / "bb-ci"
     program.parent.mkdir(exist_ok=True)
     program.write_text('import sys\nprint(*sys.argv[1:], sep="\\0", end="\\0")\n')
-    ran = in_action(tmp_path, action, tmp_path, BASE="b", HEAD="h", **settings)
+    ran = in_action(tmp_path, action, tmp_path, **({"BASE": "b", "HEAD": "h"} | settings))
     assert ran.status == 0, ran.err
     return ran.out.split("\0")[:-1]
 
@@ -96,6 +96,11 @@ def test_the_action_says_what_it_was_told(tmp_path: Path):
         *("--declared", "--strict", "--agent=x", "--remote=r", "--scope=docs", "--scope=src/a b"),
         *("--format=sarif", "--output=s"),
     ]
+
+
+@pytest.mark.parametrize("base", ["", "0" * 40])
+def test_without_a_commit_to_compare_with_the_action_compares_with_the_default_branch(tmp_path: Path, base: str):
+    assert "--base=origin/trunk" in called_with(tmp_path, BASE=base, DEFAULT="trunk")
 
 
 def test_what_the_action_is_told_is_never_a_command(tmp_path: Path):
@@ -180,7 +185,7 @@ def test_a_runner_without_a_python_that_is_new_enough_is_told_so(action: Path, t
 def test_the_gitlab_job_judges_a_merge_request(work: Project, action: Path, tmp_path: Path, is_fork: bool):
     at = work.checkout(f"gitlab-{is_fork}").path
     sources = action.parents[2]
-    for words in (["init", "--quiet", "-b", "main"], ["add", "."], ["commit", "--quiet", "-m", "bb"]):
+    for words in (["init", "--quiet", "-b", "main"], ["add", "."], ["commit", "--quiet", "--allow-empty", "-m", "bb"]):
         subprocess.run(["git", *words], cwd=sources, check=True, env=environment(**AUTHOR))
     job = yaml.safe_load((ROOT / "docs" / "ci" / "gitlab.yml").read_text())["bb"]
     lines = "\n".join(job["script"]).replace("/tmp/bb", str(tmp_path / "bb"))
