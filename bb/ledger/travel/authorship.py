@@ -35,8 +35,8 @@ InvalidIdentity = Refused.declare(
     hint='`git config bb.author "NAME <ADDRESS>"`, or remove the setting: `git config --unset bb.author`',
 )
 
-SigningFailed = Refused.declare(
-    "SIGNING_FAILED",
+GitSigningFailed = Refused.declare(
+    "GIT_SIGNING_FAILED",
     "git is told to sign commits, and could not sign the ledger's commit",
     hint="try `git commit-tree -S HEAD^{tree} -m test`, and mend what it says; or publish without git's signature: "
     "`git config bb.sign false`",

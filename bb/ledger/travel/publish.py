@@ -22,7 +22,7 @@ from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
 from bb.ledger.records import events, payload_removal
 from bb.ledger.signing import ssh_signatures
-from bb.ledger.travel.authorship import SigningFailed, authorship
+from bb.ledger.travel.authorship import GitSigningFailed, authorship
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Importer(git.Conversation):
         words = ["commit-tree", "-S", *parent, f"{name}^{{tree}}"]
         done = git.ask(words, git_dir=self._git_dir, env=env, given=self._message)
         if done.status != 0:
-            raise SigningFailed(f"git could not sign the commit: {done.err.strip()[:300] or 'no reason given'}")
+            raise GitSigningFailed(f"git could not sign the commit: {done.err.strip()[:300] or 'no reason given'}")
         signed = done.out.decode("ascii", "replace").strip()
         git.run(["update-ref", LOCAL, signed, name], git_dir=self._git_dir)
         return signed

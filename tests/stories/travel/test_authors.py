@@ -149,7 +149,7 @@ def test_without_the_key_nothing_is_published_unsigned(here: Clone, tmp_path: Pa
 
     refusal = here.refused("sync")
 
-    assert refusal.code == "SIGNING_FAILED"
+    assert refusal.code == "GIT_SIGNING_FAILED"
     assert "git config bb.sign false" in str(refusal.hint)
     assert here.tip == before
     here.git("config", "bb.sign", "false")
