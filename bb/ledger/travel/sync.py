@@ -17,13 +17,14 @@ from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
+from bb.coordination.holdings.admission import Admitted
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -31,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
@@ -77,7 +79,8 @@ class Sync:
         self.store = store
         self.name = name
         self.pins = pins.read(store.path)
-        self.signatures = OwnSignatures(store, self.pins.arbiter or name, now)
+        self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self._at: str | None = None  # the address of the remote, once it was asked for
         self.now = now
         self._deadline = time.monotonic() + patience
         self._went = self._attempts = 0
@@ -93,6 +96,18 @@ class Sync:
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
+    @property
+    def address(self) -> str:
+        """The address that the remote is known by."""
+        if self._at is None:
+            self._at = arbitration.address(self.store.place, self.name)
+        return self._at
+
+    @property
+    def decides(self) -> bool:
+        """Whether the remote is the arbiter: whether its publication order decides."""
+        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
+
     def run(self, direction: str, *, publishes: bool = False) -> None:
         """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
         if direction == PULL or publishes or not self._may_push_at_once():
@@ -107,7 +122,7 @@ class Sync:
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time."""
-        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
+        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name and self.decides:
             law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
@@ -182,9 +197,7 @@ class Sync:
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
-        if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.replace(admitted=history.settled)
-        self._take_in(commits, history.tip)
+        self._take_in(commits, history)
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
         """The commits up to FOUND. The last verified commit must be one of them, or the parent of the first."""
@@ -204,14 +217,15 @@ class Sync:
         from bb.ledger.travel import rotation  # noqa: PLC0415
 
         commits = list(history.upto(found, self.store.progress))
-        rotation.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        rotation.check(history, commits, tip, self.pins.admitted if self.decides else None)
         self.begun_anew = history.tip.charter
         return commits
 
-    def _take_in(self, commits: list[Commit], after: Tip) -> None:
+    def _take_in(self, commits: list[Commit], history: History) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
+        after = history.tip
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
             incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
@@ -236,7 +250,8 @@ class Sync:
         self._arrivals.take(commits, incoming)
         if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:
             self._arrivals.judge(self.signatures.known.policy, incoming)
-        self.remember(self.pin.replace(tip=after), commits)
+        begun = history.settled if commits and commits[0].parent is None else None
+        self.remember(self.pin.replace(tip=after), commits, begun)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
@@ -322,14 +337,26 @@ class Sync:
         """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
         before = self.pin.tip
         expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
+        names = self._arbiter_to_name()
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, names=names)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left())
-        commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
+        lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
+        commit = Commit(tip.commit, expected, tip.generation, lines, (), arbiter=at.address if at else "")
         self._went += wanted.count
-        self.remember(self.pin.replace(tip=tip), [commit])
+        self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
+
+    def _arbiter_to_name(self) -> Arbiter | None:
+        """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
+        `moving.py`, because the new arbiter takes over results."""
+        tip, named = self.pin.tip, self.pins.named
+        if named is None and self.decides:
+            named = arbitration.first(self.store.place, self.name, self.address)
+        is_said = tip is not None and tip.charter.arbiter == named
+        is_move = tip is not None and named is not None and named.turn > 1 and named.address == self.address
+        return None if is_said or is_move else named
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
@@ -380,11 +407,14 @@ class Sync:
 
     # -- remembering
 
-    def remember(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
-        """Save PIN, and the results of publication order after COMMITS."""
+    def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
+        """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
         after: Pins = self.pins.with_remote(self.name, pin)
-        if after.arbiter == self.name:
-            after = admitted.after_commits(after, self.store, pin.tip, list(commits))
+        self.pins = after = after.replace(named=arbitration.known(after))
+        if pin.tip and self.decides:
+            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        elif after.arbiter == self.name:
+            after = after.replace(arbiter=None)
         self.pins = after
         pins.write(self.store.path, after)
 

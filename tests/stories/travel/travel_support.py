@@ -17,6 +17,7 @@ from bb.ops.desk.desk import Desk
 from tests.near import Near
 from tests.support import NOON, Scratch, environment, made_once, scratch
 
+KNOWN_AS = "known-as"  # a file in the copy of a hub
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
 
@@ -81,7 +82,15 @@ def clone(at: Path, name: str) -> Clone:
     folder = at.parent / name
     made = Clone(scratch(folder).path)
     made.git("remote", "add", "origin", str(at))
+    know(made, at)
     return made
+
+
+def know(made: Clone, at: Path) -> None:
+    """Tell a clone that the hub AT a path is a copy that stands for the original, which the ledger's charter names."""
+    original = at / KNOWN_AS
+    if original.exists():
+        made.git("config", "remote.origin.bbUrl", original.read_text())
 
 
 def agents_at_work(at: Path, *names: str, after: Callable[[list[Clone]], object] | None = None) -> list[Clone]:
@@ -91,6 +100,8 @@ def agents_at_work(at: Path, *names: str, after: Callable[[list[Clone]], object]
     made = _at_work(names, after) if after else _registered(names)
     for part in ("objects", "refs"):
         shutil.copytree(made / "hub.git" / part, at / part, dirs_exist_ok=True)
+    original = made / "hub.git" / KNOWN_AS
+    (at / KNOWN_AS).write_text(original.read_text() if original.exists() else str(made / "hub.git"))
     return [_moved(made / f"clone-{place}", at) for place in range(len(names))]
 
 
@@ -124,6 +135,7 @@ def _moved(original: Path, at: Path) -> Clone:
     made = Clone(at.parent / original.name)
     shutil.copytree(original, made.path)
     made.git("remote", "set-url", "origin", str(at))
+    know(made, at)
     (owner,) = made.store.glob("j/*/owner.json")
     writers.mint(str(made.store / "j"), owner.parent.name)
     return made
