@@ -40,7 +40,7 @@ _MODULES_AND_HELP = {
     ),
     "sessions": ("overview.sessions", "Current work by bead (work item), with its mail and events."),
     "ledger": (
-        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation",
+        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation ledger.arbiter",
         "The ledger: show, verify, sign, export and archive it.",
     ),
     "cbcl": (

@@ -59,6 +59,11 @@ class Pins(Record):
         """The results of publication order, from the lines that count here."""
         return self.admitted if self.counted is None else self.counted
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the arbiter is another remote than those that this clone has read."""
+        return self.named is not None and self.arbiter is None
+
     def remote(self, name: str) -> Pin:
         return self.remotes.get(name, Pin())
 

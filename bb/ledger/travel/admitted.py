@@ -93,9 +93,7 @@ def _counting(known: Admitted, lasts: Mapping[str, int], counts: Counting) -> Ad
     return known.without(out)
 
 
-def admit_commits(
-    known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None
-) -> Admitted:
+def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None) -> Admitted:
     """The results of publication order after some more commits of the remote at an ADDRESS. With COUNTS, only of the
     lines that count.
 

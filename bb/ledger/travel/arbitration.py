@@ -44,7 +44,12 @@ def address(place: Place, name: str) -> str:
 
 def first(place: Place, name: str, at: str) -> Arbiter | None:
     """The remote NAME as the first arbiter of a ledger; None if it has no address AT which others can know it."""
-    return Arbiter(1, at, remote.url(place.common, name)[:LONGEST]) if 0 < len(at) <= LONGEST else None
+    return Arbiter(1, at, url(place, name, at)) if 0 < len(at) <= LONGEST else None
+
+
+def url(place: Place, name: str, at: str) -> str:
+    """The URL of the remote NAME, AT its address, as other people can use it."""
+    return at.removeprefix("file:") if at.startswith("file:") else remote.url(place.common, name)[:LONGEST]
 
 
 def decides(named: Arbiter | None, home: str | None, name: str, at: str, tip: Tip | None) -> bool:

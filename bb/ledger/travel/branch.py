@@ -120,8 +120,8 @@ class History:
             past_epochs.check(self.settled, added, previous.generation)
         self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
         arbiter = self._charter.arbiter
-        if arbiter and self._taken_over:
-            self._take_over(arbiter.generation, self._taken_over)
+        if arbiter:
+            self._take_over(arbiter.generation)
         self._generation += 1
         self._blanked.update(blanked)
         self._last = name
@@ -173,8 +173,9 @@ class History:
         if change.path == README:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
-            self._read_charter(charter_of(blob(objects, change.new, SMALL)))
-            self._may_take_over = not is_root
+            charter = charter_of(blob(objects, change.new, SMALL))
+            self._read_charter(charter)
+            self._may_take_over = not is_root or charter.previous is None
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
         elif change.path == SETTLED and self._may_take_over:
@@ -182,8 +183,12 @@ class History:
         else:
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
 
-    def _take_over(self, generation: int, settled: Admitted) -> None:
-        """Continue after the last GENERATION of the arbiter before, so that tokens only rise."""
+    def _take_over(self, generation: int) -> None:
+        """If this commit takes over results, continue after the last GENERATION of the arbiter before, so that tokens
+        only rise."""
+        settled = self._taken_over
+        if settled is None:
+            return
         if settled.latest > generation or generation - self._generation >= LEAP:
             raise NotALedger(f"{SETTLED} names commits that do not exist")
         self._generation = max(self._generation, generation)

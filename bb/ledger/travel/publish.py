@@ -112,7 +112,7 @@ def commit(
     if names and takes_over is not None:
         generation = max(generation, names.generation + 1)
     heads = dict(tip.heads) if tip else {}
-    message = _message(heads, wanted, generation).encode()
+    message = _message(heads, wanted, generation, names).encode()
     with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
         if tip is None or charter != before:
             importer.file(CHARTER, charter.text().encode())
@@ -273,11 +273,13 @@ def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Ite
     yield first, b"".join(raws)
 
 
-def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
-    """The commit's message: the first writers in the subject, all of them in trailers."""
+def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int, names: Arbiter | None) -> str:
+    """The commit's message: the first writers in the subject, all of them in trailers. A commit without lines NAMES the
+    arbiter."""
     begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
     ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
+    some = some or (f"the arbiter is {names.url}" if names and names.url.isprintable() else "")
     trailers = [*(f"Bb-Lines: {lines}" for lines in ranges), f"Bb-Generation: {generation}"]
     return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import time
 
+from bb.coordination.holdings.admission import Admitted
 from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
-from bb.coordination.holdings.admission import Admitted
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
@@ -69,6 +69,7 @@ class SyncResult(Record):
     archived: int | None  # lines archived with a snapshot, if one was made
     not_compacted: str | None  # why no snapshot was made although one was due
     begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
+    arbiter_moved: dict[str, object] | None  # the arbiter, if this clone learned of its move
     signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
 
 
@@ -80,6 +81,7 @@ class Sync:
         self.name = name
         self.pins = pins.read(store.path)
         self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self._named_before = self.pins.named
         self._at: str | None = None  # the address of the remote, once it was asked for
         self.now = now
         self._deadline = time.monotonic() + patience
@@ -152,8 +154,13 @@ class Sync:
             archived=self.archived,
             not_compacted=self._not_compacted,
             begun_anew=_told(self.begun_anew),
+            arbiter_moved=self._told_of_move(),
             signatures=self._told_of_signatures(),
         )
+
+    def _told_of_move(self) -> dict[str, object] | None:
+        named = self.pins.named
+        return named.as_dict() if named and named.turn > 1 and named != self._named_before else None
 
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
@@ -333,15 +340,18 @@ class Sync:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again
 
-    def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
+    def push(
+        self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None
+    ) -> Tip:
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. To move the
+        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before."""
         before = self.pin.tip
         expected = before.commit if before else None
-        names = self._arbiter_to_name()
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, names=names)
+        about = (names or self._arbiter_to_name(), takes_over)
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, None, *about)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left())
         lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
-        commit = Commit(tip.commit, expected, tip.generation, lines, (), arbiter=at.address if at else "")
+        commit = Commit(tip.commit, expected, tip.generation, lines, (), False, at.address if at else "", takes_over)
         self._went += wanted.count
         self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
@@ -412,6 +422,8 @@ class Sync:
         after: Pins = self.pins.with_remote(self.name, pin)
         self.pins = after = after.replace(named=arbitration.known(after))
         if pin.tip and self.decides:
+            if after.named and after.named.turn > 1 and pin.publishes:
+                after = after.replace(home=self.name)
             after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
         elif after.arbiter == self.name:
             after = after.replace(arbiter=None)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.index.index import Index
     from bb.ledger.lines.regions_now import RegionsNow
+    from bb.ledger.published.pins import Pins
 
 
 class Holdings:
@@ -43,7 +44,7 @@ class Holdings:
         self._regions: RegionsNow | None = None
         self._seen: dict[str, tuple[int, str]] = {}
         self._pauses: dict[str, Any] | None = None
-        self._settled: Admitted | None = None
+        self._pins: Pins | None = None
         self._is_alone: bool | None = None
 
     @property
@@ -68,7 +69,7 @@ class Holdings:
                 other = scope_of(reservation)
                 if (
                     other
-                    and (reservation.agent == whose or self.counts(reservation))
+                    and (reservation.agent == whose or self.counts(reservation) or self.is_unknown(reservation))
                     and (kind := lies(other)) != scopes.DISJOINT
                 ):
                     if scope.region is not None or other.region is not None:
@@ -156,11 +157,26 @@ class Holdings:
     @property
     def settled(self) -> Admitted:
         """The results of publication order, read on first use."""
-        if self._settled is None:
+        return self._published.in_force
+
+    @property
+    def _published(self) -> Pins:
+        if self._pins is None:
             from bb.ledger.published import pins  # noqa: PLC0415  (most reservations are local)
 
-            self._settled = pins.read(self._store).in_force
-        return self._settled
+            self._pins = pins.read(self._store)
+        return self._pins
+
+    def is_unknown(self, reservation: Reservation) -> bool:
+        """Whether this is a global reservation, and only the arbiter, which this clone does not read, knows whether it
+        was admitted. It keeps other agents out, and excuses nothing."""
+        if reservation.base is None or not self._published.is_elsewhere:
+            return False
+        return reservation.id not in self.settled.grants and reservation.id not in self.settled.generations
+
+    def excuses(self, held: Held) -> bool:
+        """Whether a reservation permits its holder's changes, unless it is contested."""
+        return self.counts(held.reservation)
 
     def covers(self, held: Held, path: Scope) -> bool:
         """Whether PATH is entirely in the scope of HELD."""

@@ -120,7 +120,7 @@ def _order(one: Held) -> tuple[bool, bool]:
 def _is_mine(held: Holdings, path: Scope, mine: Sequence[Held], others: Sequence[Held], edit: Edit | None) -> bool:
     """Whether the reservations MINE cover all of PATH, or all lines that are TOUCHED. If two clones reserved the path
     at the same time, a reservation counts only if it is the one that holds."""
-    sound = [one for one in mine if not (others and held.contested_by(one))]
+    sound = [one for one in mine if held.excuses(one) and not (others and held.contested_by(one))]
     if any(held.covers(one, path) for one in sound):
         return True
     own = [one.scope for one in sound if one.scope.region is not None]
