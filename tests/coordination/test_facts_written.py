@@ -26,6 +26,7 @@ from bb.cbcl.facts import Heard
 from bb.coordination.facts import (
     Expired,
     LeftLine,
+    NameSettled,
     Paused,
     Pinned,
     Queued,
@@ -96,6 +97,11 @@ EXAMPLES = [
         {"actor_id": "x", "actor": {"enabled": False}},
     ),
     (Retired("ada-l"), "actor.remove", {"actor_id": "ada-l"}),
+    (
+        NameSettled("ada-l", "aaaaaaaaaaaa.1", "bo-k"),
+        "x.bb.name_settled",
+        {"actor_id": "ada-l", "registration": "aaaaaaaaaaaa.1", "renamed_to": "bo-k"},
+    ),
     (Started("ada-l"), "actor.start", {"actor_id": "ada-l"}),
     (Stopped("ada-l"), "actor.stop", {"actor_id": "ada-l"}),
     (Seen("ada-l", "evicted"), "x.bb.seen", {"actor_id": "ada-l", "after": "evicted"}),

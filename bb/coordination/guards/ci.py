@@ -168,7 +168,7 @@ class Known(Record):
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
     pauses: Mapping[str, State] = {}
-    unknown: frozenset[str] = frozenset()  # global reservations that may not have been admitted: they excuse nothing
+    unknown: frozenset[str] = frozenset()  # reservations that excuse nothing: perhaps not admitted, or of a rival
     changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
 
 

@@ -7,6 +7,7 @@ another remote is the arbiter than before, or if other lines count.
 
 from __future__ import annotations
 
+from bb.coordination.facts import NameSettled, Registered, Retired
 from bb.coordination.holdings import admission, holdings
 from bb.kernel import ids
 from bb.ledger.index import counting
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bb.coordination.facts import HoldingFact
+    from bb.coordination.facts import AgentFact, HoldingFact
     from bb.coordination.holdings.admission import Admitted
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Commit, Tip
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 RULES = "2"  # raised if these rules decide differently than before
 REMEMBERED = 1000  # reservations; above that, ended ones are removed
-HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
+FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
+KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 
 
 def after_commits(
@@ -107,20 +109,20 @@ def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, coun
             known = _counting(commit.settled, lasts, counts) if counts else commit.settled
         if commit.is_carried or commit.arbiter not in ("", address):
             continue
-        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
+        facts = [fact for added in commit.added for fact in _deciding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 
 
-def _holding_facts(
+def _deciding_facts(
     writer: str, first: int, octets: bytes, counts: Counting | None
-) -> Iterator[tuple[str, HoldingFact]]:
+) -> Iterator[tuple[str, HoldingFact | AgentFact]]:
     last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
-            if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
+            if lines.clock_and_kind(raw)[1] in KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
+                if isinstance(fact, FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

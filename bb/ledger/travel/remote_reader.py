@@ -5,8 +5,8 @@ shallow. The transport settings of the current repository are passed through the
 their credentials there.
 
 The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
-if there were global reservations (their admission depends on the order of publication), or if a line has lost its
-payload without a valid withdrawal (earlier commits still have the payload).
+if there were global reservations or names with rivals (both depend on the order of publication), or if a line has lost
+its payload without a valid withdrawal (earlier commits still have the payload).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -18,6 +18,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from bb.coordination.agents import roster
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.escaping import harmless
@@ -99,7 +100,7 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         elsewhere: Arbiter | None = None
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         lost = _caught_up(index, store, law) if index else []
-        if index is None or lost:
+        if index is None or lost or index.count(roster.NAME, roster.RIVALS):
             if index:
                 index.close()
             _fetch(place, repository, remote, settings, EVERYTHING)

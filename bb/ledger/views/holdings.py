@@ -6,7 +6,7 @@ The index finds overlapping scopes: two scopes can overlap only if the lead of o
 
 from __future__ import annotations
 
-from bb.coordination.agents import liveness, pauses, roster
+from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.held import Held, Overlap, were_made_apart, wins_over
@@ -46,6 +46,7 @@ class Holdings:
         self._pauses: dict[str, Any] | None = None
         self._pins: Pins | None = None
         self._is_alone: bool | None = None
+        self._rivals: dict[str, frozenset[str]] | None = None
 
     @property
     def now(self) -> int:
@@ -110,7 +111,8 @@ class Holdings:
             return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
         if is_over:
             return holdings.EXPIRED
-        return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
+        is_contested = self.is_of_rival(reservation) or self._is_contested(reservation)
+        return holdings.CONTESTED if is_contested else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
         """Whether a reservation of another clone takes precedence over this one, as far as this clone knows."""
@@ -176,7 +178,20 @@ class Holdings:
 
     def excuses(self, held: Held) -> bool:
         """Whether a reservation permits its holder's changes, unless it is contested."""
-        return self.counts(held.reservation)
+        return self.counts(held.reservation) and not self.is_of_rival(held.reservation)
+
+    def is_of_rival(self, reservation: Reservation) -> bool:
+        """Whether another agent of the holder's name made it, which registered the name later (`name_claims`)."""
+        if self._rivals is None:
+            self._rivals = self._rivals_by_name() if self._index.count(roster.NAME, roster.RIVALS) else {}
+        return ids.split_event_id(reservation.id)[0] in self._rivals.get(reservation.agent, ())
+
+    def _rivals_by_name(self) -> dict[str, frozenset[str]]:
+        """The writers of rivals, by the name that they registered."""
+        names = self.settled.names
+        agents = roster.in_service(self._index.entries_by_term(roster.NAME, roster.RIVALS))
+        late = {agent.agent_id: name_claims.rivals(agent, names.get(agent.agent_id, ())) for agent in agents}
+        return {name: frozenset(one.writer for one in several) for name, several in late.items()}
 
     def covers(self, held: Held, path: Scope) -> bool:
         """Whether PATH is entirely in the scope of HELD."""

@@ -213,7 +213,7 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
     now = desk.now()
     held = Holdings(index, store, now, desk.stale_after_in(index), ignore_case=IGNORE_CASE)
     ever = [one for one in held.all_ever() if one.base is None or held.token(one) or held.is_unknown(one)]
-    unknown = frozenset(one.id for one in ever if held.is_unknown(one))
+    unknown = frozenset(one.id for one in ever if held.is_unknown(one) or held.is_of_rival(one))
     acts = leases.last_acts(ever)
     spans = [
         leases.lease(one, scope, max(held.seen_at(one.agent), acts[one.agent]), now, held.token(one))
