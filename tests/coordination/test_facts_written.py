@@ -97,6 +97,7 @@ EXAMPLES = [
         {"actor_id": "x", "actor": {"enabled": False}},
     ),
     (Retired("ada-l"), "actor.remove", {"actor_id": "ada-l"}),
+    (NameSettled("ada-l", HELD), "x.bb.name_settled", {"actor_id": "ada-l", "registration": HELD}),
     (
         NameSettled("ada-l", "aaaaaaaaaaaa.1", "bo-k"),
         "x.bb.name_settled",
@@ -117,7 +118,7 @@ NEEDED = [
     (kind, data, member)
     for fact, kind, data in EXAMPLES
     for member in data
-    if not isinstance(fact, Updated) and member not in ("actor", "session")
+    if not isinstance(fact, Updated) and member not in ("actor", "session", "renamed_to")
 ] + [("actor.update", {"actor_id": "ada-l", "role": "tester"}, "actor_id")]
 
 

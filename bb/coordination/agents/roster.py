@@ -83,7 +83,7 @@ def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds
     return [fact.agent]
 
 
-def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
+def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:  # noqa: C901  (one case for each fact)
     """STATE after one more fact, AT its place in the total order, written at TS."""
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
@@ -135,11 +135,9 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """The search terms of an agent: its current session, and whether its name has rivals."""
     several = [(RIVALS, "")] if len([one for one in _registrations(state) if not one.is_merged]) > 1 else []
     session = state["session"][3][1] if "session" in state else ""
-    return (
-        [(session_term(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3])), *several]
-        if session
-        else several
-    )
+    if not session:
+        return several
+    return [(session_term(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3])), *several]
 
 
 def _registrations(state: Mapping[str, Any]) -> list[Registration]:

@@ -34,8 +34,8 @@ UnclearAddress = Refused.declare(
 )
 
 LOST = (
-    "add the arbiter as a remote (`bb ledger arbiter` shows it) and try again; if it is gone for good, or has only another "
-    "address now: --lost. Reservations that it grants meanwhile are void"
+    "add the arbiter as a remote (`bb ledger arbiter` shows it) and try again; if it is gone for good, or only has "
+    "another address now: --lost. Reservations that it grants meanwhile are void"
 )
 
 IsTheArbiter = Conflict.declare(

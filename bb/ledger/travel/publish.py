@@ -108,20 +108,12 @@ def commit(
     before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     before.may_write()
     charter = before.replace(arbiter=names) if names else before
-    generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
-    if names and takes_over is not None:
-        generation = max(generation, names.generation + 1)
+    generation = _next_generation(tip, charter, takes_over)
     heads = dict(tip.heads) if tip else {}
     message = _message(heads, wanted, generation, names).encode()
     with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
-        if tip is None or charter != before:
-            importer.file(CHARTER, charter.text().encode())
-        if tip is None:
-            importer.file(README, ABOUT)
-        if takes_over is not None:
-            importer.file(SETTLED, past_epochs.to_bytes(takes_over))
-        if begins:
-            importer.file(SETTLED, begins.settled)
+        settled = begins.settled if begins else None if takes_over is None else past_epochs.to_bytes(takes_over)
+        _write_about(importer, charter if tip is None or charter != before else None, settled, is_first=tip is None)
         if tip and wanted.blanks:
             for path, journal, first in _with(store, tip, wanted.blanks):
                 out = _published(importer, tip, path)
@@ -143,6 +135,22 @@ def commit(
         tip = tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
         return tip.replace(charter=charter)
     return Tip(name, generation, charter, heads, frozenset(payload_removal.redacted(store) if begins else ()))
+
+
+def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | None) -> int:
+    """The number of the next commit. The numbers only rise, in the order of another arbiter too."""
+    last = tip.generation if tip else charter.previous.generation if charter.previous else 0
+    return 1 + (max(last, charter.arbiter.generation) if charter.arbiter and takes_over is not None else last)
+
+
+def _write_about(importer: Importer, charter: Charter | None, settled: bytes | None, *, is_first: bool) -> None:
+    """Write the files about the ledger itself that this commit adds or changes."""
+    if charter:
+        importer.file(CHARTER, charter.text().encode())
+    if is_first:
+        importer.file(README, ABOUT)
+    if settled is not None:
+        importer.file(SETTLED, settled)
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:

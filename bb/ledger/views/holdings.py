@@ -178,7 +178,7 @@ class Holdings:
 
     def excuses(self, held: Held) -> bool:
         """Whether a reservation permits its holder's changes, unless it is contested."""
-        return self.counts(held.reservation) and not self.is_of_rival(held.reservation)
+        return self.counts(held.reservation) and not held.is_of_rival
 
     def is_of_rival(self, reservation: Reservation) -> bool:
         """Whether another agent of the holder's name made it, which registered the name later (`name_claims`)."""
@@ -204,8 +204,9 @@ class Holdings:
         return [overlap.held for overlap in self.overlaps([scope]) if overlap.kind == scopes.EXACT]
 
     def reservations_of_agent(self, agent: str) -> list[Held]:
-        """The current reservations of AGENT."""
-        return self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
+        """The current reservations of AGENT, without those of a rival of its name."""
+        held = self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
+        return [one for one in held if not one.is_of_rival]
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""
@@ -294,7 +295,8 @@ class Holdings:
     def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
         seen_at, state = self._seen_of(reservation.agent)
         expires_at = reservation.expiry(seen_at, self._now)
-        return Held(reservation, scope, state, expires_at, expires_at <= self._now)
+        is_of_rival = self.is_of_rival(reservation)
+        return Held(reservation, scope, state, expires_at, expires_at <= self._now, is_of_rival)
 
     def _near(self, scope: Scope) -> list[tuple[str, Any]]:
         """The reservations that may overlap SCOPE."""

@@ -37,10 +37,12 @@ def rename(desk: Desk, to: NewAgentId, *, agent: AgentId | None = None) -> dict[
         present = roster.agent(to, index.state(roster.NAME, to))
         joined = identity.register(present, to, mine.role, None, force=False, state="")
         own = _reservations(desk, index, who, {one.writer for one in signs_of_life.own_registrations(desk, mine)})
-        facts: list[Any] = [joined.replace(session=session)]
-        for one in own:
-            facts.append(Released(who, one) if own[one] else Transferred(who, one, to))
-        return [*facts, *(NameSettled(who, one.event, to) for one in signs_of_life.own_rivals(desk, mine))]
+        moved = [Released(who, one) if is_global else Transferred(who, one, to) for one, is_global in own.items()]
+        return [
+            joined.replace(session=session),
+            *moved,
+            *(NameSettled(who, one.event, to) for one in signs_of_life.own_rivals(desk, mine)),
+        ]
 
     def author(fact: Any) -> str:
         return to if isinstance(fact, Registered) else who

@@ -94,6 +94,7 @@ class WorkTreeEdit:
 def verdict_on(held: Holdings, path: Scope, who: str | None, edit: Edit | None) -> dict[str, Any]:
     """The verdict on PATH, as in `path_verdict`. EDIT tells which regions of the file change; None: all of them."""
     met = sorted((overlap.held for overlap in held.overlaps([path])), key=_order)
+    met = [one for one in met if not (one.is_of_rival and one.reservation.agent == who)]
     if edit:
         met = [
             one for one in met if one.reservation.agent == who or one.scope.region is None or edit.touches(one.scope)

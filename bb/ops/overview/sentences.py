@@ -291,7 +291,7 @@ def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
     return None
 
 
-def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
+def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:  # noqa: C901  (one case for each fact)
     """Changes of an agent. `Seen` for an active agent only informs other clones, so it is omitted."""
     match fact:
         case Registered(agent, role):

@@ -63,6 +63,10 @@ class Clone(Near):
         found = self.ask("agent.status")["reservations"]
         return {(each["agent_id"], each["scope"], each["state"]) for each in found}
 
+    def states_of(self, agent: str) -> dict[str, str]:
+        """What an agent holds, and what that is worth."""
+        return {scope: state for holder, scope, state in self.holds() if holder == agent}
+
     @property
     def digest(self) -> str:
         return str(self.ask("ledger.digest")["digest"])
@@ -131,7 +135,7 @@ def _registered(names: tuple[str, ...]) -> Path:
 
 @contextmanager
 def _without_an_arbiter() -> Iterator[None]:
-    """Publish as earlier versions did. The hub is copied to another path, and is named there by the next publication."""
+    """Publish as earlier versions did. The hub is copied to another path; the next publication names it there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arbitration, "first", lambda *_: None)
         yield
