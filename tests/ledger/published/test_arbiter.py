@@ -56,7 +56,13 @@ def test_a_local_path_is_resolved(tmp_path: Path):
     (tmp_path / "work").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "hub.git")
     at = f"file:{(tmp_path / 'hub.git').resolve()}"
-    for url in (str(tmp_path / "hub.git"), f"file://{tmp_path}/hub.git", "../hub.git", f"{tmp_path}/link", "../hub.git/"):
+    for url in (
+        str(tmp_path / "hub.git"),
+        f"file://{tmp_path}/hub.git",
+        "../hub.git",
+        f"{tmp_path}/link",
+        "../hub.git/",
+    ):
         assert address_of(url, str(tmp_path / "work")) == at
 
 
