@@ -2,7 +2,7 @@
 
 A registration belongs to the writer that recorded it. If a name has several registrations in force, the agent whose
 registration was published first has the name. Before publication, the order in the ledger decides. The others are
-rivals: bb tells each at its next call (NAME_TAKEN). Until a rival has taken another name, or has said that both are
+rivals: bb tells each at its next call (NAME_TAKEN_ELSEWHERE). Until a rival has taken another name, or has said that both are
 one agent, its reservations do not count as reservations of the agent that has the name, and it gets no global ones.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bb.coordination.agents.roster import Agent, Registration
 
 NameTaken = Forbidden.declare(
-    "NAME_TAKEN",
+    "NAME_TAKEN_ELSEWHERE",
     "Another clone registered this name and published it first",
     hint="take another name: `bb agent rename NEW`; or, if both are one agent on purpose: `bb agent merge`",
 )

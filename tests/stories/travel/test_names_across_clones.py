@@ -41,7 +41,7 @@ def test_the_later_one_is_told_by_every_verb_and_the_first_one_works_on(twice: t
         reserve(there, AMBER, "web", **EVERYWHERE),
     ]
 
-    assert set(told) == {"NAME_TAKEN"}
+    assert set(told) == {"NAME_TAKEN_ELSEWHERE"}
     assert here.ask("agent.heartbeat", agent=AMBER)["liveness"] == "active"
     assert reserve(here, AMBER, "web", **EVERYWHERE) == ""
 
@@ -75,7 +75,7 @@ def test_only_the_first_one_gets_a_global_reservation(origin: Path):
     there.sync(pull=True)
 
     assert there.refused_or("sync", publish=True) == ""
-    assert reserve(there, AMBER, "src", **EVERYWHERE) == "NAME_TAKEN"
+    assert reserve(there, AMBER, "src", **EVERYWHERE) == "NAME_TAKEN_ELSEWHERE"
     settle([here, there])
     assert [state for _, _, state in here.holds()] == ["active"]
 
@@ -128,7 +128,7 @@ def test_each_clone_of_a_merged_agent_keeps_its_session(origin: Path):
     there.sync(publish=True)
     here.sync()
     assert here.ask("agent.heartbeat", agent=AMBER)["liveness"] == "active", "its session is not superseded"
-    assert there.refused_or("agent.heartbeat", agent=AMBER) == "NAME_TAKEN"
+    assert there.refused_or("agent.heartbeat", agent=AMBER) == "NAME_TAKEN_ELSEWHERE"
     there.settings["BB_SESSION"] = "a stranger"
     assert there.refused_or("agent.merge", agent=AMBER) == "NOT_YOUR_NAME"
 
@@ -147,7 +147,7 @@ def test_who_was_first_is_decided_by_publication_and_not_by_registration(origin:
     second.sync(publish=True)
     first.sync(publish=True)
 
-    assert first.refused_or("agent.heartbeat", agent=AMBER) == "NAME_TAKEN"
+    assert first.refused_or("agent.heartbeat", agent=AMBER) == "NAME_TAKEN_ELSEWHERE"
     second.sync()
     assert second.ask("agent.heartbeat", agent=AMBER)["liveness"] == "active"
 
