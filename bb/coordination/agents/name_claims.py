@@ -2,8 +2,8 @@
 
 A registration belongs to the writer that recorded it. If a name has several registrations in force, the agent whose
 registration was published first has the name. Before publication, the order in the ledger decides. The others are
-rivals: bb tells each at its next call (NAME_TAKEN_ELSEWHERE). Until a rival has taken another name, or has said that both are
-one agent, its reservations do not count as reservations of the agent that has the name, and it gets no global ones.
+rivals: bb tells each at its next call (NAME_TAKEN_ELSEWHERE). Until a rival has taken another name, or has said that
+both are one agent, its reservations do not count as those of the agent that has the name, and it gets no global ones.
 """
 
 from __future__ import annotations
