@@ -131,6 +131,7 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         coordination.Paused("user", RUSSET, None),
         coordination.Paused("user", "*", "all of them"),
         coordination.Unpaused("user", RUSSET),
+        coordination.NameSettled("quiet-heron", "aaaaaaaaaaaa.1", "loud-heron"),
         coordination.Pinned("user", 20),
         coordination.Pinned("user", 0),
         coordination.Reserved(JADE, "src/web", "bb-1.3", 60, is_file=False),

@@ -42,6 +42,15 @@ class Updated(Record):
     session: str | None = None
 
 
+class NameSettled(Record):
+    """The agent that registered AGENT in the event REGISTRATION, although another clone had the name, has another name
+    now: RENAMED_TO. None: both are one agent."""
+
+    agent: str
+    registration: str
+    renamed_to: str | None = None
+
+
 class Started(Record):
     """An actor was started."""
 
@@ -247,7 +256,7 @@ class Overridden(Record):
     reservations: tuple[str, ...]
 
 
-AgentFact = Registered | Updated | Retired | Started | Stopped | Seen
+AgentFact = Registered | Updated | Retired | NameSettled | Started | Stopped | Seen
 PauseFact = Paused | Unpaused
 ThresholdFact = Pinned
 HoldingFact = Reserved | Renewed | Released | Transferred | Expired | TakenOver

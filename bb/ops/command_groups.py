@@ -17,8 +17,8 @@ _MODULES_AND_HELP = {
     "edit": ("lines.edit", "Brackets around an edit, for agents without hooks."),
     "agent": (
         (
-            "agents.agent agents.heartbeat agents.service agents.pausing holdings.reservations holdings.transfers "
-            "mail.inbox mail.mail mail.wait chat.replying"
+            "agents.agent agents.heartbeat agents.service agents.naming agents.pausing holdings.reservations "
+            "holdings.transfers mail.inbox mail.mail mail.wait chat.replying"
         ),
         "Agents: register, list, reserve, send and read mail.",
     ),
@@ -40,7 +40,7 @@ _MODULES_AND_HELP = {
     ),
     "sessions": ("overview.sessions", "Current work by bead (work item), with its mail and events."),
     "ledger": (
-        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation",
+        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation ledger.arbiter",
         "The ledger: show, verify, sign, export and archive it.",
     ),
     "cbcl": (

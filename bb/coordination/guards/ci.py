@@ -168,6 +168,7 @@ class Known(Record):
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
     pauses: Mapping[str, State] = {}
+    unknown: frozenset[str] = frozenset()  # reservations that excuse nothing: perhaps not admitted, or of a rival
     changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
 
 
@@ -322,6 +323,7 @@ def _parted(
     changes it, and for the author if the commit stays in the author's regions.
     """
     mine = [lease for lease in covering if lease.reservation.agent == author]
+    mine = [lease for lease in mine if lease.reservation.id not in known.unknown]
     others = [lease for lease in covering if lease.reservation.agent != author and not lease.reservation.is_open]
     if known.changes is None or not any(lease.scope.region for lease in (*mine, *others)):
         return mine, others

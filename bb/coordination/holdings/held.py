@@ -36,6 +36,7 @@ class Held(Record):
     liveness: str  # of its holder
     expires_at: int
     is_over: bool
+    is_of_rival: bool = False  # made by another agent of the holder's name (`name_claims`)
 
     @property
     def ends_at(self) -> str | None:

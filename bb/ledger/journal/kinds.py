@@ -56,6 +56,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("Registered", "actor.add", ("actor_id", "role", "title", "actor", "session")),
         ("Updated", "actor.update", ("actor_id", "role", "title", "actor", "session")),
         ("Retired", "actor.remove", ("actor_id",)),
+        ("NameSettled", "x.bb.name_settled", ("actor_id", "registration", "renamed_to")),
         ("Started", "actor.start", ("actor_id",)),
         ("Stopped", "actor.stop", ("actor_id",)),
         ("Seen", "x.bb.seen", ("actor_id", "after", "session")),
@@ -224,6 +225,8 @@ NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", 
 
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
+    "registration": _is_event,
+    "renamed_to": _is_agent,
     "actor": _is_object,
     "role": validation.is_role,
     "title": validation.is_title,

@@ -13,7 +13,8 @@ from bb.kernel import ids
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
 from bb.ledger.published import bounds, differences, past_epochs
-from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
+from bb.ledger.published.arbiter import latest
+from bb.ledger.published.charter import CHARTER, LEAP, Charter, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.published.tip import Commit, Compacted, Head, Tip
 from bb.ledger.travel import archive
@@ -39,6 +40,8 @@ class History:
         self._files: dict[str, bytes] = {}  # the contents of the last file of each writer
         self._allowance = bounds.Allowance()
         self.settled = Admitted()  # results of earlier epochs, if the commits include the start of this epoch
+        self._taken_over: Admitted | None = None  # results that the current commit takes over from another arbiter
+        self._may_take_over = False  # whether the current commit changes the charter
 
     @property
     def tip(self) -> Tip:
@@ -93,6 +96,7 @@ class History:
         added: list[tuple[str, int, bytes]] = []
         blanked: list[str] = []
         compaction = Compaction(self._compacted, name, parent)
+        self._taken_over, self._may_take_over = None, False
         for change in sorted(changes, key=lambda change: change.path):
             folder = change.path.partition("/")[0]
             if folder == "w" and not change.is_removal:
@@ -115,10 +119,15 @@ class History:
             blanked += _blank_ones(added)
             past_epochs.check(self.settled, added, previous.generation)
         self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
+        arbiter = self._charter.arbiter
+        if arbiter:
+            self._take_over(arbiter.generation)
         self._generation += 1
         self._blanked.update(blanked)
         self._last = name
-        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), previous is not None)
+        address = arbiter.address if arbiter else ""
+        about = (previous is not None, address, self._taken_over)
+        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), *about)
 
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
@@ -164,11 +173,25 @@ class History:
         if change.path == README:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
-            self._read_charter(charter_of(blob(objects, change.new, SMALL)))
+            charter = charter_of(blob(objects, change.new, SMALL))
+            self._read_charter(charter)
+            self._may_take_over = not is_root or charter.previous is None
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
+        elif change.path == SETTLED and self._may_take_over:
+            self._taken_over = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
         else:
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
+
+    def _take_over(self, generation: int) -> None:
+        """If this commit takes over results, continue after the last GENERATION of the arbiter before, so that tokens
+        only rise."""
+        settled = self._taken_over
+        if settled is None:
+            return
+        if settled.latest > generation or generation - self._generation >= LEAP:
+            raise NotALedger(f"{SETTLED} names commits that do not exist")
+        self._generation = max(self._generation, generation)
 
     def _read_charter(self, charter: Charter) -> None:
         earlier = self._charter
@@ -176,6 +199,8 @@ class History:
             self._generation = charter.previous.generation if charter.previous else 0
         elif (charter.repo, charter.epoch, charter.previous) != (earlier.repo, earlier.epoch, earlier.previous):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
+        elif latest(charter.arbiter, earlier.arbiter) != charter.arbiter:
+            raise LedgerRewritten(f"{CHARTER} names an earlier arbiter than before")
         self._charter = charter
 
 

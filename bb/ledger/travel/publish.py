@@ -17,6 +17,7 @@ from bb.ledger.git import git, program
 from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
+from bb.ledger.published import past_epochs
 from bb.ledger.published.charter import CHARTER, Charter
 from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
+    from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keys import Key
@@ -78,7 +81,7 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
 
 def lines_of(store: Store, before: Tip | None, wanted: Unpublished) -> Iterator[tuple[str, int, bytes]]:
     """The WANTED lines after BEFORE: the writer, the number of the first line, and the lines."""
-    for writer, last in wanted.heads.items():
+    for writer, last in sorted(wanted.heads.items()):  # in the order of the files, in which readers find them
         first = before.heads[writer].n + 1 if before and writer in before.heads else 1
         yield writer, first, events.octets(store, writer, first, last)
 
@@ -91,21 +94,26 @@ def _is_to_blank(event: str, tip: Tip) -> bool:
 
 
 def commit(
-    store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
+    store: Store,
+    tip: Tip | None,
+    wanted: Unpublished,
+    now: int,
+    key: Key | None = None,
+    begins: Epoch | None = None,
+    names: Arbiter | None = None,
+    takes_over: Admitted | None = None,
 ) -> Tip:
     """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
-    a KEY."""
-    charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
-    charter.may_write()
-    generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
+    a KEY. Its charter NAMES the arbiter, if one is given; the branch TAKES OVER results from the arbiter before."""
+    before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
+    before.may_write()
+    charter = before.replace(arbiter=names) if names else before
+    generation = _next_generation(tip, charter, takes_over)
     heads = dict(tip.heads) if tip else {}
-    message = _message(heads, wanted, generation).encode()
+    message = _message(heads, wanted, generation, names).encode()
     with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
-        if tip is None:
-            importer.file(CHARTER, charter.text().encode())
-            importer.file(README, ABOUT)
-        if begins:
-            importer.file(SETTLED, begins.settled)
+        settled = begins.settled if begins else None if takes_over is None else past_epochs.to_bytes(takes_over)
+        _write_about(importer, charter if tip is None or charter != before else None, settled, is_first=tip is None)
         if tip and wanted.blanks:
             for path, journal, first in _with(store, tip, wanted.blanks):
                 out = _published(importer, tip, path)
@@ -124,8 +132,25 @@ def commit(
                 heads[writer] = Head(last, first)
         name = importer.finish()
     if tip:
-        return tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
+        tip = tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
+        return tip.replace(charter=charter)
     return Tip(name, generation, charter, heads, frozenset(payload_removal.redacted(store) if begins else ()))
+
+
+def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | None) -> int:
+    """The number of the next commit. The numbers only rise, in the order of another arbiter too."""
+    last = tip.generation if tip else charter.previous.generation if charter.previous else 0
+    return 1 + (max(last, charter.arbiter.generation) if charter.arbiter and takes_over is not None else last)
+
+
+def _write_about(importer: Importer, charter: Charter | None, settled: bytes | None, *, is_first: bool) -> None:
+    """Write the files about the ledger itself that this commit adds or changes."""
+    if charter:
+        importer.file(CHARTER, charter.text().encode())
+    if is_first:
+        importer.file(README, ABOUT)
+    if settled is not None:
+        importer.file(SETTLED, settled)
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
@@ -147,7 +172,7 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
 
     The parent is the last published commit, if any, so the next sync can replace the commit.
     """
-    published = known.remote(known.arbiter).tip if known.arbiter else None
+    published = known.remote(known.home).tip if known.home else None
     here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
     last = known.local if known.local and known.local.commit == here else None
     if last and not unpublished(store, last):
@@ -274,11 +299,13 @@ def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Ite
     yield first, b"".join(raws)
 
 
-def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
-    """The commit's message: the first writers in the subject, all of them in trailers."""
+def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int, names: Arbiter | None) -> str:
+    """The commit's message: the first writers in the subject, all of them in trailers. A commit without lines NAMES the
+    arbiter."""
     begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
     ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
+    some = some or (f"the arbiter is {names.url}" if names and names.url.isprintable() else "")
     trailers = [*(f"Bb-Lines: {lines}" for lines in ranges), f"Bb-Generation: {generation}"]
     return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
 

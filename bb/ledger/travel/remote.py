@@ -61,16 +61,17 @@ def names(git_dir: str) -> list[str]:
 
 def url(git_dir: str, name: str) -> str:
     """The push URL of NAME, without credentials."""
-    return _without_secret(_address(git_dir, name, "--push"))
+    return _without_secret(address(git_dir, name, "--push"))
 
 
-def _address(git_dir: str, name: str, *how: str) -> str:
+def address(git_dir: str, name: str, *how: str) -> str:
+    """The URL of NAME, as git uses it, for fetching or as HOW says."""
     return git.ask(["remote", "get-url", *how, "--", name], git_dir=git_dir).out.decode("utf-8", "replace").strip()
 
 
-def _without_secret(address: str) -> str:
-    scheme, mark, rest = address.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else address
+def _without_secret(where: str) -> str:
+    scheme, mark, rest = where.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else where
 
 
 def valid_name(name: str) -> str:
@@ -134,10 +135,10 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
 def _refuse_two_places(place: Place, name: str, patience: float) -> None:
     """Refuse a remote whose fetch and push addresses are different repositories. If both lead to one repository, the
     branch is at the same commit at both."""
-    here, there = (_address(place.common, name, *how) for how in ([], ["--push"]))
+    here, there = (address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return
-    fetched, pushed = (_branch_at(place, address, patience) for address in (here, there))
+    fetched, pushed = (_branch_at(place, where, patience) for where in (here, there))
     if None not in (fetched, pushed) and fetched != pushed:
         here, there = _without_secret(here), _without_secret(there)
         command = f"`git remote set-url --push {name} URL`"
@@ -150,10 +151,10 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
         )
 
 
-def _branch_at(place: Place, address: str, patience: float) -> str | None:
-    """The commit of the ledger's branch at an ADDRESS; empty if there is no branch; None if the address cannot be
+def _branch_at(place: Place, where: str, patience: float) -> str | None:
+    """The commit of the ledger's branch at a URL; empty if there is no branch; None if the address cannot be
     reached."""
-    words = ["ls-remote", "--", address, BRANCH]
+    words = ["ls-remote", "--", where, BRANCH]
     done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 

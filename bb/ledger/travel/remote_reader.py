@@ -5,8 +5,8 @@ shallow. The transport settings of the current repository are passed through the
 their credentials there.
 
 The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
-if there were global reservations (their admission depends on the order of publication), or if a line has lost its
-payload without a valid withdrawal (earlier commits still have the payload).
+if there were global reservations or names with rivals (both depend on the order of publication), or if a line has lost
+its payload without a valid withdrawal (earlier commits still have the payload).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from bb.coordination.holdings.admission import Admitted
+from bb.coordination.agents import roster
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.escaping import harmless
@@ -32,11 +32,12 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
+from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import archive, branch, rotation, snapshot
+from bb.ledger.travel import arbitration, archive, branch, rotation, snapshot
 from bb.ledger.travel.remote import RemoteNotFound
 from bb.ledger.travel.snapshot import Snapshot
 
@@ -74,6 +75,7 @@ class Peek(Record):
     index: Index
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
+    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and there were global reservations
 
 
 @contextmanager
@@ -95,19 +97,20 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
             law = law.replace(repo=charter.repo)
+        elsewhere: Arbiter | None = None
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         lost = _caught_up(index, store, law) if index else []
-        if index is None or lost:
+        if index is None or lost or index.count(roster.NAME, roster.RIVALS):
             if index:
                 index.close()
             _fetch(place, repository, remote, settings, EVERYTHING)
-            generation, commits, before = _read_everything(repository, commit, store)
+            history, commits = _read_everything(repository, commit, store)
+            generation = history.tip.generation
             index = Index(":memory:", None)
             lost = _caught_up(index, store, law)
-            if law:
-                _settle(store, index, law, commits, before)
+            elsewhere = _settle(store, index, law, history, commits, _address(place, remote))
         try:
-            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost))
+            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost), elsewhere)
         finally:
             index.close()
     finally:
@@ -155,6 +158,14 @@ def _remote(known: list[str], named: str | None) -> str:
     if named not in known and not _may_be_url(named):
         raise RemoteNotFound(f"there is no remote {harmless(named[:60])!r}")
     return named
+
+
+def _address(place: Place, remote: str) -> str:
+    """The address that the remote is known by."""
+    if not _may_be_url(remote) or remote in git.run(["remote"], git_dir=place.common).split():
+        return arbitration.address(place, remote)
+    url = git.ask(["ls-remote", "--get-url", remote], git_dir=place.common).out.decode("utf-8", "replace").strip()
+    return address_of(url, place.work_tree or place.common)
 
 
 def _settings(place: Place) -> list[tuple[str, str]]:
@@ -248,21 +259,31 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], before: Admitted) -> None:
-    """Save the results of publication order of the lines that count."""
-    from bb.ledger.published import pins  # noqa: PLC0415
-    from bb.ledger.travel import admitted  # noqa: PLC0415
-
-    counts = law.counting(counting.signatures(index, law.repo))
-    lawful = admitted.admit_commits(admitted.without_lines_that_do_not_count(before, commits, counts), commits, counts)
-    pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
-
-
-def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
-    """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
-    the commits, and the results of earlier epochs."""
+def _settle(
+    store: str, index: Index, law: SigningLaw | None, history: branch.History, commits: list[Commit], at: str
+) -> Arbiter | None:
+    """Save the results of publication order on the remote AT an address, of the lines that count. If another remote is
+    the arbiter, its order decides nothing. Returns that arbiter."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import admitted, importing  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import admitted  # noqa: PLC0415  (the last commit is enough for most)
+
+    named = history.tip.charter.arbiter
+    if named and named.address != at:
+        pins.write(store, pins.Pins({}, named=named))
+        return named
+    known = pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits, at if named else ""))
+    if law:
+        counts = law.counting(counting.signatures(index, law.repo))
+        before = admitted.without_lines_that_do_not_count(history.settled, commits, counts)
+        lawful = admitted.admit_commits(before, commits, at if named else "", counts)
+        known = known.replace(counted=lawful, law=law.basis)
+    pins.write(store, known)
+    return None
+
+
+def _read_everything(repository: str, commit: str, store: str) -> tuple[branch.History, list[Commit]]:
+    """Verify every commit, and save all lines as journals."""
+    from bb.ledger.travel import importing  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
@@ -272,8 +293,7 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     importing.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
         _write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))
-    return history.tip.generation, commits, history.settled
+    return history, commits
 
 
 def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:

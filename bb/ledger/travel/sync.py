@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 
+from bb.coordination.holdings.admission import Admitted
 from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
@@ -24,7 +25,7 @@ from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -32,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
@@ -69,6 +71,7 @@ class SyncResult(Record):
     archived: int | None  # lines archived with a snapshot, if one was made
     not_compacted: str | None  # why no snapshot was made although one was due
     begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
+    arbiter_moved: dict[str, object] | None  # the arbiter, if this clone learned of its move
     signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
 
 
@@ -79,7 +82,9 @@ class Sync:
         self.store = store
         self.name = name
         self.pins = pins.read(store.path)
-        self.signatures = OwnSignatures(store, self.pins.arbiter or name, now)
+        self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self._named_before = self.pins.named
+        self._at: str | None = None  # the address of the remote, once it was asked for
         self.now = now
         self._deadline = time.monotonic() + patience
         self._went = self._attempts = 0
@@ -94,6 +99,18 @@ class Sync:
     @property
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
+
+    @property
+    def address(self) -> str:
+        """The address that the remote is known by."""
+        if self._at is None:
+            self._at = arbitration.address(self.store.place, self.name)
+        return self._at
+
+    @property
+    def decides(self) -> bool:
+        """Whether the remote is the arbiter: whether its publication order decides."""
+        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
 
     def run(self, direction: str, *, publishes: bool = False) -> None:
         """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
@@ -111,7 +128,7 @@ class Sync:
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time."""
-        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
+        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name and self.decides:
             law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
@@ -141,8 +158,13 @@ class Sync:
             archived=self.archived,
             not_compacted=self._not_compacted,
             begun_anew=_told(self.begun_anew),
+            arbiter_moved=self._told_of_move(),
             signatures=self._told_of_signatures(),
         )
+
+    def _told_of_move(self) -> dict[str, object] | None:
+        named = self.pins.named
+        return named.as_dict() if named and named.turn > 1 and named != self._named_before else None
 
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
@@ -186,9 +208,7 @@ class Sync:
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
-        if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.replace(admitted=history.settled)
-        self._take_in(commits, history.tip)
+        self._take_in(commits, history)
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
         """The commits up to FOUND. The last verified commit must be one of them, or the parent of the first."""
@@ -208,14 +228,15 @@ class Sync:
         from bb.ledger.travel import rotation  # noqa: PLC0415
 
         commits = list(history.upto(found, self.store.progress))
-        rotation.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        rotation.check(history, commits, tip, self.pins.admitted if self.decides else None)
         self.begun_anew = history.tip.charter
         return commits
 
-    def _take_in(self, commits: list[Commit], after: Tip) -> None:
+    def _take_in(self, commits: list[Commit], history: History) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
+        after = history.tip
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
             incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
@@ -240,7 +261,8 @@ class Sync:
         self._arrivals.take(commits, incoming)
         if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:
             self._arrivals.judge(self.signatures.known.policy, incoming)
-        self.remember(self.pin.replace(tip=after), commits)
+        begun = history.settled if commits and commits[0].parent is None else None
+        self.remember(self.pin.replace(tip=after), commits, begun)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
@@ -322,18 +344,33 @@ class Sync:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again
 
-    def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
+    def push(
+        self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None
+    ) -> Tip:
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. To move the
+        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before."""
         before = self.pin.tip
         expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
+        about = (names or self._arbiter_to_name(), takes_over)
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, None, *about)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left())
-        commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
+        lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
+        commit = Commit(tip.commit, expected, tip.generation, lines, (), False, at.address if at else "", takes_over)
         self._went += wanted.count
-        self.remember(self.pin.replace(tip=tip), [commit])
+        self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
+
+    def _arbiter_to_name(self) -> Arbiter | None:
+        """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
+        `moving.py`, because the new arbiter takes over results."""
+        tip, named = self.pin.tip, self.pins.named
+        if named is None and self.decides:
+            named = arbitration.first(self.store.place, self.name, self.address)
+        is_said = tip is not None and tip.charter.arbiter == named
+        is_move = tip is not None and named is not None and named.turn > 1 and named.address == self.address
+        return None if is_said or is_move else named
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
@@ -384,11 +421,16 @@ class Sync:
 
     # -- remembering
 
-    def remember(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
-        """Save PIN, and the results of publication order after COMMITS."""
+    def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
+        """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
         after: Pins = self.pins.with_remote(self.name, pin)
-        if after.arbiter == self.name:
-            after = admitted.after_commits(after, self.store, pin.tip, list(commits))
+        self.pins = after = after.replace(named=arbitration.known(after))
+        if pin.tip and self.decides:
+            if after.named and after.named.turn > 1 and pin.publishes:
+                after = after.replace(home=self.name)
+            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        elif after.arbiter == self.name:
+            after = after.replace(arbiter=None)
         self.pins = after
         pins.write(self.store.path, after)
 

@@ -33,6 +33,10 @@ from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText
 
 SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"
+ELSEWHERE = (
+    "{remote} is not the arbiter of this ledger, so it is unknown which global reservations were admitted: they keep "
+    "other agents out and excuse nothing; --remote {url} reads the arbiter"
+)
 IGNORE_CASE = True  # the clone that made a reservation may be on a case-insensitive file system
 
 
@@ -192,7 +196,7 @@ def _published(desk: Desk, found: remote_reader.Peek, law: SigningLaw | None) ->
         signed = {"signatures": {"mode": law.mode, "lines": verdicts.totals(standings)}, "standings": standings}
     return _known(desk, found.index, found.store), {
         "kind": "published",
-        "note": None,
+        "note": found.elsewhere and ELSEWHERE.format(remote=found.remote, url=found.elsewhere.url),
         "remote": found.remote,
         "tip": found.commit,
         "generation": found.generation,
@@ -205,10 +209,11 @@ def _published(desk: Desk, found: remote_reader.Peek, law: SigningLaw | None) ->
 
 def _known(desk: Desk, index: Index, store: str) -> ci.Known:
     """All past and present reservations with the time that each was held, and the agreements. A global reservation
-    that was not admitted was never held."""
+    that was not admitted was never held. If that is unknown, it keeps other agents out, but excuses nothing."""
     now = desk.now()
     held = Holdings(index, store, now, desk.stale_after_in(index), ignore_case=IGNORE_CASE)
-    ever = [one for one in held.all_ever() if one.base is None or held.token(one)]
+    ever = [one for one in held.all_ever() if one.base is None or held.token(one) or held.is_unknown(one)]
+    unknown = frozenset(one.id for one in ever if held.is_unknown(one) or held.is_of_rival(one))
     acts = leases.last_acts(ever)
     spans = [
         leases.lease(one, scope, max(held.seen_at(one.agent), acts[one.agent]), now, held.token(one))
@@ -216,7 +221,7 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
         if (scope := scope_of(one))
     ]
     agreed = ci.agreed(state for _, state in index.states(notices.NAME))
-    known = ci.Known(spans, agreed, pauses=dict(index.states(pauses.NAME)))
+    known = ci.Known(spans, agreed, pauses=dict(index.states(pauses.NAME)), unknown=unknown)
     has_regions = any(one.region is not None for one in ever)
     return known.replace(changes=lambda commit, path: _RegionChange(desk, commit, path)) if has_regions else known
 

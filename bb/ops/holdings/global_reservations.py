@@ -24,7 +24,8 @@ from bb.kernel.errors import BbError, Busy
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published import pins
-from bb.ledger.travel import remote
+from bb.ledger.published.pins import Pins
+from bb.ledger.travel import arbitration, remote
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, SyncLock, random_pause
 from bb.ledger.views.holdings import Holdings
@@ -32,7 +33,7 @@ from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
-from bb.ops.ledger.sync import NotPublished
+from bb.ops.ledger.sync import ONLY_PULL, NotPublished
 
 PATIENCE = 30.0  # seconds for all attempts together
 
@@ -63,9 +64,7 @@ def refuse_incompatible_options(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve WANTED in every clone, or refuse."""
     store = desk.store
-    arbiter = pins.read(store.path).publishes_to
-    if arbiter is None:
-        raise NotPublished("a global reservation needs a remote that this clone publishes to")
+    arbiter = _arbiter(desk, pins.read(store.path))
     try:
         with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
@@ -75,6 +74,21 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
             raise
         here_only = recording.reserved(desk, wanted, None, allow_secret)
         return here_only | {"fallback": fallback, "why": offline.message}
+
+
+def _arbiter(desk: Desk, known: Pins) -> str:
+    """The remote that decides about global reservations. This clone must publish there."""
+    if known.named is None:
+        if known.publishes_to is None:
+            raise NotPublished("a global reservation needs a remote that this clone publishes to")
+        return known.publishes_to
+    name = known.arbiter or arbitration.find(desk.place, known.named)
+    if name is None:
+        raise arbitration.refusal(desk.place, known.named, None)
+    if not known.remote(name).publishes:
+        message = f"a global reservation needs the arbiter, {name}, and this clone has not published there"
+        raise NotPublished(message, hint=f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}")
+    return name
 
 
 class _Attempts:
@@ -109,6 +123,8 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
+        if not at_work.decides and at_work.pins.named:
+            raise arbitration.refusal(desk.place, at_work.pins.named, at_work.name)
         signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
         wanted_request = self._wanted.replace(base=at_work.base())
         later: list[Any] = []

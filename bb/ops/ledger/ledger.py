@@ -201,16 +201,20 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
 
 @op("ledger.digest", reads=True, examples=("bb ledger digest", "bb ledger digest --json"))
 def ledger_digest(desk: Desk) -> dict[str, Any]:
-    """Print one digest of the ledger. Two clones have equal digests exactly if they have the same lines.
+    """Print one digest of the ledger. Two clones with equal digests have the same lines and give the same verdicts.
 
-    It covers every writer's chain and the resulting state.
+    It covers every writer's chain, the resulting state, and the results of the arbiter's order: which reservations were
+    admitted, and which was published first. So a clone that does not read the arbiter has another digest. The digest
+    of the lines alone is shown too.
     """
     store = desk.ledger
     index = store.caught_up()
     heads = {writer: [n, index.position(writer).link.head_digest] for writer, n in index.heads().items()}
     state = audit.state_digest(index)
+    lines = json_text.canonical([heads, state])
     return {
-        "digest": digest(json_text.canonical([heads, state]).encode()),
+        "digest": digest(f"{lines} {json_text.canonical(audit.settled(store, index))}".encode()),
+        "lines": digest(lines.encode()),
         "state": state,
         "events": sum(index.heads().values()),
         "writers": len(heads),

@@ -205,8 +205,8 @@ def remote_of(desk: Desk, named: str | None) -> str:
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
     saved_pins = pins.read(desk.place.store)
-    if saved_pins.arbiter:
-        return saved_pins.arbiter
+    if saved_pins.home:
+        return saved_pins.home
     names = remotes.names(desk.place.common)
     if not names:
         raise NoRemote()
