@@ -66,6 +66,11 @@ class Unpublished(Record):
     def __bool__(self) -> bool:
         return bool(self.heads or self.blanks)
 
+    def is_in(self, tip: Tip) -> bool:
+        """Whether TIP has all of them."""
+        out = tip.last_lines
+        return tip.blanked.issuperset(self.blanks) and all(out.get(writer, 0) >= n for writer, n in self.heads.items())
+
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """The valid local lines that TIP does not have."""

@@ -290,7 +290,10 @@ class Sync:
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def publish_all(self) -> None:
-        """Publish unpublished lines. Try again if another clone was faster."""
+        """Publish the unpublished lines in one commit. Try again if another clone was faster.
+
+        Lines that are recorded meanwhile are left to the next sync, because agents may never stop recording.
+        """
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
@@ -299,6 +302,7 @@ class Sync:
             self._attempts += 1
             try:
                 self.push(pending)
+                return
             except remote.Moved as moved:
                 if self.left() <= pause:
                     message = f"other clones were faster in {self._attempts} attempts"
@@ -311,8 +315,9 @@ class Sync:
             except remote.Offline.error:
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip):
+                if self.pin.tip is None or not pending.is_in(self.pin.tip):
                     raise
+                return
             except program.GitFailed:
                 if self._attempts > 1:
                     raise

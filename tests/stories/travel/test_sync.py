@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger.travel import publish
+from bb.ledger.travel import publish, remote
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
 
 
@@ -149,6 +149,33 @@ def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: 
     settle(pair)
     assert here.digest == there.digest
     assert (AMBER, "src", "active") in there.holds()
+
+
+@pytest.mark.parametrize("answer_is_lost", [False, True])
+def test_a_sync_carries_what_was_there_when_it_began_and_leaves_the_rest_to_the_next(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch, answer_is_lost: bool
+):
+    here, there = pair
+    push, pushes = remote.push, [0]
+
+    def while_agents_record(*given: object, **named: object) -> None:
+        pushes[0] += 1
+        here.ask("agent.reserve", agent=AMBER, scope=[f"during/{pushes[0]}"], bead="bb-1")
+        push(*given, **named)  # type: ignore[arg-type]
+        here.ask("agent.reserve", agent=AMBER, scope=[f"after/{pushes[0]}"], bead="bb-1")
+        if answer_is_lost:
+            raise remote.Offline("the line went dead")
+
+    monkeypatch.setattr(remote, "push", while_agents_record)
+    here.ask("agent.reserve", agent=AMBER, scope=["before"], bead="bb-1")
+    here.sync()
+    there.sync(pull=True)
+
+    assert pushes == [1]
+    assert {scope for _, scope, _ in there.holds()} == {"before"}
+    monkeypatch.undo()
+    settle(pair)
+    assert {scope for _, scope, _ in there.holds()} == {"before", "during/1", "after/1"}
 
 
 def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
