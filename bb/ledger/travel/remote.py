@@ -141,14 +141,14 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
     output = done.out.decode("utf-8", "replace") + done.err
     is_moved_there = "[remote rejected]" in output and "(unpacker error)" not in output and _says(output, MOVED_THERE)
     if is_moved_there or (_says(output, MOVED) and "hook declined" not in output):
-        _refuse_two_places(place, name, patience)
         raise Moved(_last_words(output))
     raise _refusal(name, done)
 
 
-def _refuse_two_places(place: Place, name: str, patience: float) -> None:
-    """Refuse a remote whose fetch and push addresses are different repositories. If both lead to one repository, the
-    branch is at the same commit at both."""
+def refuse_two_places(place: Place, name: str, patience: float) -> None:
+    """Refuse a remote whose fetch and push addresses are different repositories: a push was refused because the branch
+    has moved, and a fetch does not find that. If both lead to one repository, the branch is at the same commit at
+    both."""
     here, there = (_address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return

@@ -85,6 +85,7 @@ class _Attempts:
         self._at_work = at_work
         self._wanted = wanted
         self._allow_secret = allow_secret
+        self._base = ""  # the published commit of the last attempt
         self._void: list[str] = []  # reservations that were recorded but not admitted
         self._deadline = time.monotonic() + PATIENCE
 
@@ -109,8 +110,11 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
+        if at_work.base() == self._base:  # a push was refused, but there is nothing new
+            remote.refuse_two_places(desk.place, at_work.name, at_work.left())
+        self._base = at_work.base()
         signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
-        wanted_request = self._wanted.replace(base=at_work.base())
+        wanted_request = self._wanted.replace(base=self._base)
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:
