@@ -10,7 +10,7 @@ import os
 
 from bb.kernel.errors import Busy, NotFound, Refused
 from bb.ledger.files import disk
-from bb.ledger.git import git, program
+from bb.ledger.git import git, head, program
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import BRANCH
 
@@ -114,7 +114,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
-        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
+        return head.of_ref(place.common, incoming)
     if _says(done.err, NO_BRANCH):
         return None
     raise _refusal(name, done)

@@ -11,8 +11,6 @@ and the remote cannot be reached, the reservation is pending: it is not granted,
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.holdings import admission
@@ -33,6 +31,11 @@ from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
 from bb.ops.ledger.sync import NotPublished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 PATIENCE = 30.0  # seconds for all attempts together
 
