@@ -13,7 +13,7 @@ from itertools import islice
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.git import git, program
+from bb.ledger.git import git, program, trees
 from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
@@ -215,13 +215,9 @@ class Importer(git.Conversation):
         signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
         if len(tree) > SHA1:
             signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
-        commit_id = git.output(
-            ["hash-object", "-t", "commit", "-w", "--stdin"],
-            git_dir=self._git_dir,
-            given=head + signed + b"\n" + self._message,
-        )
-        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.strip()))
-        return commit_id.strip().decode("ascii", "replace")
+        commit_id = trees.keep_in(self._git_dir, "commit", head + signed + b"\n" + self._message, len(tree))
+        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.encode()))
+        return commit_id
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
