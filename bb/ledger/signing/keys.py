@@ -98,11 +98,12 @@ def ed25519() -> Callable[[bytes], Ed25519PrivateKey]:
     try:
         from cryptography.hazmat.bindings._rust import openssl  # noqa: PLC0415
 
-        return openssl.ed25519.from_private_bytes
+        from_seed = openssl.ed25519.from_private_bytes
     except (ImportError, AttributeError):  # the library does not promise that this part stays as it is
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
-        return Ed25519PrivateKey.from_private_bytes
+        from_seed = Ed25519PrivateKey.from_private_bytes
+    return from_seed
 
 
 def signing_key(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
