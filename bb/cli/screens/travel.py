@@ -41,8 +41,13 @@ def synced(found: Foreign) -> list[str]:
         return ["A sync is running in the background" if found["started"] else not_due]
     name = str(found["remote"])
     if found["already_running"]:
-        return [f"Another process is already syncing with {name}; nothing else to do."]
+        return [
+            f"Another process is syncing this clone and has not ended, so nothing was synced with {name} for this call",
+            "When it has ended, send what it has missed: `bb sync`",
+        ]
+    served = ["Another process has synced this clone, for this call too"] if found.get("shared") else []
     lines = [
+        *served,
         f"Received from {name}: {_count(found['came'])}{_in_words(found)}",
         f"Sent to {name}: {_count(found['went'])}",
     ]

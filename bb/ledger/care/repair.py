@@ -50,6 +50,7 @@ OWN_FILES = frozenset(
         "signers.json",
         counted_lines.NAME,
         "sync.json",
+        "sync-runs.json",
         "sync.lock",
         *INDEX_FILES,
     ]

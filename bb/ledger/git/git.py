@@ -116,6 +116,17 @@ class Conversation:
             return error if isinstance(error, BbError) else program.GitFailed(otherwise)
         return program.GitFailed(otherwise)
 
+    def read_until(self, mark: bytes, most: int) -> bytes:
+        """Read up to a MARK, which ends what git prints for the requests so far and is not returned. TooMuchOutput if
+        more than MOST bytes come before it."""
+        try:
+            octets = self._child.read_until(mark, most)
+        except child.TooMuch:
+            raise TooMuchOutput(f"git printed more than {most:,} bytes") from None
+        if not octets.endswith(mark):
+            raise program.GitFailed("git ended in the middle of an answer")
+        return octets[: -len(mark)]
+
     def end(self) -> int:
         """Close git's standard input and wait until it ends; its exit status."""
         return self._child.end()

@@ -7,18 +7,19 @@ PROTOCOL.sshsig and PROTOCOL.key describe the formats.
 
 from __future__ import annotations
 
+import sys
 from binascii import a2b_base64, b2a_base64
 
 from bb.kernel.record import Record
 
-try:
-    from _sha2 import sha256, sha512  # hashlib takes longer to import than the rest of this file
-except ImportError:
-    try:
+try:  # hashlib takes longer to import than the rest of this file, and a failing import searches every folder
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256, sha512
+    else:
         from _sha256 import sha256
         from _sha512 import sha512
-    except ImportError:
-        from hashlib import sha256, sha512
+except ImportError:
+    from hashlib import sha256, sha512
 
 KIND = b"ssh-ed25519"
 MAGIC, VERSION, HASH = b"SSHSIG", 1, b"sha512"

@@ -53,13 +53,25 @@ class History:
 
     def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
         """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
-        chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
+            chain = self._short_chain(commit, objects) or self._chain(commit)
             changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
             for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
                     progress(place, len(chain), "Verifying published commits")
+
+    def _short_chain(self, commit: str, objects: git.Conversation) -> list[tuple[str, str | None]]:
+        """The same as `_chain`, without another process. Empty if there are more than a few commits, or no valid
+        chain."""
+        chain: list[tuple[str, str | None]] = []
+        while self._known and commit != self._known.commit:
+            parent = _only_parent(commit, objects) if len(chain) < differences.FEW else None
+            if parent is None:
+                return []
+            chain.append((commit, parent))
+            commit = parent
+        return chain[::-1]
 
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
         """The commits to verify, each with its parent. They must form one chain that continues from the known tip."""
@@ -202,6 +214,18 @@ class History:
         elif latest(charter.arbiter, earlier.arbiter) != charter.arbiter:
             raise LedgerRewritten(f"{CHARTER} names an earlier arbiter than before")
         self._charter = charter
+
+
+def _only_parent(commit: str, objects: git.Conversation) -> str | None:
+    """The parent of a commit; None if it is no commit, or has no parent or several."""
+    objects.write(b"%s^{commit}\n" % commit.encode())  # of a large file, git prints nothing
+    header = objects.read_line().split()
+    if len(header) != 3 or not header[2].isdigit():
+        return None
+    rows = objects.read(int(header[2]) + 1).partition(b"\n\n")[0].split(b"\n")
+    parents = [row[len(b"parent ") :] for row in rows if row.startswith(b"parent ")]
+    is_itself = header[0] == commit.encode()  # not a tag
+    return parents[0].decode("ascii", "replace") if is_itself and len(parents) == 1 else None
 
 
 def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:

@@ -29,6 +29,7 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     except remote.Moved as moved:
         sync.look()
         if sync.pin.tip == before:
+            remote.refuse_two_places(sync.store.place, sync.name, sync.left())
             hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
             raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
         raise remote.Contended("another clone published meanwhile", remote=sync.name) from None

@@ -13,7 +13,7 @@ from itertools import islice
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.git import git, program
+from bb.ledger.git import git, program, trees
 from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
@@ -68,6 +68,11 @@ class Unpublished(Record):
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.blanks)
+
+    def is_in(self, tip: Tip) -> bool:
+        """Whether TIP has all of them."""
+        out = tip.last_lines
+        return tip.blanked.issuperset(self.blanks) and all(out.get(writer, 0) >= n for writer, n in self.heads.items())
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
@@ -253,13 +258,9 @@ class Importer(git.Conversation):
         signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
         if len(tree) > SHA1:
             signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
-        commit_id = git.output(
-            ["hash-object", "-t", "commit", "-w", "--stdin"],
-            git_dir=self._git_dir,
-            given=head + signed + b"\n" + self._message,
-        )
-        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.strip()))
-        return commit_id.strip().decode("ascii", "replace")
+        commit_id = trees.keep_in(self._git_dir, "commit", head + signed + b"\n" + self._message, len(tree))
+        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.encode()))
+        return commit_id
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:

@@ -10,7 +10,7 @@ import os
 
 from bb.kernel.errors import Busy
 from bb.ledger.files import disk
-from bb.ledger.git import git
+from bb.ledger.git import git, head
 from bb.ledger.published.layout import BRANCH
 from bb.ledger.travel.remote_refusals import (
     IS_FULL,
@@ -98,7 +98,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
-        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
+        return head.of_ref(place.common, incoming)
     if says(done.err, NO_BRANCH):
         return None
     raise _refusal(place, name, done)
@@ -127,14 +127,14 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
         raise _refusal(place, name, done, is_push=True)
     is_moved_there = "[remote rejected]" in output and "(unpacker error)" not in output and says(output, MOVED_THERE)
     if is_moved_there or (says(output, MOVED) and "hook declined" not in output):
-        _refuse_two_places(place, name, patience)
         raise Moved(last_words(output))
     raise _refusal(place, name, done, is_push=True)
 
 
-def _refuse_two_places(place: Place, name: str, patience: float) -> None:
-    """Refuse a remote whose fetch and push addresses are different repositories. If both lead to one repository, the
-    branch is at the same commit at both."""
+def refuse_two_places(place: Place, name: str, patience: float) -> None:
+    """Refuse a remote whose fetch and push addresses are different repositories: a push was refused because the branch
+    has moved, and a fetch does not find that. If both lead to one repository, the branch is at the same commit at
+    both."""
     here, there = (address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return
@@ -165,7 +165,7 @@ def _from(place: Place) -> str:
 
 
 def _refusal(place: Place, name: str, done: program.Done, *, is_push: bool = False) -> BbError:
-    addresses = [_address(place.common, name, *how) for how in ([], ["--push"])]
+    addresses = [address(place.common, name, *how) for how in ([], ["--push"])]
     if is_push and os.path.isfile(os.path.join(_from(place), addresses[-1].removeprefix("file://"))):
         return RemoteIsBundle(f"{name} is a file, to which nothing can be pushed", remote=name)
     return refusal_of(name, done, addresses, is_push=is_push)

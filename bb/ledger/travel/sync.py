@@ -316,33 +316,45 @@ class Sync:
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def publish_all(self) -> None:
-        """Publish unpublished lines. Try again if another clone was faster."""
+        """Publish the unpublished lines in one commit. Try again if another clone was faster.
+
+        Lines that are recorded meanwhile are left to the next sync, because agents may never stop recording.
+        """
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
-        pause, tip_before = FIRST_PAUSE, self.pin.tip
+        pause = FIRST_PAUSE
         while pending := self.wanted():
             self._attempts += 1
             try:
                 self.push(pending)
             except remote.Moved as moved:
-                if self.left() <= pause:
-                    message = f"other clones were faster in {self._attempts} attempts"
-                    raise remote.Contended(message, remote=self.name) from None
-                pause = random_pause(pause)
-                self.look()
-                if self.pin.tip == tip_before and self._attempts >= MOST_IN_VAIN:
-                    raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
-                tip_before = self.pin.tip
+                pause = self._look_later(moved, pause)
             except remote.unreachable():
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip):
+                if self.pin.tip is None or not pending.is_in(self.pin.tip):
                     raise
+                return
             except program.GitFailed:
                 if self._attempts > 1:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again
+            else:
+                return
+
+    def _look_later(self, moved: remote.Moved, pause: float) -> float:
+        """Look after a random time, because another clone was faster. Returns the pause after the next attempt."""
+        if self.left() <= pause:
+            message = f"other clones were faster in {self._attempts} attempts"
+            raise remote.Contended(message, remote=self.name) from None
+        pause, tip_before = random_pause(pause), self.pin.tip
+        self.look()
+        if self.pin.tip == tip_before:
+            remote.refuse_two_places(self.store.place, self.name, self.left())
+            if self._attempts >= MOST_IN_VAIN:
+                raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
+        return pause
 
     def push(
         self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None

@@ -11,8 +11,6 @@ and the remote cannot be reached, the reservation is pending: it is not granted,
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.holdings import admission
@@ -34,6 +32,11 @@ from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
 from bb.ops.ledger.sync import ONLY_PULL, NotPublished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 PATIENCE = 30.0  # seconds for all attempts together
 
@@ -99,6 +102,7 @@ class _Attempts:
         self._at_work = at_work
         self._wanted = wanted
         self._allow_secret = allow_secret
+        self._base = ""  # the published commit of the last attempt
         self._void: list[str] = []  # reservations that were recorded but not admitted
         self._deadline = time.monotonic() + PATIENCE
 
@@ -123,10 +127,13 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
+        if at_work.base() == self._base:  # a push was refused, but there is nothing new
+            remote.refuse_two_places(desk.place, at_work.name, at_work.left())
+        self._base = at_work.base()
         if not at_work.decides and at_work.pins.named:
             raise arbitration.refusal(desk.place, at_work.pins.named, at_work.name)
         signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
-        wanted_request = self._wanted.replace(base=at_work.base())
+        wanted_request = self._wanted.replace(base=self._base)
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:

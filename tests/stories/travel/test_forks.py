@@ -222,7 +222,7 @@ def test_what_is_published_in_two_forms_on_two_remotes_is_refused_and_nothing_ch
 
 def kept(one: Clone) -> dict[str, bytes]:
     """What the store knows, but for how the last sync went."""
-    passing = ("sync.", "index.", "lock")
+    passing = ("sync", "index.", "lock")
     return {name: octets for name, octets in every_file(one.store).items() if not name.startswith(passing)}
 
 
