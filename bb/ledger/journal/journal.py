@@ -1,8 +1,8 @@
 """One writer's journal: segments of ledger lines in `j/<writer>/`, which only grow at the end. An append is:
 
-    open, lock, read the tail, repair a torn line, chain, one write, fdatasync, unlock, answer
+    open, lock, read the tail, repair a torn line, chain, one write, unlock, fdatasync, answer
 
-An acknowledged line is on the disk. A line that could not be synced is removed and never acknowledged. A process killed
+Processes that append at the same time share one fdatasync (`group_sync.py`). An acknowledged line is on the disk. A line that could not be synced is removed and never acknowledged. A process killed
 during a write leaves a torn last line. If only its line feed is missing, the next append adds it; otherwise the next
 append moves the fragment to `torn/`.
 """
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bb.kernel.event import Event
+    from bb.ledger.journal.group_sync import GroupSync
     from bb.ledger.journal.segments import Block
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
+HEAD = 256  # bytes of a line that distinguish it from every other line
 PORTION = 1 << 20  # bytes of one write, so that a segment does not grow far beyond its size
 
 
@@ -61,6 +63,8 @@ class Journal:
         self.written: Written | None = None
         # Files written but not synced yet: the open descriptor and the size before the write.
         self._unsynced: dict[str, tuple[int, int]] = {}
+        self._last: tuple[int, bytes] | None = None  # the last of these writes: its offset and its bytes
+        self._group: GroupSync | None = None
         self._standing_lock: ReusableLock | None = None
         self._names = disk.FolderListing(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
@@ -70,6 +74,7 @@ class Journal:
 
         If nothing has changed since our last write, the segments kept then are used again.
         """
+        self._take_back_lost()
         if not self._is_unchanged():
             self._kept = self.written = None
             self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
@@ -291,22 +296,93 @@ class Journal:
             return len(segments), self.written.end.offset
         return len(segments), segments[-1].size() if segments else 0
 
-    def sync(self) -> None:
-        """Wait until all writes are on the disk; remove them if that fails. The lock must be held."""
+    def sync(self, lock: Lock | None = None) -> None:
+        """Wait until all writes are on the disk; remove them if that fails.
+
+        The lock must be held. If it is given, it is released as early as possible: other processes append while this
+        one waits.
+        """
         files, self._unsynced = self._unsynced, {}
+        last, self._last = self._last, None
+        group, self._group = self._group, None
         try:
             try:
-                for fd, _ in files.values():
-                    disk.sync_data(fd)
-                if not all(before for _, before in files.values()):
-                    disk.sync_folder(self.folder)
-            except BaseException:
-                self._take_back(files)
-                raise
-            for fd, _ in files.values():
-                os.close(fd)
+                if not files and group:
+                    self._wait_for_others(group, lock)
+                elif lock and group and last and len(files) == 1 and all(before for _, before in files.values()):
+                    ((path, (fd, before)),) = files.items()
+                    self._sync_together(group, lock, path, fd, before, last)
+                else:
+                    self._sync_alone(group, files)
+            finally:
+                if lock:
+                    lock.__exit__()
+                if group:
+                    group.close()
         except OSError as error:
             raise disk.refusal(error) from error
+
+    def _sync_together(
+        self, group: GroupSync, lock: Lock, path: str, fd: int, before: int, last: tuple[int, bytes]
+    ) -> None:
+        """Release the LOCK and wait for the disk with other processes."""
+        try:
+            try:
+                group.announce(os.fstat(fd).st_ino, last[0] + len(last[1]))
+            except BaseException:
+                os.ftruncate(fd, before)
+                raise
+            lock.__exit__()
+            self._wait(group, fd, path, *last)
+        except BaseException:
+            self._kept = self.written = None
+            raise
+        finally:
+            os.close(fd)
+
+    def _wait(self, group: GroupSync, fd: int, path: str, start: int, octets: bytes) -> None:
+        from bb.ledger.journal.group_sync import Line, SyncFailed  # noqa: PLC0415
+
+        try:
+            group.wait(Line(fd, path, os.fstat(fd).st_ino, start, start + len(octets), octets[:HEAD]))
+        except SyncFailed as failure:
+            with self.lock():
+                group.take_back(fd)
+            raise failure.args[0] from None
+
+    def _wait_for_others(self, group: GroupSync, lock: Lock | None) -> None:
+        """Wait until the lines of other processes, which our answer may depend on, are on the disk."""
+        segments = self.segments()
+        if not (segments and group.has_pending()):
+            return
+        if lock is None:
+            with disk.Reading(segments[-1].path, NO_FOLLOW) as (fd, _), group:
+                group.sync_alone([(fd, segments[-1].path)])
+            return
+        raw = next(lines_backwards(segments[-1]), b"")
+        end = last_line_feed(segments[-1])
+        lock.__exit__()
+        with disk.Reading(segments[-1].path, NO_FOLLOW) as (fd, _):
+            self._wait(group, fd, segments[-1].path, end - len(raw) - 1, raw + b"\n")
+
+    def _sync_alone(self, group: GroupSync | None, files: Mapping[str, tuple[int, int]]) -> None:
+        """Sync FILES while the lock is held."""
+        if not files:
+            return
+        try:
+            with group or NoLock():
+                if group:
+                    group.sync_alone([(fd, path) for path, (fd, _) in files.items()])
+                else:
+                    for fd, _ in files.values():
+                        disk.sync_data(fd)
+            if not all(before for _, before in files.values()):
+                disk.sync_folder(self.folder)
+        except BaseException:
+            self._take_back(files)
+            raise
+        for fd, _ in files.values():
+            os.close(fd)
 
     def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
         """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""
@@ -370,17 +446,67 @@ class Journal:
                 fd, _ = self._unsynced[path]
                 before = os.fstat(fd)
             else:
-                fd = disk.create(path, os.O_RDWR | os.O_APPEND | NO_FOLLOW)
+                if is_new and segment is not None:
+                    self._prepare(segment.path, is_over=True)
+                fd = self._prepare(path)
                 before = os.fstat(fd)
                 self._unsynced[path] = fd, before.st_size
             try:
                 disk.write_all(fd, octets)
+                self._last = before.st_size, octets
             except OSError:
                 os.ftruncate(fd, before.st_size)
                 raise
         except OSError as error:
-            self._kept = self.written = None
+            self._kept = self.written = self._last = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
             self._kept.append(Segment(first, path))
         return first if is_new or segment is None else segment.first, before
+
+    def _prepare(self, path: str, *, is_over: bool = False) -> int:
+        """Open a segment that will be written, or that IS_OVER. Nothing in it is of doubtful fate afterwards."""
+        fd = disk.create(path, os.O_RDWR | os.O_APPEND | NO_FOLLOW)
+        is_open = False
+        try:
+            if group := self._opened_group():
+                group.prepare(fd, path, lambda: self._sync_former(path), is_over=is_over)
+            is_open = not is_over
+        finally:
+            if not is_open:
+                os.close(fd)
+        return fd
+
+    def _opened_group(self) -> GroupSync | None:
+        """The state that we share with the processes that write here; None for a journal without a lock."""
+        if self._group is None and os.path.exists(os.path.join(self.folder, LOCK)):
+            from bb.ledger.journal import group_sync  # noqa: PLC0415  (only a process that writes needs it)
+
+            if group_sync.is_possible():
+                self._group = group_sync.GroupSync(self.folder)
+        return self._group
+
+    def _take_back_lost(self) -> None:
+        """Remove lines that could not be synced, if the process that has found that out could not remove them."""
+        try:
+            group = self._opened_group()
+            if not group or not group.has_failed():
+                return
+            self._kept = self.written = None
+            self._names = disk.FolderListing(self.folder)
+            if segments := self.segments():
+                fd = os.open(segments[-1].path, os.O_RDWR | NO_FOLLOW)
+                try:
+                    group.take_back(fd)
+                finally:
+                    os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def _sync_former(self, path: str) -> None:
+        """Sync the segment before the one at PATH, whose writer may have been killed."""
+        former = [segment.path for segment in self.segments() if segment.path < path]
+        if former:
+            with disk.Reading(former[-1], NO_FOLLOW) as (fd, _):
+                disk.sync_data(fd)
+        disk.sync_folder(self.folder)
