@@ -198,7 +198,8 @@ else:
 
         An alarm signal ends the wait. Only the main thread can receive it; other threads poll.
         """
-        import signal  # noqa: PLC0415  (needed only when there is a wait)
+        # The module `signal` wraps these functions in enumerations, which takes longer than most waits.
+        import _signal as signal  # noqa: PLC0415  (needed only when there is a wait)
 
         def give_up(*_: object) -> None:
             raise _OutOfPatienceError

@@ -45,14 +45,17 @@ MOST_READ = 100  # attempts to read a state that others are changing
 PATIENT = 3  # attempts to become the leader without waiting
 
 
-class Known(Record):
+class Known:
     """The contents of the file `synced`."""
 
-    inode: int
-    written: int
-    status: str
-    number: int  # of the system's error, when a sync has failed
-    durable: int
+    __slots__ = ("durable", "inode", "number", "status", "written")
+
+    def __init__(self, inode: int, written: int, status: str, number: int, durable: int) -> None:
+        self.inode = inode
+        self.written = written
+        self.status = status
+        self.number = number  # of the system's error, when a sync has failed
+        self.durable = durable
 
 
 NOTHING_KNOWN = Known(0, 0, CALM, 0, 0)
@@ -81,9 +84,9 @@ class GroupSync:
     """The synced state of the journal in FOLDER."""
 
     def __init__(self, folder: str) -> None:
-        self._lock = _opened(os.path.join(folder, LOCK))
+        self._lock = _opened(folder + os.sep + LOCK)
         try:
-            self._state = _opened(os.path.join(folder, STATE))
+            self._state = _opened(folder + os.sep + STATE)
         except BaseException:
             os.close(self._lock)
             raise
@@ -219,10 +222,11 @@ class GroupSync:
             if octets[:40] == octets[40:80]:
                 break
         try:
-            inode, written, number, durable = map(int, (octets[:20], octets[20:40], octets[81:87], octets[87:]))
-        except ValueError:  # the file is new
+            return Known(
+                int(octets[:20]), int(octets[20:40]), chr(octets[80]), int(octets[81:87]), int(octets[87:])
+            )
+        except (ValueError, IndexError):  # the file is new
             return NOTHING_KNOWN
-        return Known(inode, written, chr(octets[80]), number, durable)
 
     def _write(self, known: Known) -> None:
         self._write_at(WRITTEN_AT, _first(known.inode, known.written) + _second(known))

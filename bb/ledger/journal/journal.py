@@ -466,8 +466,11 @@ class Journal:
 
     def _prepare(self, path: str, *, is_over: bool = False) -> int:
         """Open a segment that will be written, or that IS_OVER. Nothing in it is of doubtful fate afterwards."""
-        fd = disk.create(path, os.O_RDWR | os.O_APPEND | NO_FOLLOW)
-        is_open = False
+        flags, is_open = os.O_RDWR | os.O_APPEND | NO_FOLLOW, False
+        try:
+            fd = os.open(path, flags)
+        except FileNotFoundError:
+            fd = disk.create(path, flags)
         try:
             if group := self._opened_group():
                 group.prepare(fd, path, lambda: self._sync_former(path), is_over=is_over)
@@ -479,7 +482,7 @@ class Journal:
 
     def _opened_group(self) -> GroupSync | None:
         """The state that we share with the processes that write here; None for a journal without a lock."""
-        if self._group is None and os.path.exists(os.path.join(self.folder, LOCK)):
+        if self._group is None and os.path.exists(self.folder + os.sep + LOCK):
             from bb.ledger.journal import group_sync  # noqa: PLC0415  (only a process that writes needs it)
 
             if group_sync.is_possible():
