@@ -355,15 +355,18 @@ class Journal:
         segments = self.segments()
         if not (segments and group.has_pending()):
             return
-        if lock is None:
-            with disk.Reading(segments[-1].path, NO_FOLLOW) as (fd, _), group:
-                group.sync_alone([(fd, segments[-1].path)])
-            return
-        raw = next(lines_backwards(segments[-1]), b"")
-        end = last_line_feed(segments[-1])
-        lock.__exit__()
-        with disk.Reading(segments[-1].path, NO_FOLLOW) as (fd, _):
-            self._wait(group, fd, segments[-1].path, end - len(raw) - 1, raw + b"\n")
+        path = segments[-1].path
+        raw, end = next(lines_backwards(segments[-1]), b""), last_line_feed(segments[-1])
+        fd = os.open(path, os.O_RDWR | NO_FOLLOW)
+        try:
+            if lock is None:
+                with group:
+                    group.sync_alone([(fd, path)])
+            else:
+                lock.__exit__()
+                self._wait(group, fd, path, end - len(raw) - 1, raw + b"\n")
+        finally:
+            os.close(fd)
 
     def _sync_alone(self, group: GroupSync | None, files: Mapping[str, tuple[int, int]]) -> None:
         """Sync FILES while the lock is held."""
