@@ -253,14 +253,14 @@ class Journal:
     def extend(self, octets: bytes) -> None:
         """Append whole lines of this chain that were checked already."""
         self.repair_tail()
-        while octets:
-            end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
-            first = lines.number_of(octets)
+        start = 0
+        while start < len(octets):
+            end = octets.rfind(b"\n", start, start + PORTION) + 1 or octets.find(b"\n", start) + 1
+            portion, start = octets[start:end], end
             try:
-                self._write(self.end(), first, octets[:end])
+                self._write(self.end(), lines.number_of(portion), portion)
             finally:
                 self.sync()
-            octets = octets[end:]
 
     def append(
         self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str], *, is_synced: bool = True
