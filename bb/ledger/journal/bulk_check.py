@@ -27,11 +27,11 @@ BETWEEN = len(lines.DATA) + len(b"}\n")  # bytes of a line that are neither in i
 # A line as bb writes it, with its line feed, unless a text in its head needs an escape. No part can contain a line feed
 # that is not the last byte, because there are as many matches as line feeds.
 LINE = re.compile(
-    rb'''
+    rb"""
     (\{"v":1,"id":"([a-z0-9]*)\.([1-9][0-9]*)","l":([0-9]+),"ts":"[^"]*","kind":"([^"]*)",
     "group_id":"[^"]*","scope_key":"[^"]*","by":"[^"]*"(,"k":"[^"]*")?,
     "p":"(.{32})","dh":"(.{32})"),"data":(.*)\}\n
-    '''.replace(b"\n    ", b"")
+    """.replace(b"\n    ", b"")
 )
 
 
@@ -72,9 +72,8 @@ def check_octets(octets: bytes, count: int, writer: str, previous: Link) -> Chec
     if sum(map(len, heads)) + sum(map(len, data)) + count * BETWEEN != len(octets) or set(writers) != {writer.encode()}:
         return None
     digests = [sha256(head).digest()[:HALF] for head in heads]
-    if (
-        b"".join(before) != _hex(previous.head_digest, digests[:-1])
-        or b"".join(data_digests) != _hex("", [sha256(piece).digest()[:HALF] for piece in data])
+    if b"".join(before) != _hex(previous.head_digest, digests[:-1]) or b"".join(data_digests) != _hex(
+        "", [sha256(piece).digest()[:HALF] for piece in data]
     ):
         return None
     try:

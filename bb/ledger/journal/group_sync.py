@@ -29,7 +29,7 @@ import time
 
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.files.lock import LedgerBusy, PATIENCE, is_shareable, try_lock, unlock, wait_for_lock
+from bb.ledger.files.lock import PATIENCE, LedgerBusy, is_shareable, try_lock, unlock, wait_for_lock
 from bb.ledger.journal.segments import NO_FOLLOW
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ CALM, RUNNING, FAILED = "c", "r", "f"
 NUMBER = "%20d"
 WRITTEN_AT, STATUS_AT, WHOLE = 0, 80, 107
 MOST_READ = 100  # attempts to read a state that others are changing
+PATIENCE_FOR_DISK = 60.0  # seconds; the line is written, so a refusal would have to leave its fate open
 PATIENT = 3  # attempts to become the leader without waiting
 
 
@@ -77,7 +78,11 @@ class Line(Record):
 
 
 class SyncFailed(Exception):
-    """A sync has failed, and the lines after the last successful one must be removed. The argument is the error."""
+    """A sync has failed with an ERROR, and the lines after the last successful one must be removed."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class GroupSync:
@@ -176,7 +181,7 @@ class GroupSync:
 
     def wait(self, line: Line) -> None:
         """Return when LINE is on the disk. SyncFailed if a sync has failed; OSError if the line was removed."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE_FOR_DISK
         try:
             for _ in range(PATIENT):
                 if try_lock(self._lock):
@@ -222,9 +227,7 @@ class GroupSync:
             if octets[:40] == octets[40:80]:
                 break
         try:
-            return Known(
-                int(octets[:20]), int(octets[20:40]), chr(octets[80]), int(octets[81:87]), int(octets[87:])
-            )
+            return Known(int(octets[:20]), int(octets[20:40]), chr(octets[80]), int(octets[81:87]), int(octets[87:]))
         except (ValueError, IndexError):  # the file is new
             return NOTHING_KNOWN
 
@@ -263,7 +266,8 @@ def _opened(path: str) -> int:
 
 def _take(fd: int, deadline: float, *, shared: bool) -> None:
     if not (try_lock(fd, shared=shared) or wait_for_lock(fd, max(deadline - time.monotonic(), 0.001), shared=shared)):
-        raise LedgerBusy("another process has been waiting for the disk for too long")
+        message = "another process has been waiting for the disk for too long"
+        raise LedgerBusy(message, hint="look whether it was recorded before you repeat it")
 
 
 def _write_again(path: str, inode: int, start: int, end: int) -> None:

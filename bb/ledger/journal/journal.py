@@ -22,15 +22,14 @@ from bb.ledger.journal.writers import LOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bb.kernel.event import Event
-    from bb.ledger.journal.group_sync import GroupSync
     from bb.ledger.journal.segments import Block
+    from bb.ledger.journal.unsynced import Unsynced
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
-HEAD = 256  # bytes of a line that distinguish it from every other line
 PORTION = 1 << 20  # bytes of one write, so that a segment does not grow far beyond its size
 
 
@@ -61,10 +60,7 @@ class Journal:
         # Valid while no other process can write here: the segments, and the last write.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
-        # Files written but not synced yet: the open descriptor and the size before the write.
-        self._unsynced: dict[str, tuple[int, int]] = {}
-        self._last: tuple[int, bytes] | None = None  # the last of these writes: its offset and its bytes
-        self._group: GroupSync | None = None
+        self._writes: Unsynced | None = None
         self._standing_lock: ReusableLock | None = None
         self._names = disk.FolderListing(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
@@ -302,100 +298,22 @@ class Journal:
         The lock must be held. If it is given, it is released as early as possible: other processes append while this
         one waits.
         """
-        files, self._unsynced = self._unsynced, {}
-        last, self._last = self._last, None
-        group, self._group = self._group, None
         try:
-            try:
-                if not files and group:
-                    self._wait_for_others(group, lock)
-                elif lock and group and last and len(files) == 1 and all(before for _, before in files.values()):
-                    ((path, (fd, before)),) = files.items()
-                    self._sync_together(group, lock, path, fd, before, last)
-                else:
-                    self._sync_alone(group, files)
-            finally:
-                if lock:
-                    lock.__exit__()
-                if group:
-                    group.close()
+            self._unsynced.sync(lock, self.segments)
         except OSError as error:
+            self._kept = self.written = None
             raise disk.refusal(error) from error
-
-    def _sync_together(
-        self, group: GroupSync, lock: Lock, path: str, fd: int, before: int, last: tuple[int, bytes]
-    ) -> None:
-        """Release the LOCK and wait for the disk with other processes."""
-        try:
-            try:
-                group.announce(os.fstat(fd).st_ino, last[0] + len(last[1]))
-            except BaseException:
-                os.ftruncate(fd, before)
-                raise
-            lock.__exit__()
-            self._wait(group, fd, path, *last)
         except BaseException:
             self._kept = self.written = None
             raise
-        finally:
-            os.close(fd)
 
-    def _wait(self, group: GroupSync, fd: int, path: str, start: int, octets: bytes) -> None:
-        from bb.ledger.journal.group_sync import Line, SyncFailed  # noqa: PLC0415
+    @property
+    def _unsynced(self) -> Unsynced:
+        if self._writes is None:
+            from bb.ledger.journal.unsynced import Unsynced  # noqa: PLC0415  (only a process that writes needs it)
 
-        try:
-            group.wait(Line(fd, path, os.fstat(fd).st_ino, start, start + len(octets), octets[:HEAD]))
-        except SyncFailed as failure:
-            with self.lock():
-                group.take_back(fd)
-            raise failure.args[0] from None
-
-    def _wait_for_others(self, group: GroupSync, lock: Lock | None) -> None:
-        """Wait until the lines of other processes, which our answer may depend on, are on the disk."""
-        segments = self.segments()
-        if not (segments and group.has_pending()):
-            return
-        path = segments[-1].path
-        raw, end = next(lines_backwards(segments[-1]), b""), last_line_feed(segments[-1])
-        fd = os.open(path, os.O_RDWR | NO_FOLLOW)
-        try:
-            if lock is None:
-                with group:
-                    group.sync_alone([(fd, path)])
-            else:
-                lock.__exit__()
-                self._wait(group, fd, path, end - len(raw) - 1, raw + b"\n")
-        finally:
-            os.close(fd)
-
-    def _sync_alone(self, group: GroupSync | None, files: Mapping[str, tuple[int, int]]) -> None:
-        """Sync FILES while the lock is held."""
-        if not files:
-            return
-        try:
-            with group or NoLock():
-                if group:
-                    group.sync_alone([(fd, path) for path, (fd, _) in files.items()])
-                else:
-                    for fd, _ in files.values():
-                        disk.sync_data(fd)
-            if not all(before for _, before in files.values()):
-                disk.sync_folder(self.folder)
-        except BaseException:
-            self._take_back(files)
-            raise
-        for fd, _ in files.values():
-            os.close(fd)
-
-    def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
-        """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""
-        self._kept = self.written = None
-        for fd, before in files.values():
-            os.ftruncate(fd, before)
-        for path, (fd, before) in files.items():
-            os.close(fd)  # Windows cannot remove an open file
-            if not before:
-                disk.remove_if_there(path)
+            self._writes = Unsynced(self.folder, self.lock)
+        return self._writes
 
     def is_torn(self) -> bool:
         """Whether the last line is incomplete: a process is writing it, or was killed while writing it."""
@@ -444,75 +362,22 @@ class Journal:
         segment = self.segments()[-1] if end[0] else None
         is_new = segment is None or end[1] >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
+        former = [older.path for older in self.segments() if older.path < path]
         try:
-            if path in self._unsynced:
-                fd, _ = self._unsynced[path]
-                before = os.fstat(fd)
-            else:
-                if is_new and segment is not None:
-                    self._prepare(segment.path, is_over=True)
-                fd = self._prepare(path)
-                before = os.fstat(fd)
-                self._unsynced[path] = fd, before.st_size
-            try:
-                disk.write_all(fd, octets)
-                self._last = before.st_size, octets
-            except OSError:
-                os.ftruncate(fd, before.st_size)
-                raise
+            before = self._unsynced.write(path, octets, former, ends=segment.path if is_new and segment else None)
         except OSError as error:
-            self._kept = self.written = self._last = None
+            self._kept = self.written = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
             self._kept.append(Segment(first, path))
         return first if is_new or segment is None else segment.first, before
 
-    def _prepare(self, path: str, *, is_over: bool = False) -> int:
-        """Open a segment that will be written, or that IS_OVER. Nothing in it is of doubtful fate afterwards."""
-        flags, is_open = os.O_RDWR | os.O_APPEND | NO_FOLLOW, False
-        try:
-            fd = os.open(path, flags)
-        except FileNotFoundError:
-            fd = disk.create(path, flags)
-        try:
-            if group := self._opened_group():
-                group.prepare(fd, path, lambda: self._sync_former(path), is_over=is_over)
-            is_open = not is_over
-        finally:
-            if not is_open:
-                os.close(fd)
-        return fd
-
-    def _opened_group(self) -> GroupSync | None:
-        """The state that we share with the processes that write here; None for a journal without a lock."""
-        if self._group is None and os.path.exists(self.folder + os.sep + LOCK):
-            from bb.ledger.journal import group_sync  # noqa: PLC0415  (only a process that writes needs it)
-
-            if group_sync.is_possible():
-                self._group = group_sync.GroupSync(self.folder)
-        return self._group
-
     def _take_back_lost(self) -> None:
         """Remove lines that could not be synced, if the process that has found that out could not remove them."""
         try:
-            group = self._opened_group()
-            if not group or not group.has_failed():
-                return
-            self._kept = self.written = None
-            self._names = disk.FolderListing(self.folder)
-            if segments := self.segments():
-                fd = os.open(segments[-1].path, os.O_RDWR | NO_FOLLOW)
-                try:
-                    group.take_back(fd)
-                finally:
-                    os.close(fd)
+            if self._unsynced.has_lost_lines():
+                self._kept = self.written = None
+                self._names = disk.FolderListing(self.folder)
+                self._unsynced.take_back_lost(self.segments())
         except OSError as error:
             raise disk.refusal(error) from error
-
-    def _sync_former(self, path: str) -> None:
-        """Sync the segment before the one at PATH, whose writer may have been killed."""
-        former = [segment.path for segment in self.segments() if segment.path < path]
-        if former:
-            with disk.Reading(former[-1], NO_FOLLOW) as (fd, _):
-                disk.sync_data(fd)
-        disk.sync_folder(self.folder)
