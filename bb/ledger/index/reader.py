@@ -6,7 +6,6 @@ lines after it are not read, and the index stores its place.
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 
 from bb.coordination.facts import Redacted
@@ -37,13 +36,14 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[..., None]"  # done, total, and the step's name unless it is reading, which counts bytes
 
 BULK = 1 << 20  # bytes from which on the fast decoder is worth its import
-MARKS = kinds.MARKS
+MARKS = kinds.MARKS  # one or two of each kind
+OBJECT = b'":{'
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
 SIGNED_KIND = SIGNED.encode()
 KEY_MARK = b',"k":"'
 PORTION = 1000  # lines that are folded at once when they begin to count
-# The end that all marks of a kind share. Most lines do not contain it.
-SIGNS = {kind: os.path.commonprefix([mark[::-1] for mark in marks])[::-1] for kind, marks in MARKS.items()}
+# What every mark of a kind ends with. Most lines do not contain it.
+SIGNS = {kind: OBJECT if all(mark.endswith(OBJECT) for mark in marks) else marks[0] for kind, marks in MARKS.items()}
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
 LONGEST = 10**12  # lines; no chain is longer, so a forged marker cannot make sums overflow
 

@@ -2,9 +2,10 @@
 
     open, lock, read the tail, repair a torn line, chain, one write, unlock, fdatasync, answer
 
-Processes that append at the same time share one fdatasync (`group_sync.py`). An acknowledged line is on the disk. A line that could not be synced is removed and never acknowledged. A process killed
-during a write leaves a torn last line. If only its line feed is missing, the next append adds it; otherwise the next
-append moves the fragment to `torn/`.
+Processes that append at the same time share one fdatasync (`group_sync.py`). An acknowledged line is on the disk. A
+line that could not be synced is removed and never acknowledged. A process killed during a write leaves a torn last
+line. If only its line feed is missing, the next append adds it; otherwise the next append moves the fragment to
+`torn/`.
 """
 
 from __future__ import annotations

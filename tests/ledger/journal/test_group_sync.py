@@ -89,12 +89,12 @@ class Others:
     def _append(self, text: str) -> None:
         self.refusals[text] = refusal_of(lambda: append(self._store, text))
 
-    def _announced(self, group: group_sync.GroupSync, inode: int, end: int) -> None:
-        self._announce(group, inode, end)
-        self._written[threading.current_thread().name].set()
-
     def begin(self) -> None:
-        group_sync.GroupSync.announce = lambda *of: self._announced(*of)  # type: ignore[method-assign]
+        def announced(group: group_sync.GroupSync, inode: int, end: int) -> None:
+            self._announce(group, inode, end)
+            self._written[threading.current_thread().name].set()
+
+        group_sync.GroupSync.announce = announced  # type: ignore[method-assign]
         for thread, written in zip(self._threads, self._written.values(), strict=True):
             thread.start()
             assert written.wait(PATIENCE)
