@@ -199,7 +199,7 @@ else:
         An alarm signal ends the wait. Only the main thread can receive it; other threads poll.
         """
         # The module `signal` wraps these functions in enumerations, which takes longer than most waits.
-        import _signal as signal  # noqa: PLC0415  (needed only when there is a wait)
+        import _signal as signal  # type: ignore[import-not-found] # noqa: PLC0415  (needed only when there is a wait)
 
         def give_up(*_: object) -> None:
             raise _OutOfPatienceError

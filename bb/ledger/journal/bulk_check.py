@@ -68,7 +68,7 @@ def check_octets(octets: bytes, count: int, writer: str, previous: Link) -> Chec
     rows = LINE.findall(octets)
     if len(rows) != count or not rows:
         return None
-    heads, writers, numbers, times, kinds, keys, before, data_digests, data = zip(*rows, strict=True)
+    heads, writers, numbers, clocks, kinds, keys, before, data_digests, data = zip(*rows, strict=True)
     if sum(map(len, heads)) + sum(map(len, data)) + count * BETWEEN != len(octets) or set(writers) != {writer.encode()}:
         return None
     digests = [sha256(head).digest()[:HALF] for head in heads]
@@ -77,7 +77,7 @@ def check_octets(octets: bytes, count: int, writer: str, previous: Link) -> Chec
     ):
         return None
     try:
-        times = list(map(int, times))
+        times = list(map(int, clocks))
         is_dense = list(map(int, numbers)) == list(range(previous.n + 1, previous.n + count + 1))
     except ValueError:  # more digits than the interpreter accepts
         return None
