@@ -311,7 +311,7 @@ class Store:
                 for place, draft in enumerate(drafts, 1)
             ]
 
-        recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
+        recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=False)
         self.records += 1
         return recorded
 

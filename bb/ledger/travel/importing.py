@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bb.ledger.index.index import Index
+    from bb.ledger.journal.line import Link
     from bb.ledger.published.tip import Commit
     from bb.ledger.records.store import Store
 
@@ -126,14 +127,26 @@ def _checked(
     if more and cut is None and writer in damaged:
         store.refuse_damage()  # our own journal is repaired first, so that no line after the damage is lost
         cut = head + 1
-    for place, raw in enumerate(more):
-        if store.progress and not place % GLANCE:
-            store.progress(place, len(more), "Checking lines")
+    for start in range(0, len(more), GLANCE):
+        if store.progress:
+            store.progress(start, len(more), "Checking lines")
+        link = _followed(more[start : start + GLANCE], writer, link)
+    return Incoming(writer, cut, is_fork, b"\n".join([*more, b""]), first + len(raws) - 1)
+
+
+def _followed(raws: list[bytes], writer: str, link: Link) -> Link:
+    """The link of the last of RAWS, if each follows the one before it, and the first follows LINK."""
+    if len(raws) == GLANCE and max(map(len, raws)) < lines.MAX_LINE:
+        from bb.ledger.journal import bulk_check  # noqa: PLC0415  (its import is slow)
+
+        if checked := bulk_check.check(raws, writer, link):
+            return checked[1]
+    for raw in raws:
         try:
             link = lines.check(raw, writer, link)
         except BadLine as error:
             raise NotALedger(f"line {link.n + 1} of writer {writer} is invalid: {error}") from None
-    return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more), first + len(raws) - 1)
+    return link
 
 
 def write(store: Store, incoming: Sequence[Incoming]) -> None:
