@@ -53,6 +53,7 @@ class Agent(Record):
     session: str = ""  # the current session (`callers`); empty if unknown
     session_at: int = 0  # when that session was opened
     former: tuple[str, ...] = ()  # earlier sessions
+    emails: tuple[str, ...] = ()  # the addresses under which its commits appear
 
 
 def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
@@ -65,21 +66,17 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
     match fact:
-        case Registered(role=role, title=title, profile=profile, session=session):
+        case Registered(role=role, title=title, profile=profile, session=session, emails=emails):
             _open(after, at, ts, session if session and is_session(session) else "")
             earliest(after, "joined", at, ts)
             latest(after, "placed", at, ts)
-            latest(after, "role", at, role)
-            latest(after, "title", at, title)
             latest(after, "retired", at, False)
+            _keep_given(after, at, {"role": role, "title": title, "emails": emails})
             _keep(after, at, profile)
-        case Updated(role=role, title=title, profile=profile, session=session):
+        case Updated(role=role, title=title, profile=profile, session=session, emails=emails):
             if is_session(session):
                 _open(after, at, ts, session or "")
-            if role is not None:
-                latest(after, "role", at, role)
-            if title is not None:
-                latest(after, "title", at, title)
+            _keep_given(after, at, {"role": role, "title": title, "emails": emails})
             _keep(after, at, profile)
         case Retired():
             latest(after, "retired", at, True)
@@ -113,6 +110,13 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
 def session_term(session: str) -> str:
     """The search term for the agents of SESSION."""
     return f"session {session}"
+
+
+def _keep_given(state: State, at: Place, members: Mapping[str, Any]) -> None:
+    """Store the MEMBERS that are given."""
+    for name, value in members.items():
+        if value is not None:
+            latest(state, name, at, value)
 
 
 def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
@@ -152,6 +156,7 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         session=session,
         session_at=clock.parse_or(opened_at, 0) if session else 0,
         former=tuple(sorted(earlier for earlier in ever if earlier != session.removeprefix(NAMED_BY_BB))),
+        emails=tuple(value.get("emails", ())),
     )
 
 

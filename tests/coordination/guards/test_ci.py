@@ -9,7 +9,8 @@ import pytest
 
 from bb.coordination import facts
 from bb.coordination.agents import pauses
-from bb.coordination.guards import ci
+from bb.coordination.guards import ci, commit_authors
+from bb.coordination.guards.commit_authors import Signed
 from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
 from bb.coordination.holdings import holdings, leases
 from bb.coordination.holdings.holdings import Reservation
@@ -52,7 +53,7 @@ def commit(
 ) -> ci.Commit:
     trailers = [*([("BB-Agent", by)] if by else []), *((name.replace("_", "-"), value) for name, value in more.items())]
     moment = at(minutes)
-    return ci.Commit("c0ffee", moment if written is None else at(written), moment, tuple(trailers), paths)
+    return ci.Commit("c0ffee", moment if written is None else at(written), moment, Signed((tuple(trailers),)), paths)
 
 
 def verdict(
@@ -61,6 +62,11 @@ def verdict(
     known = ci.Known(held, frozenset(agreed))
     found = ci.judge(commits, known, ci.Wanted(now=at(now), **wanted))
     return [(each.severity, each.rule) for each in found]
+
+
+def author(*trailers: tuple[str, str], otherwise: str | None = None) -> commit_authors.Author:
+    """The author of a commit with these trailers in one paragraph."""
+    return commit_authors.author(Signed((trailers,)), {}, otherwise)
 
 
 # -- frozen, and paused
@@ -299,21 +305,21 @@ def test_reserving_anything_is_a_sign_of_life():
     ],
 )
 def test_the_last_trailer_that_names_an_agent_counts(named: list[str], agent: str | None, doubts: int):
-    found = ci.author([("bb-agent", name) for name in named], None)
+    found = author(*(("bb-agent", name) for name in named))
 
     assert (found.agent, len(found.doubts)) == (agent, doubts)
 
 
 def test_who_names_nobody_is_who_is_named_for_all_of_them():
-    assert ci.author([], OTTER).agent == OTTER
-    assert ci.author([("BB-Agent", "user")], OTTER).agent is None
+    assert author(otherwise=OTTER).agent == OTTER
+    assert author(("BB-Agent", "user"), otherwise=OTTER).agent is None
 
 
 def test_a_person_is_told_and_not_stopped_unless_people_are_to_be():
     change = commit("src/parser/lex.py", by=None)
 
     assert verdict(change, held=[lease()]) == [(WARNING, HELD_THEN)]
-    assert verdict(change, held=[lease()], is_strict=True) == [(ERROR, HELD_THEN)]
+    assert verdict(change, held=[lease()], is_strict=True, is_about_people=True) == [(ERROR, HELD_THEN)]
     assert verdict(change, held=[lease()], otherwise=HARBOR) == [(ERROR, HELD_THEN)]
 
 
@@ -321,7 +327,7 @@ def test_an_unclear_author_is_told_of():
     change = commit("docs/a.md", by="../x")
 
     assert verdict(change, held=[]) == [(WARNING, UNCLEAR_AUTHOR)]
-    assert verdict(change, held=[], is_strict=True) == [(ERROR, UNCLEAR_AUTHOR)]
+    assert verdict(change, held=[], is_strict=True, is_about_people=True) == [(ERROR, UNCLEAR_AUTHOR)]
 
 
 # -- what was declared
@@ -345,7 +351,7 @@ def test_what_was_declared_by_word_counts_for_everybody():
 
 def test_a_person_reserves_nothing_and_so_leaves_nothing():
     assert verdict(commit("src/a.py", by=None), held=[], must_declare=True) == []
-    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True) == [(ERROR, OUTSIDE)]
+    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True, is_about_people=True) == [(ERROR, OUTSIDE)]
 
 
 def test_a_tools_own_files_need_no_declaration_but_may_be_held():
@@ -366,7 +372,7 @@ def test_a_token_lower_than_a_later_grants_is_fenced_off(token: str, found: list
 
 
 def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
-    found = ci.author([("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x")], None)
+    found = author(("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x"))
 
     assert (found.token, len(found.doubts)) == (3, 1)
 
