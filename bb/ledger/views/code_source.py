@@ -181,7 +181,8 @@ class CodeSource:
         return self._copy.remote is not None and self._entry(commit, path) is not None
 
     def _ask(self, words: Sequence[str], given: bytes = b"", most: int | None = None) -> Done:
-        return git.ask(words, at=self._at, given=given, most=most)
+        # git before 2.45 has no other way to leave missing objects missing: it must not fetch into the clone.
+        return git.ask(words, at=self._at, given=given, most=most, env={**os.environ, "GIT_ALLOW_PROTOCOL": "none"})
 
 
 def _root(name: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 from bb.coordination import facts
 from bb.coordination.agents import pauses
 from bb.coordination.guards import ci, commit_authors
-from bb.coordination.guards.commit_authors import Signed
 from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
+from bb.coordination.guards.commit_authors import Signed
 from bb.coordination.holdings import holdings, leases
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.leases import MARGIN, Lease
@@ -351,7 +351,9 @@ def test_what_was_declared_by_word_counts_for_everybody():
 
 def test_a_person_reserves_nothing_and_so_leaves_nothing():
     assert verdict(commit("src/a.py", by=None), held=[], must_declare=True) == []
-    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True, is_about_people=True) == [(ERROR, OUTSIDE)]
+    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True, is_about_people=True) == [
+        (ERROR, OUTSIDE)
+    ]
 
 
 def test_a_tools_own_files_need_no_declaration_but_may_be_held():
