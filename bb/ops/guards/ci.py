@@ -97,24 +97,26 @@ def check(
 ) -> dict[str, Any]:
     """Check whether a change touches paths that other agents hold, or held when it was made.
 
-    Each commit is checked; of a merge, only the paths that differ from all its parents. The author of a commit is the
-    agent in its BB-Agent trailer. A commit without one is a person's: it causes warnings, not errors. Fails with
+    Each commit is checked; of a merge, only the paths that differ from all its parents, and none if git makes the same
+    merge. The author of a commit is the agent in its BB-Agent trailer, else the agent that registered the address of a
+    co-author, of the author or of the committer. If there is none, a person made it: then there are warnings, not
+    errors. A contested or void reservation excuses nothing. Fails with
     CI_INCURSION (exit status 7) if another agent held or holds a path or the person has frozen it, with
     OUTSIDE_DECLARED if a path is outside its author's reservations, and with PAUSED_AUTHOR if a paused agent committed.
-    The ledger is fetched from the remote into a temporary place. The history between the two commits must be available;
-    the contents of files need not be, unless an agent reserved a region of a file: a region whose file is not there
-    counts as the whole file. Paths in the .bbignore of the base are not checked. Without --record, nothing is changed.
+    The ledger is fetched from the remote into a temporary place, and so is what the checkout lacks of the history
+    between the two commits. Paths in the .bbignore of the base are not checked. Without --record, nothing is changed.
 
     Parameters:
         base (REV): The commit that the change is based on, such as origin/main. The commits from there to --head are
             checked.
         head (REV): The last commit of the change.
-        agent: The author of commits that have no BB-Agent trailer.
+        agent: The author of commits that name no agent.
         declared: Every changed path must be in a reservation of its author, or in a --scope.
         scope: A scope that counts as declared for every author. Implies --declared.
-        strict: Also fail for changes by people and for repositories without a ledger.
+        strict (WHOSE): Also fail for unclear authors and for repositories without a ledger; with `--strict` alone or
+            `--strict=everyone`, for changes by people, too. With `--strict=agents`, changes by people cause warnings.
         remote (REMOTE): The remote with the published ledger: its name or URL. Default: origin, or the only remote.
-        local: Use the ledger of this clone and fetch nothing.
+        local: Use the ledger of this clone and fetch nothing, not even missing history.
         record: Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.
         output (FILE): Write the report to this file. The terminal then gets text, or annotations in GitHub Actions.
     """

@@ -12,7 +12,7 @@ from bb.coordination.agents import pauses
 from bb.coordination.guards import ci, commit_authors
 from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
 from bb.coordination.guards.commit_authors import Signed
-from bb.coordination.holdings import holdings, leases
+from bb.coordination.holdings import admission, holdings, leases
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.leases import MARGIN, Lease
 from bb.coordination.holdings.scopes import Scope
@@ -406,3 +406,126 @@ def test_errors_come_first():
     )
 
     assert [(each.severity, each.path) for each in found] == [(ERROR, "src/parser/z.py"), (WARNING, "src/parser/a.py")]
+
+
+# -- contests
+
+
+HERE, THERE = "aaaaaaaaaaaa.1", "bbbbbbbbbbbb.1"
+
+
+def contest(*, settled: dict[str, int] | None = None, **mine: Any) -> list[Lease]:
+    """OTTER's lease of one clone, and HARBOR's of another."""
+    return [
+        lease(OTTER, id=HERE, place="1"),
+        lease(HARBOR, "src", **{"id": THERE, "place": "2"} | mine),
+    ]
+
+
+def judged(*commits: ci.Commit, held: list[Lease], **known: Any) -> list[tuple[str, str]]:
+    found = ci.judge(commits, ci.Known(held, **known), ci.Wanted(now=at(600), must_declare=True))
+    return [(each.severity, each.rule) for each in found]
+
+
+def published(**generations: int) -> admission.Admitted:
+    return admission.Admitted({}, {{"here": HERE, "there": THERE}[name]: n for name, n in generations.items()})
+
+
+def test_what_is_contested_excuses_nobody_and_was_not_declared():
+    both = {(ERROR, HELD_THEN), (ERROR, OUTSIDE)}
+    for order, loser in ((published(here=1, there=2), HARBOR), (published(here=2, there=1), OTTER)):
+        winner = OTTER if loser == HARBOR else HARBOR
+        assert set(judged(commit("src/parser/lex.py", by=loser), held=contest(), settled=order)) == both
+        assert judged(commit("src/parser/lex.py", by=winner), held=contest(), settled=order) == []
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        {"id": "aaaaaaaaaaaa.2"},  # made in the same clone, so with knowledge of the other
+        {"shared": True},
+    ],
+)
+def test_what_may_be_held_beside_the_other_is_not_contested(mine: dict[str, Any]):
+    held = contest(**mine)
+    if mine.get("shared"):
+        held[0] = lease(OTTER, id=HERE, place="1", shared=True)
+
+    assert judged(commit("src/parser/lex.py"), held=held, settled=published(here=1, there=2)) == []
+
+
+def test_an_owner_that_agreed_to_the_overlap_does_not_contest_it():
+    order = {"settled": published(here=1, there=2)}
+
+    assert (
+        judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "src")]), **order) == []
+    )
+    assert judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "docs")]), **order)
+
+
+def test_what_ended_before_the_other_was_made_is_no_rival_whatever_the_clocks_say():
+    gone = {"state": holdings.RELEASED, "ended_at": at(30), "ended_place": "15"}
+    held = [lease(OTTER, id=HERE, place="1", **gone), lease(HARBOR, "src", id=THERE, place="2")]
+
+    assert judged(commit("src/parser/lex.py"), held=held, settled=published(here=1, there=2)) == []
+
+
+def test_a_contest_ends_when_the_winner_ends():
+    gone = {"state": holdings.RELEASED, "ended_at": at(30), "ended_place": "25"}
+    held = [lease(OTTER, id=HERE, place="1", **gone), lease(HARBOR, "src", id=THERE, place="2")]
+    order = {"settled": published(here=1, there=2)}
+
+    assert judged(commit("src/parser/lex.py", minutes=31), held=held, **order) == []
+    assert (ERROR, HELD_THEN) in judged(commit("src/parser/lex.py", minutes=29), held=held, **order)
+
+
+def test_the_order_is_needed_only_where_two_clones_reserved_a_changed_path():
+    wanted, known = ci.Wanted(now=at(600)), ci.Known(contest())
+    change = [commit("src/parser/lex.py")]
+
+    assert ci.needs_order(change, known, wanted)
+    assert not ci.needs_order([commit("docs/a.md")], known, wanted)
+    assert not ci.needs_order(change, known.replace(settled=published(here=1)), wanted)
+    assert not ci.needs_order(change, known.replace(overlaps=frozenset([(OTTER, HARBOR, "src")])), wanted)
+    assert not ci.needs_order(change, ci.Known(contest(id="aaaaaaaaaaaa.2")), wanted)
+
+
+def test_a_lease_that_an_admitted_reservation_took_over_ended_then():
+    taken = leases.lease(reservation(base="c"), Scope("src"), at(0), at(60), 1, taken_at=at(20))
+
+    assert (taken.until, taken.is_live) == (at(20), False)
+
+
+# -- several agents, and merges
+
+
+def test_a_squash_is_excused_by_one_agent_and_stopped_where_none_held_it():
+    squash = commit("src/parser/lex.py", by=None).replace(
+        signed=Signed(((("BB-Agent", OTTER),), (("BB-Agent", HARBOR),)))
+    )
+
+    assert verdict(squash, held=[lease()]) == [(WARNING, UNCLEAR_AUTHOR)]
+    assert verdict(squash, held=[lease("dusty-wren")]) == [(ERROR, HELD_THEN), (WARNING, UNCLEAR_AUTHOR)]
+
+
+def test_every_agent_of_a_squash_must_be_unpaused():
+    squash = commit("docs/a.md", by=None).replace(signed=Signed(((("BB-Agent", OTTER),), (("BB-Agent", HARBOR),))))
+    state = pauses.step(None, facts.Paused("user", OTTER, "wait"), [1, "a" * 12, 1], clock.text(at(5)))
+
+    found = ci.judge([squash], ci.Known([], frozenset(), {OTTER: state}), ci.Wanted(now=at(600)))
+
+    assert [(each.severity, each.rule) for each in found] == [(ERROR, ci.PAUSED), (WARNING, UNCLEAR_AUTHOR)]
+
+
+def test_a_merge_is_repeated_only_if_it_would_be_a_finding():
+    asked: list[str] = []
+
+    def merges(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    plain, found = commit("docs/a.md").replace(parents=2), commit("src/parser/lex.py").replace(parents=2, id="beef")
+
+    assert judged(found, commit("x").replace(parents=1), held=[lease()], merges=merges)[0][1] == OUTSIDE
+    assert verdict(plain, held=[lease()]) == []
+    assert asked == ["beef"]
