@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination.facts import ACCEPTED, CI
-from bb.coordination.guards import ci
+from bb.coordination.guards import ci, ci_findings
 from bb.coordination.holdings import incursions as rules
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
@@ -76,7 +76,7 @@ def _found(desk: Desk, commit: str, who: str) -> dict[tuple[str, str], Sequence[
         change = code.commit(commit)
         known = check.known_here(desk, code).replace(agreements=frozenset())
         findings = ci.judge(change.commits, known, ci.Wanted(now=desk.now(), ignore_case=check.IGNORE_CASE))
-    touched = check.touched(held, filter(ci.is_incursion, findings))
+    touched = check.touched(held, filter(ci_findings.is_incursion, findings))
     mine = {
         by: [(path, one) for path, one in met if who in (one.reservation.agent, ids.PERSON)]
         for by, met in touched.items()

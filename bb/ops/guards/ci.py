@@ -7,7 +7,7 @@ from typing import Any
 
 from bb.coordination.agents import addresses, pauses, roster
 from bb.coordination.facts import CI
-from bb.coordination.guards import ci, ignore_files
+from bb.coordination.guards import ci, ci_findings, ignore_files
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.scopes import ScopeOutside
@@ -70,7 +70,7 @@ class Form(Text):
     "ci.check",
     reads=True,
     output="report",
-    verdicts=ci.VERDICTS,
+    verdicts=ci_findings.VERDICTS,
     examples=(
         "bb ci check --base origin/main",
         "bb ci check --base origin/main --declared --format github",
@@ -138,15 +138,15 @@ def check(
         wanted = _Wanted(remote, law, local, unreachable == PASS, strict is not None)
         reservations, source = _ledger(desk, code, wanted, lambda known: ci.needs_order(judged, known, rules))
         findings = [] if reservations is None else ci.judge(judged, reservations, rules)
-    findings += ci.signers_file_findings(law.policy.problems if law else ())
-    findings += ci.lost_line_findings(source.pop("lost", ()))
-    findings += ci.signature_findings(
+    findings += ci_findings.signers_file_findings(law.policy.problems if law else ())
+    findings += ci_findings.lost_line_findings(source.pop("lost", ()))
+    findings += ci_findings.signature_findings(
         source.pop("standings", ()), is_required=law is not None and law.mode == "require"
     )
     answer = _answer(change, findings, source) | {"ignored_paths": ignored, "format": _shown_as(desk, format_, output)}
     if record:
         answer["recorded"] = _recorded(desk, findings)
-    if refusal := ci.refusal(findings):
+    if refusal := ci_findings.refusal(findings):
         way_out = next((finding.way_out for finding in findings if finding.way_out), None)
         raise refusal(_summary(findings), hint=WAYS_OUT.format(way_out) if way_out else None, **answer)
     return answer
@@ -288,18 +288,18 @@ class _RegionChange:
         return self._is_readable and any(change.stays_in(own) for change in self._changes)
 
 
-def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
+def _recorded(desk: Desk, findings: Sequence[ci_findings.Finding]) -> list[str]:
     """Record FINDINGS as INCURSIONs. Returns the ids of the new ones. Reservations that this clone's ledger does not
     have yet are skipped."""
     from bb.ops.holdings import incursions  # noqa: PLC0415  (needed only with --record)
 
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    met = touched(held, filter(ci.is_incursion, findings))
+    met = touched(held, filter(ci_findings.is_incursion, findings))
     events = (incursions.report(desk, who, CI, paths, commit) for (who, commit), paths in met.items())
     return [event.id for several in events for event in several]
 
 
-def touched(held: Holdings, findings: Iterable[ci.Finding]) -> dict[tuple[str, str], list[tuple[str, Held]]]:
+def touched(held: Holdings, findings: Iterable[ci_findings.Finding]) -> dict[tuple[str, str], list[tuple[str, Held]]]:
     """The paths of FINDINGS, each with its reservation, by author and commit."""
     found: dict[tuple[str, str], list[tuple[str, Held]]] = {}
     for finding in findings:
@@ -334,8 +334,8 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
         raise ScopeOutside(f"{harmless(written[:200])} is outside the repository") from None
 
 
-def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, Any]) -> dict[str, Any]:
-    errors = sum(finding.severity == ci.ERROR for finding in findings)
+def _answer(change: Change, findings: Sequence[ci_findings.Finding], source: dict[str, Any]) -> dict[str, Any]:
+    errors = sum(finding.severity == ci_findings.ERROR for finding in findings)
     return {
         "base": change.base,
         "head": change.head,
@@ -350,13 +350,13 @@ def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, An
     }
 
 
-def _summary(findings: Sequence[ci.Finding]) -> str:
+def _summary(findings: Sequence[ci_findings.Finding]) -> str:
     """The first error in short, and the number of further errors."""
-    errors = [finding for finding in findings if finding.severity == ci.ERROR]
+    errors = [finding for finding in findings if finding.severity == ci_findings.ERROR]
     first = errors[0]
     text = harmless(first.path) if first.path else first.text
     if first.lease:
         text += f" was changed by {first.agent or 'a person'}, but {first.lease.reservation.agent} held it"
-    elif first.rule == ci.OUTSIDE:
+    elif first.rule == ci_findings.OUTSIDE:
         text += f" is outside the declared scopes of {first.agent or 'a person'}"
     return f"{text}; and {len(errors) - 1} more" if len(errors) > 1 else text

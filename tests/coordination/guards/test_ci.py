@@ -9,8 +9,8 @@ import pytest
 
 from bb.coordination import facts
 from bb.coordination.agents import pauses
-from bb.coordination.guards import ci, commit_authors
-from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
+from bb.coordination.guards import ci, ci_findings, commit_authors
+from bb.coordination.guards.ci_findings import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
 from bb.coordination.guards.commit_authors import Signed
 from bb.coordination.holdings import admission, holdings, leases
 from bb.coordination.holdings.holdings import Reservation
@@ -119,8 +119,8 @@ def test_what_a_paused_agent_commits_is_told_from_then_on(minutes: float, by: st
 
     found = ci.judge([commit("docs/a.md", by=by, minutes=minutes)], known, ci.Wanted(now=at(600)))
 
-    assert [each.rule for each in found] == ([ci.PAUSED] if is_told else [])
-    assert ci.refusal(found) is (ci.PausedAuthor if is_told else None)
+    assert [each.rule for each in found] == ([ci_findings.PAUSED] if is_told else [])
+    assert ci_findings.refusal(found) is (ci_findings.PausedAuthor if is_told else None)
 
 
 # -- who held it
@@ -394,8 +394,8 @@ def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
     ],
 )
 def test_the_gravest_finding_decides_what_it_is_refused_as(rules: list[str], code: str | None):
-    found = [ci.Finding(rule, ERROR, "a", HARBOR, None, ("c",), "t") for rule in rules]
-    refusal = ci.refusal([*found, ci.Finding(HELD_NOW, WARNING, "a", HARBOR, None, ("c",), "t")])
+    found = [ci_findings.Finding(rule, ERROR, "a", HARBOR, None, ("c",), "t") for rule in rules]
+    refusal = ci_findings.refusal([*found, ci_findings.Finding(HELD_NOW, WARNING, "a", HARBOR, None, ("c",), "t")])
 
     assert (refusal.code if refusal else None) == code
 
@@ -514,7 +514,7 @@ def test_every_agent_of_a_squash_must_be_unpaused():
 
     found = ci.judge([squash], ci.Known([], frozenset(), {OTTER: state}), ci.Wanted(now=at(600)))
 
-    assert [(each.severity, each.rule) for each in found] == [(ERROR, ci.PAUSED), (WARNING, UNCLEAR_AUTHOR)]
+    assert [(each.severity, each.rule) for each in found] == [(ERROR, ci_findings.PAUSED), (WARNING, UNCLEAR_AUTHOR)]
 
 
 def test_a_merge_is_repeated_only_if_it_would_be_a_finding():
