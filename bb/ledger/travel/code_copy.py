@@ -7,6 +7,7 @@ and its depth does not change. Contents of files are fetched only if one is aske
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from bb.kernel.errors import Refused
 from bb.kernel.escaping import harmless
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bb.ledger.git.place import Place
+    from bb.ledger.travel.transport import Settings
 
 PATIENCE = 60.0
 DEPTHS = (50, 1000)  # commits; if they are not enough, the whole history is fetched
@@ -34,13 +36,18 @@ class CodeCopy:
 
     def __init__(self, place: Place, named: str | None) -> None:
         self._place = place
-        self._settings = transport.settings(place)
-        self.remote = self._remote(named)
+        self._named = named
         self._folder: str | None = None
         self._env: Mapping[str, str] | None = None
 
-    def _remote(self, named: str | None) -> str | None:
-        """The remote that the clone came from; else the one that is NAMED."""
+    @cached_property
+    def _settings(self) -> Settings:
+        return transport.settings(self._place)
+
+    @cached_property
+    def remote(self) -> str | None:
+        """The remote that the clone came from; else the one that was named."""
+        named = self._named
         known = transport.remotes(self._settings)
         if "origin" in known or len(known) == 1:
             return "origin" if "origin" in known else known[0]

@@ -39,6 +39,7 @@ class CodeSource:
         self._may_fetch = may_fetch
         self._copy = CodeCopy(place, remote)
         self._is_deepened = False
+        self._entries: dict[tuple[str, str], bytes | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +122,16 @@ class CodeSource:
 
     def file_at(self, commit: str, path: str, most: int) -> bytes | None:
         """The contents of PATH in COMMIT; None if it is not a file, is too large, or cannot be had."""
-        return self._blob(f"{commit}:{path}", most)
+        if self._entry(commit, path) is None:
+            return None
+        words = [commits.NO_REPLACE_OBJECTS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"]
+        try:
+            done = self._reader.ask(words, most=most)
+            if done.status != 0 and self._may_fetch:
+                done = self._copy.ask(words, most=most, fetches=True)
+        except git.TooMuchOutput.error:
+            return None
+        return done.out if done.status == 0 else None
 
     def is_file_missing(self, commit: str, path: str) -> bool:
         """Whether there is a file at PATH in COMMIT whose contents cannot be had. Then rules in it are unknown."""
@@ -155,30 +165,17 @@ class CodeSource:
 
     def _entry(self, commit: str, path: str) -> bytes | None:
         """The entry of PATH in the tree of COMMIT."""
-        name = os.fsdecode(path.encode("utf-8", "surrogateescape"))
-        words = ["--literal-pathspecs", "ls-tree", "--full-tree", "-z", commit, "--", name]
-        return self._reader.said(words) or None
+        if (commit, path) not in self._entries:
+            name = os.fsdecode(path.encode("utf-8", "surrogateescape"))
+            words = ["--literal-pathspecs", "ls-tree", "--full-tree", "-z", commit, "--", name]
+            self._entries[commit, path] = self._reader.said(words) or None
+        return self._entries[commit, path]
 
     def _size(self, name: str) -> int | None:
         done = self._reader.ask([commits.NO_REPLACE_OBJECTS, "cat-file", "-s", name])
         if done.status != 0 and self._may_fetch:
             done = self._copy.ask([commits.NO_REPLACE_OBJECTS, "cat-file", "-s", name], fetches=True)
         return int(done.out) if done.status == 0 else None
-
-    def _blob(self, name: str, most: int) -> bytes | None:
-        words = [commits.NO_REPLACE_OBJECTS, *git.IN_PIECES, "cat-file", "blob", name]
-        try:
-            done = self._reader.ask(words, most=most)
-            if done.status != 0 and self._may_fetch and self._is_promised(name):
-                done = self._copy.ask(words, most=most, fetches=True)
-        except git.TooMuchOutput.error:
-            return None
-        return done.out if done.status == 0 else None
-
-    def _is_promised(self, name: str) -> bool:
-        """Whether the tree has the file, so that only its contents are missing."""
-        commit, _, path = name.partition(":")
-        return self._copy.remote is not None and self._entry(commit, path) is not None
 
     def _ask(self, words: Sequence[str], given: bytes = b"", most: int | None = None) -> Done:
         # git before 2.45 has no other way to leave missing objects missing: it must not fetch into the clone.
