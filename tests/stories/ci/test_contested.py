@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.near import Near
 from tests.stories.ci.ci_support import dated, told
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
@@ -153,3 +157,56 @@ def test_what_a_later_global_reservation_took_over_excuses_its_former_holder_no_
 
     assert told(checked(here, now="2026-01-05T13:10:00.000Z")) == [("error", "held-then", LEX)]
     assert taken > NOON
+
+
+def test_every_guard_stops_the_agent_that_lost(pair: list[Clone]):
+    here, there = pair
+    for clone, who, status in ((there, COBALT, 7), (here, AMBER, 0)):
+        clone.settings["BB_NOW"] = LATER
+        (clone.path / LEX).parent.mkdir(parents=True, exist_ok=True)
+        (clone.path / LEX).write_text(who)
+        clone.git("add", "--all")
+        assert clone.json("check", LEX, "--agent", who).status == status
+        assert clone.json("check", "--staged", "--agent", who).status == status
+        assert clone.json("hook", "pre-commit", BB_AGENT=who).status == status
+        call = {
+            "tool_name": "Edit",
+            "tool_input": {"file_path": str(clone.path / LEX)},
+            "hook_event_name": "PreToolUse",
+        }
+        asked = clone.bb("hook", "pre-tool", stdin=json.dumps(call), BB_AGENT=who)
+        assert ("is reserved by amber-otter" in asked.out + asked.err) is (status == 7), asked
+
+
+SCOPES = ("src", "src/lib", "src/lib/lex.py", "src/*.py")
+HOLDINGS = st.tuples(st.sampled_from(SCOPES), st.sampled_from(("exclusive", "shared", "open")))
+
+
+@examples(15)
+@given(first=HOLDINGS, second=HOLDINGS, is_amber_first=st.booleans(), is_known=st.booleans())
+def test_ci_and_check_come_to_the_same_verdict(
+    tmp_path_factory: pytest.TempPathFactory,
+    first: tuple[str, str],
+    second: tuple[str, str],
+    is_amber_first: bool,
+    is_known: bool,
+):
+    folder = tmp_path_factory.mktemp("same")
+    here, there = agents_at_work(hub(folder / "hub.git"), AMBER, COBALT)
+    both = ((here, AMBER, first), (there, COBALT, second))
+    for clone, who, (scope, kind) in both if is_amber_first else reversed(both):
+        if is_known:
+            clone.sync(pull=True)
+        flags = {kind: True} if kind != "exclusive" else {}
+        clone.refused_or("agent.reserve", agent=who, scope=[scope], bead="bb-1", allow_overlap=is_known, **flags)
+        if is_known:
+            clone.sync()
+    for clone in (here, there, here) if is_amber_first else (there, here, there):
+        clone.sync()
+
+    for path in ("src/lib/lex.py", "src/lib/b.py", "src/c.py"):
+        for who in (AMBER, COBALT):
+            is_held = here.refused_or("check", now=LATER, path=[path], agent=who) == "PATH_HELD"
+            commit(here, who, path)
+            answer = here.refused_or("ci.check", now=LATER, base="HEAD^", local=True)
+            assert (answer == "CI_INCURSION") is is_held, (path, who, answer)
