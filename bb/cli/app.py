@@ -25,7 +25,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import fast_parser, mistakes, own_commands
+from bb.cli import fast_parser, mistakes, own_commands, typer_mistakes
 from bb.cli.calls import completion, output, run
 from bb.kernel.json_text import InvalidText
 from bb.ops import callers, catalogue, command_groups, docstrings
@@ -107,7 +107,7 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
             raise mistakes.MissingCommand(hint=mistakes.where_to_look(command)) from error
         return 0, error.message
     except ClickException as error:
-        raise mistakes.translated(error, words, command) from error
+        raise typer_mistakes.translated(error, words, command) from error
     except SystemExit as end:  # raised after a completion script is printed
         chosen = end.code
     if chosen and not callable(chosen):

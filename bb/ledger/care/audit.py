@@ -49,6 +49,7 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     fresh = Index(":memory:", store.writer)
     try:
         journals = store.journals()
+        store.look_at_everything()
         fresh.law = store.law
         fresh.rebuild(journals, progress)
         damages = {damage.writer: damage for damage in fresh.damages()}

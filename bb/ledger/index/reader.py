@@ -13,6 +13,7 @@ from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
 from bb.kernel.gc_pause import GcPause
+from bb.ledger.index import accounts
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
@@ -43,7 +44,6 @@ KEY_MARK = b',"k":"'
 PORTION = 1000  # lines that are folded at once when they begin to count
 SHORTEST_HEAD = 200  # bytes; every head is longer, so marks are searched after it
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
-LONGEST = 10**12  # lines; no chain is longer, so a forged marker cannot make sums overflow
 
 
 class Reader:
@@ -64,6 +64,8 @@ class Reader:
         self._before: Reach | None = None  # how far they counted when they were read for the first time
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
+        self._own = accounts.own_writers(connection)
+        self._store = ""  # of the journal that is being read
         self.redacted: list[Redacted] = []  # the redactions that were read
         self._total = total
         self._done = 0
@@ -77,6 +79,7 @@ class Reader:
 
     def read(self, journal: Journal) -> None:
         """Read JOURNAL from its cursor to its end or its first damaged line."""
+        self._store = journal.store
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
@@ -97,13 +100,15 @@ class Reader:
         link, seen = position.link, journal.signature() if damage else None
         written = json_text.dumps(damage.as_dict()) if damage else None
         self._connection.execute(
-            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(journal.writer, position.segment, position.offset),
                 *(link.n, link.lamport, link.head_digest),
-                *(inode, written, seen),
+                *(inode, written, seen, not journal.is_received),
             ),
         )
+        if link.n > cursor.n:
+            accounts.note_growth(self._connection, self._own, journal.writer, link.n)
         if self._law:
             self._count(self._law, journal, link.n)
 
@@ -212,7 +217,7 @@ class Reader:
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if kind == MERGED:
-            self._account(writer, n, found["data"])
+            accounts.note_marker(self._connection, self._own, self._store, writer, n, found["data"])
             return
         if found.get("k"):
             self._keys.append((found["by"], found["k"], writer, n))
@@ -257,25 +262,6 @@ class Reader:
                 self._states[entry] = json_text.loads(value)
                 if hasattr(fold, "terms"):
                     self._terms[entry] = fold.terms(key, self._states[entry])
-
-    def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
-        """Store a marker: in its writer's order, the foreign lines up to its heads come before it."""
-        row = self._connection.execute(
-            "select heads, foreign_before from merged where writer = ? order by n desc limit 1", (writer,)
-        ).fetchone()
-        heads: dict[str, int] = json_text.loads(row[0]) if row else {}
-        count = int(row[1]) if row else 0
-        claimed = data.get("heads")
-        for other, head in (claimed if isinstance(claimed, dict) else {}).items():
-            if (
-                ids.is_writer_id(other)
-                and other != writer
-                and type(head) is int
-                and heads.get(other, 0) < head < LONGEST
-            ):
-                count += head - heads.get(other, 0)
-                heads[other] = head
-        self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, json_text.dumps(heads)))
 
     def folds(self) -> set[str]:
         """The folds whose entries have changed."""

@@ -10,12 +10,17 @@ from hashlib import sha256
 from operator import lt
 from typing import Any
 
-import orjson
-
 from bb.kernel import json_text
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
+
+try:
+    import orjson
+
+    HAS_ORJSON = True
+except ImportError:  # bb-ci.pyz has no packages; the standard library does the same more slowly
+    HAS_ORJSON = False
 
 BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
 THREE_DIGITS = [b"%03d" % n for n in range(1000)]
@@ -85,6 +90,8 @@ def decode(line: bytes) -> Any:
 
     orjson reads integers beyond 64 bits as floats. So if it finds a float or refuses the text, `json_text` decodes it.
     """
+    if not HAS_ORJSON:
+        return json_text.read(line)
     try:
         decoded = orjson.loads(line)
     except ValueError:
@@ -104,6 +111,8 @@ def _has_fraction(decoded: Any) -> bool:
 
 def encode(value: Any) -> str:
     """A value as JSON text, the same as `json_text.dumps`, which handles integers beyond 64 bits."""
+    if not HAS_ORJSON:
+        return json_text.dumps(value)
     try:
         return orjson.dumps(value).decode()
     except (TypeError, ValueError):
@@ -112,6 +121,8 @@ def encode(value: Any) -> str:
 
 def canonical(value: Any) -> bytes:
     """Canonical JSON: the same text for the same value, whatever the order of its members."""
+    if not HAS_ORJSON:
+        return json_text.canonical(value).encode()
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError):  # integers beyond 64 bits

@@ -15,10 +15,11 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.files.lock import Lock, NoLock, ReusableLock
 from bb.ledger.journal import line as lines
+from bb.ledger.journal import received
 from bb.ledger.journal.line import BadLine, Link
 from bb.ledger.journal.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, offset_near, read_at
 from bb.ledger.journal.segments import LedgerDamaged as LedgerDamaged  # noqa: PLC0414  (others know it from here)
-from bb.ledger.journal.writers import LOCK
+from bb.ledger.journal.writers import JOURNALS, LOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ class Journal:
 
     def __init__(self, store: str, writer: str) -> None:
         self.writer = writer
-        self.folder = os.path.join(store, "j", writer)
+        self.store = store
+        self.folder = os.path.join(store, JOURNALS, writer)
+        self.is_received = not os.path.isdir(self.folder)  # it is another clone's
+        if self.is_received:
+            self.folder = received.folder_of(store, writer)
         self.torn = os.path.join(store, "torn")
         # Valid while no other process can write here: the segments, and the last write.
         self._kept: list[Segment] | None = None
@@ -125,8 +130,11 @@ class Journal:
         if self._standing_lock is not None:
             self._standing_lock.close()
 
-    def lock_if_any(self) -> Lock | NoLock:
-        """Its lock. A foreign journal has none: only sync writes it, one process at a time."""
+    def lock_to_change(self) -> Lock | NoLock | received.Changing:
+        """Its lock. A received journal has none, because only sync writes it, one process at a time; but the change is
+        noted, so that others look at it."""
+        if self.is_received:
+            return received.Changing(self.store, [self.writer])
         return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
 
     # -- reading
@@ -245,8 +253,9 @@ class Journal:
 
     # -- writing
 
-    def extend(self, octets: bytes) -> None:
-        """Append whole lines of this chain that were checked already."""
+    def extend(self, octets: bytes, *, is_synced: bool = True) -> None:
+        """Append whole lines of this chain that were checked already. Unless IS_SYNCED, the caller syncs all files to
+        the disk before it acknowledges the lines."""
         self.repair_tail()
         while octets:
             end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
@@ -254,7 +263,10 @@ class Journal:
             try:
                 self._write(self.end(), first, octets[:end])
             finally:
-                self.sync()
+                if is_synced:
+                    self.sync()
+                else:
+                    self._close_unsynced()
             octets = octets[end:]
 
     def append(
@@ -307,6 +319,12 @@ class Journal:
                 os.close(fd)
         except OSError as error:
             raise disk.refusal(error) from error
+
+    def _close_unsynced(self) -> None:
+        """Close the written files without waiting for the disk."""
+        files, self._unsynced = self._unsynced, {}
+        for fd, _ in files.values():
+            os.close(fd)
 
     def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
         """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""

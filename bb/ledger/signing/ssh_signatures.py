@@ -86,9 +86,9 @@ def to_sign(namespace: str, message: bytes, how: bytes = HASH) -> bytes:
     return MAGIC + _string(namespace.encode()) + _string(b"") + _string(how) + _string(hashed)
 
 
-def blob(key: bytes, namespace: str, octets: bytes) -> bytes:
+def blob(key: bytes, namespace: str, octets: bytes, how: bytes = HASH) -> bytes:
     """A signature blob: the signature's OCTETS with the key and the namespace that a reader needs to check them."""
-    about = _string(_public(key)) + _string(namespace.encode()) + _string(b"") + _string(HASH)
+    about = _string(_public(key)) + _string(namespace.encode()) + _string(b"") + _string(how)
     return MAGIC + VERSION.to_bytes(4, "big") + about + _string(_string(KIND) + _string(octets))
 
 

@@ -143,9 +143,11 @@ def _blank_lines(store: str) -> Iterator[bytes]:
 
 def _remote(known: list[str], named: str | None) -> str:
     if named is None:
-        if "origin" not in known and len(known) != 1:
-            raise LedgerUnpublished(
-                "several remotes are configured, and none is origin" if known else "no remote is configured"
+        if not known:
+            raise LedgerUnpublished("no remote is configured")
+        if "origin" not in known and len(known) > 1:  # one of them may have a ledger, so this is no reason to pass
+            raise RemoteNotFound(
+                f"several remotes are configured, and none is origin: {harmless(', '.join(known)[:200])}"
             )
         return "origin" if "origin" in known else known[0]
     if named not in known and not transport.may_be_url(named):

@@ -17,6 +17,7 @@ from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
+from bb.ledger.journal import received
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from bb.ledger.travel.importing import Incoming
 
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
+MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
@@ -95,6 +97,8 @@ class Sync:
 
     def run(self, direction: str, *, publishes: bool = False) -> None:
         """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
+        if self.store.exists and len(received.all_in(self.store.path)) <= MOST_LOOKED_AT:
+            self.store.look_at_everything()
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
         self._record_again()
@@ -252,7 +256,7 @@ class Sync:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
         from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.records.journals import JOURNALS  # noqa: PLC0415
+        from bb.ledger.journal.writers import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
         for change in incoming:

@@ -15,7 +15,7 @@ from bb.ledger.local import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -120,7 +120,7 @@ class Holdings:
     def _has_company(self) -> bool:
         """Whether this clone has lines of other writers."""
         if self._is_alone is None:
-            self._is_alone = len(self._index.heads()) < 2
+            self._is_alone = not self._index.has_company()
         return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
@@ -167,6 +167,12 @@ class Holdings:
     def reservations_of_agent(self, agent: str) -> list[Held]:
         """The current reservations of AGENT."""
         return self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
+
+    def of_writers(self, writers: Container[str]) -> list[Held]:
+        """The current reservations that these writers recorded, oldest first. The others are not read."""
+        keys = [key for _, key in self._index.newest_keys(holdings.NAME, "live", -1)]
+        ours = [key for key in keys if ids.split_event_id(key)[0] in writers]
+        return self._held(list(self._index.states_of(holdings.NAME, ours).items()))
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""

@@ -278,10 +278,16 @@ def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
     """Record the signs of life of these agents in other clones. AGES are the milliseconds between the sign of life and
     its publication; an agent counts as seen that long ago."""
     store, now = desk.store, desk.now()
+    if not ages:
+        return
+    index = store.caught_up()
+    gone_after = 2 * desk.stale_after_in(index)
     for who, age in ages.items():
-        agent = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
+        last = presence.read(store.path, who, now)
+        if last is None and age >= gone_after:
+            continue  # it was evicted before this clone heard of it, and thousands of such files would slow down others
+        agent = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
         if agent and not agent.is_retired:
-            last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
                 fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True, ended_at=0)

@@ -169,10 +169,14 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """
     store = desk.ledger
     report = audit.audit(store, desk.progress)
-    retired = writers.retired(os.path.join(store.path, "j")).keys()
+    journals = os.path.join(store.path, writers.JOURNALS)
     answer: dict[str, Any] = {
         "chains": [
-            chain.as_dict() | {"damage": chain.damage and chain.damage.as_dict(), "is_retired": chain.writer in retired}
+            chain.as_dict()
+            | {
+                "damage": chain.damage and chain.damage.as_dict(),
+                "is_retired": writers.is_retired(journals, chain.writer),
+            }
             for chain in report.chains
         ],
         "events": sum(chain.lines for chain in report.chains),
@@ -182,7 +186,7 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
         "unreadable": [line.as_dict() for line in audit.unreadable_lines(store)],
     }
     for chain in report.chains:
-        if chain.damage and chain.writer not in retired:
+        if chain.damage and not writers.is_retired(journals, chain.writer):
             bad = chain.damage
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not report.is_index_right:
@@ -265,7 +269,7 @@ def export(
 def rebuild(desk: Desk) -> dict[str, Any]:
     """Delete the index and build it again from the journals. This is always safe and should never be needed."""
     store = desk.ledger
-    store.index.rebuild(store.journals(), desk.progress)
+    store.index.rebuild(store.sources(), desk.progress)
     return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.damages())}
 
 

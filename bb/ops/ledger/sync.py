@@ -9,12 +9,12 @@ from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.journal import writers
+from bb.ledger.journal.writers import JOURNALS
 from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.records import counted_lines, creation, policy, set_aside
-from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
