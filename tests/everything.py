@@ -122,7 +122,9 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         JADE, COBALT, held, "partial", "docs/web.md", "docs", "active", "bb-2.1", "refused", "wait"
     )
     return [
-        coordination.Registered("quiet-heron", "builder", "Heron", {"runtime": "claude"}),
+        coordination.Registered(
+            "quiet-heron", "builder", "Heron", {"runtime": "claude"}, emails=["heron@agents.example"]
+        ),
         coordination.Updated("quiet-heron", "tester", None, None),
         coordination.Started("quiet-heron"),
         coordination.Stopped("quiet-heron"),

@@ -22,7 +22,7 @@ ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 class Registered(Record):
     """An agent was registered, or registered again after it was retired. A CCCC actor has a PROFILE: how it runs.
 
-    SESSION is its session from now on (`callers`); None if unknown.
+    SESSION is its session from now on (`callers`); None if unknown. EMAILS are the addresses of its commits.
     """
 
     agent: str
@@ -30,6 +30,7 @@ class Registered(Record):
     title: str
     profile: dict[str, Any] | None = None
     session: str | None = None
+    emails: list[str] | None = None
 
 
 class Updated(Record):
@@ -40,6 +41,7 @@ class Updated(Record):
     title: str | None = None
     profile: dict[str, Any] | None = None
     session: str | None = None
+    emails: list[str] | None = None  # all of its addresses from now on
 
 
 class NameSettled(Record):

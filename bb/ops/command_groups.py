@@ -22,7 +22,10 @@ _MODULES_AND_HELP = {
         ),
         "Agents: register, list, reserve, send and read mail.",
     ),
-    "protocol": ("mail.protocol holdings.incursions", "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME."),
+    "protocol": (
+        "mail.protocol holdings.incursions guards.accepting",
+        "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME.",
+    ),
     "scope": ("holdings.scope", "Scopes: compare two paths or patterns."),
     "group": ("groups.group groups.templates", "CCCC groups: their directories, settings and state."),
     "actor": ("groups.actors groups.terminals", "Actors of a group: add, configure, start and stop them."),

@@ -70,6 +70,7 @@ class Agent(Record):
     former: tuple[str, ...] = ()  # earlier sessions
     registrations: tuple[Registration, ...] = ()  # in force, if there are several (`name_claims`); else empty
     opened: tuple[tuple[tuple[Any, ...], str, int], ...] = ()  # then: place, digest and time of each session
+    emails: tuple[str, ...] = ()  # the addresses under which its commits appear
 
     def without_sessions_of(self, writers: Collection[str]) -> Agent:
         """The agent without the sessions that these WRITERS opened."""
@@ -83,27 +84,23 @@ def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds
     return [fact.agent]
 
 
-def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:  # noqa: C901  (one case for each fact)
+def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     """STATE after one more fact, AT its place in the total order, written at TS."""
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
     match fact:
-        case Registered(role=role, title=title, profile=profile, session=session):
+        case Registered(role=role, title=title, profile=profile, session=session, emails=emails):
             _open(after, at, ts, session if session and is_session(session) else "")
             earliest(after, "joined", at, ts)
             latest(after, "placed", at, ts)
-            latest(after, "role", at, role)
-            latest(after, "title", at, title)
             latest(after, "retired", at, False)
             latest(after, REGISTERED + event(at), at, None)
+            _keep_given(after, at, {"role": role, "title": title, "emails": emails})
             _keep(after, at, profile)
-        case Updated(role=role, title=title, profile=profile, session=session):
+        case Updated(role=role, title=title, profile=profile, session=session, emails=emails):
             if is_session(session):
                 _open(after, at, ts, session or "")
-            if role is not None:
-                latest(after, "role", at, role)
-            if title is not None:
-                latest(after, "title", at, title)
+            _keep_given(after, at, {"role": role, "title": title, "emails": emails})
             _keep(after, at, profile)
         case Retired():
             latest(after, "retired", at, True)
@@ -168,6 +165,13 @@ def session_term(session: str) -> str:
     return f"session {session}"
 
 
+def _keep_given(state: State, at: Place, members: Mapping[str, Any]) -> None:
+    """Store the MEMBERS that are given."""
+    for name, value in members.items():
+        if value is not None:
+            latest(state, name, at, value)
+
+
 def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
     """Store the valid fields of PROFILE."""
     for name, kind in PROFILE.items():
@@ -209,6 +213,7 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         registrations=tuple(several),
         opened=_opened(state) if several else (),
         former=tuple(sorted(earlier for earlier in ever if earlier != session.removeprefix(NAMED_BY_BB))),
+        emails=tuple(value.get("emails", ())),
     )
 
 

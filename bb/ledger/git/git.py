@@ -62,10 +62,13 @@ def ask(
     given: bytes = b"",
     patience: float = program.PATIENCE,
     most: int | None = None,
+    fetches_objects: bool = False,
 ) -> program.Done:
-    """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes."""
+    """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes. With
+    FETCHES_OBJECTS, git may fetch objects that are missing in a partial clone."""
     try:
-        status, out, err = _started(arguments, git_dir, at, env).communicate(given, patience, most)
+        started = _started(arguments, git_dir, at, env, fetches_objects=fetches_objects)
+        status, out, err = started.communicate(given, patience, most)
     except child.TooMuch:
         raise TooMuchOutput(f"git {arguments[0]} printed more than {most:,} bytes") from None
     return program.Done(status, out, err.decode("utf-8", "replace"))
@@ -140,15 +143,23 @@ TOO_LARGE = "attempting to allocate "  # git's error message at that limit
 IN_PIECES = ("-c", "core.bigFileThreshold=16m")
 
 
-def _started(arguments: Sequence[str], git_dir: str | None, at: str | None, env: Mapping[str, str] | None) -> Child:
+def _started(
+    arguments: Sequence[str],
+    git_dir: str | None,
+    at: str | None,
+    env: Mapping[str, str] | None,
+    *,
+    fetches_objects: bool = False,
+) -> Child:
     """Start git for a repository, after checking its owner. Every start of git for a repository goes through here."""
     for path in (at, git_dir):
         if path is not None:
             refuse_foreign(path)
     if at is None and git_dir is None and arguments[0] not in OUTSIDE:
         raise ValueError(f"git {arguments[0]} without a repository")  # git would search for one by itself
+    settings = program.environment(env) | ({"GIT_NO_LAZY_FETCH": "0"} if fetches_objects else {})
     where = [*(["-C", at] if at is not None else []), *(["--git-dir", git_dir] if git_dir is not None else [])]
-    return program.spawned(["git", *program.HARMLESS, *where, *arguments], program.environment(env))
+    return program.spawned(["git", *program.HARMLESS, *where, *arguments], settings)
 
 
 def refuse_foreign(path: str) -> None:

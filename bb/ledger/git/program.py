@@ -104,7 +104,7 @@ def ask_outside(arguments: Sequence[str], *, env: Mapping[str, str] | None = Non
     return Done(status, out, err.decode("utf-8", "replace"))
 
 
-def environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
+def environment(env: Mapping[str, str] | None) -> dict[str, str]:
     return {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED} | QUIET
 
 

@@ -37,7 +37,7 @@ from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import arbitration, archive, branch, rotation, snapshot
+from bb.ledger.travel import arbitration, archive, branch, rotation, snapshot, transport
 from bb.ledger.travel.remote import RemoteNotFound
 from bb.ledger.travel.snapshot import Snapshot
 
@@ -46,11 +46,6 @@ MOST_BYTES = 1 << 30
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
-# Settings about reaching a remote. Other settings are about the repository itself, and are not passed on.
-TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
-TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
-OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
-THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
 PLAIN = ("100644", "blob")
 GLOBAL = b'"base":"'  # in the line of a global reservation
 
@@ -79,31 +74,34 @@ class Peek(Record):
 
 
 @contextmanager
-def published_ledger(place: Place, named: str | None, law: SigningLaw | None = None) -> Iterator[Peek]:
+def published_ledger(
+    place: Place, named: str | None, law: SigningLaw | None = None, *, in_order: bool = False
+) -> Iterator[Peek]:
     """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
 
     The fetched data is deleted at the end. If a LAW says which lines count, no snapshot is used, because a snapshot
-    contains the effects of all lines, whatever key signed them.
+    contains the effects of all lines, whatever key signed them. IN_ORDER: also the order in which the reservations were
+    published, which only all commits show.
     """
-    settings = _settings(place)
-    remote = _remote(_remotes(settings), named)
+    settings = transport.settings(place)
+    remote = _remote(transport.remotes(settings), named)
     folder = disk.temporary_folder("bb-peek-")
     try:
         repository = os.path.join(folder, "ledger.git")
-        _make(repository, dict(settings).get("extensions.objectformat", "sha1"))
-        _fetch(place, repository, remote, settings, THE_TIP)
+        transport.make_repository(repository, settings)
+        _fetch(place, repository, remote, settings, transport.THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
             law = law.replace(repo=charter.repo)
         elsewhere: Arbiter | None = None
-        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
+        index = None if in_order else _read_tip(repository, commit, store, is_read_whole=law is not None)
         lost = _caught_up(index, store, law) if index else []
         if index is None or lost or index.count(roster.NAME, roster.RIVALS):
             if index:
                 index.close()
-            _fetch(place, repository, remote, settings, EVERYTHING)
+            _fetch(place, repository, remote, settings, transport.EVERYTHING)
             history, commits = _read_everything(repository, commit, store)
             generation = history.tip.generation
             index = Index(":memory:", None)
@@ -155,55 +153,17 @@ def _remote(known: list[str], named: str | None) -> str:
                 f"several remotes are configured, and none is origin: {harmless(', '.join(known)[:200])}"
             )
         return "origin" if "origin" in known else known[0]
-    if named not in known and not _may_be_url(named):
+    if named not in known and not transport.may_be_url(named):
         raise RemoteNotFound(f"there is no remote {harmless(named[:60])!r}")
     return named
 
 
 def _address(place: Place, remote: str) -> str:
     """The address that the remote is known by."""
-    if not _may_be_url(remote) or remote in git.run(["remote"], git_dir=place.common).split():
+    if not transport.may_be_url(remote) or remote in git.run(["remote"], git_dir=place.common).split():
         return arbitration.address(place, remote)
     url = git.ask(["ls-remote", "--get-url", remote], git_dir=place.common).out.decode("utf-8", "replace").strip()
     return address_of(url, place.work_tree or place.common)
-
-
-def _settings(place: Place) -> list[tuple[str, str]]:
-    """The repository's own settings, with included files. Settings of the user and the system apply anyway."""
-    listed = git.run(["config", "--local", "--includes", "--null", "--list"], at=place.work_tree or place.common)
-    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
-    return [(name, value) for name, _, value in pairs]
-
-
-def _remotes(settings: list[tuple[str, str]]) -> list[str]:
-    names = (
-        name[len("remote.") : -len(".url")]
-        for name, _ in settings
-        if name.startswith("remote.") and name.endswith(".url")
-    )
-    return list(dict.fromkeys(names))
-
-
-def _may_be_url(remote: str) -> bool:
-    """Whether REMOTE may be a URL or a path, and cannot be an option."""
-    return remote.isprintable() and not remote.startswith("-") and any(mark in remote for mark in "/:\\")
-
-
-def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, str]:
-    """An environment with the settings for reaching REMOTE. On a command line, other users could read them."""
-    keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
-    passed = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
-    count = os.environ.get("GIT_CONFIG_COUNT", "")
-    start = int(count) if count.isascii() and count.isdigit() else 0
-    env = dict(os.environ)
-    for number, (name, value) in enumerate(passed, start):
-        env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return env | {"GIT_CONFIG_COUNT": str(start + len(passed))} | git.WHEN_FETCHING
-
-
-def _make(repository: str, form: str) -> None:
-    """Create an empty repository with the object format FORM, that of the current repository."""
-    git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
 
 
 def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
@@ -214,7 +174,7 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
         [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
         git_dir=repository,
         at=root,
-        env=_environment(settings, remote),
+        env=transport.environment(settings, remote),
         patience=PATIENCE,
     )
     if done.status == 0:
@@ -226,23 +186,14 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     if ABSENT in done.err:
         raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
     errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-    reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
+    reason = harmless(transport.without_password((errors or ["git gave no reason"])[0])[:300])
     if "fsck" in done.err:
         raise NotALedger(f"git refuses the objects of that branch: {reason}")
     raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=_shown(remote))
 
 
 def _shown(remote: str) -> str:
-    return harmless(_without_password(remote))
-
-
-def _without_password(text: str) -> str:
-    """TEXT with the credentials before the @ of a URL removed."""
-    head, mark, rest = text.partition("://")
-    if not mark:
-        return text
-    authority, slash, path = rest.partition("/")
-    return head + mark + authority.rpartition("@")[2] + slash + _without_password(path)
+    return harmless(transport.without_password(remote))
 
 
 def _tip(repository: str) -> tuple[str, int, int | None]:

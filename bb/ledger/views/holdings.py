@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import holdings, scopes
-from bb.coordination.holdings.held import Held, Overlap, were_made_apart, wins_over
+from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
 from bb.ledger.local import presence
 
@@ -130,20 +130,12 @@ class Holdings:
         """The reservation of another clone, made without knowledge of HELD, that takes precedence over it, or None. A
         freeze is never contested."""
         mine = held.reservation
-        if mine.is_freeze:
-            return None
-        for overlap in self.overlaps([held.scope], in_any_clone=True):
-            other = overlap.held.reservation
-            if (
-                other.is_freeze
-                or other.agent == mine.agent
-                or (other.coexists and mine.coexists)
-                or overlap.held.is_over
-            ):
-                continue
-            is_behind = were_made_apart(mine, other) and wins_over(other, mine, self.settled)
-            if is_behind and not self._have_agreed(mine, other):
-                return overlap.held
+        for overlap in self.overlaps([held.scope], in_any_clone=True) if not mine.is_freeze else ():
+            other = overlap.held
+            if other.is_over or not may_contest(mine, other.reservation):
+                continue  # the results of publication order are not needed, and not read
+            if loses_to(mine, other.reservation, self.settled, self._have_agreed):
+                return other
         return None
 
     def _have_agreed(self, one: Reservation, other: Reservation) -> bool:

@@ -64,9 +64,10 @@ def _recorded(desk: Desk, agent: str, made: MadeCommit) -> dict[str, Any]:
 def _not_ignored(desk: Desk, met: list[tuple[str, Held]]) -> list[tuple[str, Held]]:
     """Without the files that the ignore file names, as it was before the commit."""
     from bb.coordination.guards import ignore_files  # noqa: PLC0415  (few commits change what others hold)
-    from bb.ledger.views import commits  # noqa: PLC0415
+    from bb.ledger.views.code_source import CodeSource  # noqa: PLC0415
 
-    written = commits.file_at(desk.place, "HEAD^1", work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
+    with CodeSource(desk.place, None, may_fetch=False) as code:
+        written = code.file_at("HEAD^1", work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
     rules = ignore_files.read(written or b"", ignore_case=work_tree.is_case_insensitive(desk.place))
     return [(path, other) for path, other in met if not rules.ignores(path)]
 

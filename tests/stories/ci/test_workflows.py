@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,33 @@ def test_the_action_says_what_it_was_told(tmp_path: Path):
         *("--declared", "--strict", "--agent=x", "--remote=r", "--scope=docs", "--scope=src/a b"),
         *("--format=sarif", "--output=s"),
     ]
+
+
+def test_the_action_may_be_strict_about_agents_only(tmp_path: Path):
+    assert "--strict=agents" in called_with(tmp_path, STRICT="agents")
+    assert "--strict=agents" not in called_with(tmp_path, STRICT="false")
+
+
+@pytest.mark.parametrize(
+    ("variables", "head"),
+    [
+        ({}, "tip"),
+        ({"CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": "source"}, "source"),  # the tip is GitLab's own merge
+    ],
+)
+def test_gitlab_compares_the_source_branch_with_its_own_merge_base(
+    tmp_path: Path, variables: dict[str, str], head: str
+):
+    (line,) = [line for line in FILES[-1].read_text().splitlines() if "bb ci check" in line]
+    program = tmp_path / "bb"
+    program.write_text('#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    env = environment(CI_COMMIT_SHA="tip", CI_MERGE_REQUEST_DIFF_BASE_SHA="base", **variables)
+    env["PATH"] = f"{tmp_path}:{env['PATH']}"
+    done = subprocess.run(["sh", "-c", line.strip().removeprefix("- ")], env=env, capture_output=True, text=True)
+
+    words = done.stdout.split("\0")
+    assert words[:6] == ["ci", "check", "--base", "base", "--head", head], done
 
 
 @pytest.mark.parametrize("base", ["", "0" * 40])
