@@ -309,8 +309,8 @@ def _is_ours(folder: str, name: str) -> bool:
     match top, below:
         case ".", "":
             return is_temporary or name in OWN_FILES
-        case "received", "":
-            return is_temporary or name == "log"
+        case "received", ("" | "heads"):
+            return is_temporary or name == "log" or name.endswith(".json")
         case (("j" | "received"), writer):
             files = {"lock", "lock.queue", "owner.json"}
             return ids.is_writer_id(writer) and (is_temporary or name in files or _is_segment(name))

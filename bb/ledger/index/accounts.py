@@ -10,6 +10,7 @@ The tables are kept up to date line by line, so no command has to look at every 
 from __future__ import annotations
 
 from bb.kernel import ids, json_text
+from bb.ledger.journal import received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +34,13 @@ def note_growth(connection: sqlite3.Connection, own: list[str], writer: str, las
     connection.executemany(UNMERGED, [(one, writer, last) for one in own if one != writer])
 
 
-def note_marker(connection: sqlite3.Connection, own: list[str], writer: str, n: int, data: dict[str, Any]) -> None:
-    """Store the marker in line N of WRITER."""
+def note_marker(
+    connection: sqlite3.Connection, own: list[str], store: str, writer: str, n: int, data: dict[str, Any]
+) -> None:
+    """Store the marker in line N of WRITER. STORE has the heads of our own markers for very many writers."""
     claimed = data.get("heads")
+    if writer in own and type(data.get("digest")) is str:
+        claimed = received.kept_heads(store, data["digest"])
     heads = {
         other: head
         for other, head in (claimed if isinstance(claimed, dict) else {}).items()

@@ -65,6 +65,7 @@ class Reader:
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
         self._own = accounts.own_writers(connection)
+        self._store = ""  # of the journal that is being read
         self.redacted: list[Redacted] = []  # the redactions that were read
         self._total = total
         self._done = 0
@@ -78,6 +79,7 @@ class Reader:
 
     def read(self, journal: Journal) -> None:
         """Read JOURNAL from its cursor to its end or its first damaged line."""
+        self._store = journal.store
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
@@ -215,7 +217,7 @@ class Reader:
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if kind == MERGED:
-            accounts.note_marker(self._connection, self._own, writer, n, found["data"])
+            accounts.note_marker(self._connection, self._own, self._store, writer, n, found["data"])
             return
         if found.get("k"):
             self._keys.append((found["by"], found["k"], writer, n))

@@ -55,7 +55,7 @@ class Journal:
 
     def __init__(self, store: str, writer: str) -> None:
         self.writer = writer
-        self._store = store
+        self.store = store
         self.folder = os.path.join(store, JOURNALS, writer)
         self.is_received = not os.path.isdir(self.folder)  # it is another clone's
         if self.is_received:
@@ -134,7 +134,7 @@ class Journal:
         """Its lock. A received journal has none, because only sync writes it, one process at a time; but the change is
         noted, so that others look at it."""
         if self.is_received:
-            return received.Changing(self._store, [self.writer])
+            return received.Changing(self.store, [self.writer])
         return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
 
     # -- reading

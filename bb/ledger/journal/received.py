@@ -6,6 +6,9 @@ are imported or repaired, and every such change is noted in `received/log`:
     + <writer> <writer> .     lines of these writers are about to be written
     = <writer> <writer> .     their journals have changed
 
+`received/heads/<digest>.json` has the heads of a marker that merged lines of very many writers. The marker itself has
+only their digest: it is published, and no other clone needs thousands of heads from each of thousands of writers.
+
 The index stores how far it has read the log, and looks only at the journals in later `=` entries. The journals in
 `j/` are those that processes with access to this store write; there are few, and every command looks at them.
 """
@@ -14,18 +17,42 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel import ids
+from bb.kernel import ids, json_text
+from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-FOLDER, LOG = "received", "log"
+FOLDER, LOG, HEADS = "received", "log", "heads"
 BEGUN, CHANGED = b"+", b"="
 END = b" .\n"  # an entry without it was cut off by a crash
+LARGEST_HEADS = 64 << 20
 LARGEST = 4 << 20  # bytes of the log; a new one makes every clone's index look at all journals once
+
+
+def keep_heads(store: str, heads: Mapping[str, int]) -> str:
+    """Save HEADS, before a marker is recorded. Returns their digest."""
+    octets = json_text.canonical(heads).encode()
+    name = digest(octets)
+    disk.make_folder(os.path.join(store, FOLDER, HEADS))
+    disk.replace(_heads_path(store, name), octets, durable=True)
+    return name
+
+
+def kept_heads(store: str, name: str) -> dict[str, int]:
+    """The heads with that digest; empty if they are lost. Then the lines are merged again by the next marker."""
+    if len(name) != HEX_LENGTH or not name.isalnum():
+        return {}
+    octets = disk.read_small(_heads_path(store, name), LARGEST_HEADS) or b""
+    heads = json_text.read(octets) if digest(octets) == name else {}
+    return heads if isinstance(heads, dict) else {}
+
+
+def _heads_path(store: str, name: str) -> str:
+    return os.path.join(store, FOLDER, HEADS, f"{name}.json")
 
 
 class Mark(Record):
@@ -98,9 +125,10 @@ class Changing:
 def settle(store: str) -> None:
     """Note the changes of a process that was killed between its two entries."""
     path, size = _path(store), mark_of(store).size
-    octets = disk.read_small(path, size) if size else b""
-    last = (octets or b"").rpartition(BEGUN + b" ")[2]
-    if last and last != octets and not list(_writers(last, CHANGED)):
+    octets = (disk.read_small(path, size) if size else b"") or b""
+    last = octets.rpartition(BEGUN + b" ")[2]
+    is_torn = octets != b"" and not octets.endswith(b"\n")
+    if last and last != octets and (is_torn or not list(_writers(last, CHANGED))):
         names = b" ".join(name.encode() for name in _writers(BEGUN + b" " + last, BEGUN))
         _add(path, CHANGED, names)
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 MOST_SIGNED = 5  # attempts to sign while other processes keep recording
-SYSTEM = "system"  # the author of markers and signatures
 INDEX = "index.sqlite"
 SIGNERS = "signers.json"  # if this file exists, some lines may not count (`ledger/records/policy.py`)
 
@@ -259,7 +258,7 @@ class Store:
         """Record the drafts that DRAFTS returns for the current state, as the next lines of our journal. A marker for
         new lines of other writers goes before them; with IS_ACCOUNT, such a marker may be recorded by itself."""
         from bb.ledger.records.batch import RecordInBatch, SingleRecord  # noqa: PLC0415
-        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
+        from bb.ledger.records.drafts import marker_drafts  # noqa: PLC0415
 
         self.clone.may_write()
         self._refuse_foreign()
@@ -277,8 +276,7 @@ class Store:
             heads = index.unmerged()
             if not new_drafts and not (heads and is_account):
                 return []
-            if heads:
-                new_drafts.insert(0, Draft(SYSTEM, MERGED, {"heads": heads}))
+            new_drafts[:0] = marker_drafts(self.path, heads)
             recorded = self._write(journal, new_drafts, index, now)
             if self._batch:
                 self._batch.has_recorded = True
@@ -324,7 +322,7 @@ class Store:
         meanwhile, the signature is made again.
         """
         from bb.ledger.records.batch import SingleRecord  # noqa: PLC0415
-        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
+        from bb.ledger.records.drafts import SYSTEM, Draft  # noqa: PLC0415
         from bb.ledger.signing import verdicts  # noqa: PLC0415  (lines are signed when they are published)
 
         self.clone.may_write()
