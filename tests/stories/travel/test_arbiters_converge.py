@@ -129,7 +129,7 @@ deeds = st.lists(
 )
 
 
-@examples(30)
+@examples(15)
 @given(deeds)
 def test_forks_and_arbiters_converge(course: list[tuple[str, int, str, str]]):
     with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +148,7 @@ def test_forks_and_arbiters_converge(course: list[tuple[str, int, str, str]]):
         assert len({each.digest for each in readers}) == 1, "and whoever does agrees"
 
 
-@examples(20)
+@examples(10)
 @given(deeds, st.sampled_from(HUBS), st.integers(0, 2))
 def test_digests_mean_the_same_after_a_hub_was_re_created(course: list[tuple[str, int, str, str]], at: str, who: int):
     with tempfile.TemporaryDirectory() as folder:

@@ -78,12 +78,12 @@ def every_step(folder: Path, act: str, stride: Callable[[int], int]) -> None:
     while ACTS[act](folder / f"world-{turn}", steps):
         shutil.rmtree(folder / f"world-{turn}")
         turn, steps = turn + 1, stride(steps)
-    assert turn > 2, "it was killed at all"
+    assert turn > 1, "it was killed at all"
 
 
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
-    every_step(tmp_path, act, lambda steps: steps * 2 + 5)
+    every_step(tmp_path, act, lambda steps: steps * 2 + 4)
 
 
 @pytest.mark.long
