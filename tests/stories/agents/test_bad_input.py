@@ -108,11 +108,18 @@ TEXTS = [  # what takes a value; `init` has a table of its own below
     if parameter.kind is not Flag and verb != "init"
 ]
 
+MAY_STAND_ALONE = {"--strict"}  # a value follows only after `=`
+
 
 def words(verb: str, changes: Mapping[str, str | None] | None = None) -> list[str]:
     """VERB as it is called rightly, but for CHANGES."""
     given = {name: value for name, value in (CALLS[verb] | (changes or {})).items() if value is not None}
-    options = [word for name, value in given.items() if name.startswith("-") for word in (name, value)]
+    options = [
+        word
+        for name, value in given.items()
+        if name.startswith("-")
+        for word in ((f"{name}={value}",) if name in MAY_STAND_ALONE else (name, value))
+    ]
     return [*verb.split(), *(value for name, value in given.items() if not name.startswith("-")), *options]
 
 
