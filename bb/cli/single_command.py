@@ -120,7 +120,7 @@ class _Words:
 
 def _alone(parameter: Parameter) -> str:
     """The value of an option that may stand alone; empty if it needs a value."""
-    return getattr(parameter.kind, "alone", "")
+    return parameter.kind.alone
 
 
 def _long_options(op: Op) -> list[str]:
