@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bb.coordination.holdings.admission import Admitted
+
 AT_LEAST, SHARE = 2000, 4  # a snapshot needs 2000 new lines, and a quarter of the lines that the last one covers
 
 
@@ -74,3 +76,5 @@ class Commit(Record):
     added: tuple[tuple[str, int, bytes], ...]  # writer, number of the first line, the lines
     blanked: tuple[str, ...]
     is_carried: bool = False  # it begins an epoch: the publication order of its lines was settled before
+    arbiter: str = ""  # the address of the arbiter that its charter names; empty if it names none
+    settled: Admitted | None = None  # the results that it takes over from the arbiter before

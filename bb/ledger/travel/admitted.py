@@ -1,10 +1,13 @@
 """The results of publication order: which published reservations are admitted, and which of them count.
 
-They are kept with the pins. They are computed from the first commit on if other lines count than before.
+They are kept with the pins, and depend only on the history of the arbiter: on the commits that were made while it was
+the arbiter, and on the results that it took over from the arbiter before. They are computed from the first commit on if
+another remote is the arbiter than before, or if other lines count.
 """
 
 from __future__ import annotations
 
+from bb.coordination.facts import NameSettled, Registered, Retired
 from bb.coordination.holdings import admission, holdings
 from bb.kernel import ids
 from bb.ledger.index import counting
@@ -13,34 +16,56 @@ from bb.ledger.journal import line as lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bb.coordination.facts import HoldingFact
+    from bb.coordination.facts import AgentFact, HoldingFact
     from bb.coordination.holdings.admission import Admitted
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Commit, Tip
     from bb.ledger.records.store import Store
     from bb.ledger.signing.verdicts import Counting
 
+RULES = "2"  # raised if these rules decide differently than before
 REMEMBERED = 1000  # reservations; above that, ended ones are removed
-HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
+FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
+KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 
 
-def after_commits(pins: Pins, store: Store, tip: Tip | None, commits: Sequence[Commit]) -> Pins:
-    """PINS with the results after some more COMMITS, up to TIP."""
-    after = pins.replace(admitted=_without_ended(admit_commits(pins.admitted, commits), store))
-    law = store.law
-    if law is None or tip is None:
+def after_commits(
+    pins: Pins, store: Store, name: str, commits: Sequence[Commit], begun: Admitted | None = None
+) -> Pins:
+    """PINS with the results after some more COMMITS of the remote NAME, the arbiter. If these are all commits of an
+    epoch, it has BEGUN with the results of earlier ones."""
+    tip, address = pins.remote(name).tip, pins.named.address if pins.named else ""
+    basis = f"{RULES} {name} {address}"
+    is_another = pins.basis != basis or any(commit.settled for commit in commits)
+    after, law = pins.replace(arbiter=name, basis=basis), store.law
+    if is_another:
+        after = after.replace(counted=None)
+    if tip is None:
+        return after
+    whole = None if begun is None else (commits, begun)
+    if is_another or whole:
+        whole = whole or whole_history(store, tip)
+        after = after.replace(admitted=_without_ended(admit_commits(whole[1], whole[0], address), store))
+    else:
+        after = after.replace(admitted=_without_ended(admit_commits(after.admitted, commits, address), store))
+    if law is None:
         return after.replace(counted=None, law="")
     counts = law.counting(counting.signatures(store.caught_up(), law.repo))
-    if after.counted is None or after.law != law.basis or any(commit.parent is None for commit in commits):
-        from bb.ledger.travel import quarantine  # noqa: PLC0415
-
-        found = quarantine.read(store.path, store.place.common, None, tip.commit)
-        commits = found.commits
-        after = after.replace(counted=without_lines_that_do_not_count(found.settled, commits, counts))
-    counted = _without_ended(admit_commits(after.in_force, commits, counts), store)
+    if after.counted is None or after.law != law.basis or whole:
+        commits, begun = whole or whole_history(store, tip)
+        after = after.replace(counted=without_lines_that_do_not_count(begun, commits, counts))
+    counted = _without_ended(admit_commits(after.in_force, commits, address, counts), store)
     return after.replace(counted=counted, law=law.basis)
+
+
+def whole_history(store: Store, tip: Tip) -> tuple[Sequence[Commit], Admitted]:
+    """Every commit of the current epoch, and the results of earlier ones."""
+    from bb.ledger.travel import quarantine  # noqa: PLC0415
+
+    found = quarantine.read(store.path, store.place.common, None, tip.commit)
+    return found.commits, found.settled
 
 
 def _without_ended(known: Admitted, store: Store) -> Admitted:
@@ -53,7 +78,14 @@ def _without_ended(known: Admitted, store: Store) -> Admitted:
 def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
     """The results from before an epoch, without those of lines that do not count."""
     root = next(iter(commits), None)
-    lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
+    return _counting(known, _last_lines(root) if root else {}, counts)
+
+
+def _last_lines(commit: Commit) -> dict[str, int]:
+    return {writer: first + octets.count(b"\n") - 1 for writer, first, octets in commit.added}
+
+
+def _counting(known: Admitted, lasts: Mapping[str, int], counts: Counting) -> Admitted:
     out = set()
     for name in (*known.grants, *known.generations):
         writer, n = ids.split_event_id(name)
@@ -63,25 +95,34 @@ def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], 
     return known.without(out)
 
 
-def admit_commits(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
-    """The results of publication order after some more commits. With COUNTS, only of the lines that count."""
+def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None) -> Admitted:
+    """The results of publication order after some more commits of the remote at an ADDRESS. With COUNTS, only of the
+    lines that count.
+
+    A commit counts if its charter names that remote as the arbiter, or no arbiter at all.
+    """
+    lasts: dict[str, int] = {}
     for commit in commits:
-        if commit.is_carried:
+        if counts:
+            lasts |= _last_lines(commit)
+        if commit.settled is not None and commit.arbiter == address:
+            known = _counting(commit.settled, lasts, counts) if counts else commit.settled
+        if commit.is_carried or commit.arbiter not in ("", address):
             continue
-        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
+        facts = [fact for added in commit.added for fact in _deciding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 
 
-def _holding_facts(
+def _deciding_facts(
     writer: str, first: int, octets: bytes, counts: Counting | None
-) -> Iterator[tuple[str, HoldingFact]]:
+) -> Iterator[tuple[str, HoldingFact | AgentFact]]:
     last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
-            if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
+            if lines.clock_and_kind(raw)[1] in KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
+                if isinstance(fact, FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

@@ -5,8 +5,8 @@ shallow. The transport settings of the current repository are passed through the
 their credentials there.
 
 The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
-if there were global reservations (their admission depends on the order of publication), or if a line has lost its
-payload without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one
+if there were global reservations or names with rivals (both depend on the order of publication), or if a line has lost
+its payload without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one
 that bb makes, or is invalid: then the state is read up to the last commit that counts (`quarantine.py`).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from bb.coordination.holdings.admission import Admitted
+from bb.coordination.agents import roster
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.escaping import harmless
@@ -32,12 +32,12 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
+from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of, must_be_ours
 from bb.ledger.published.layout import charter_at
-from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import archive, snapshot
+from bb.ledger.travel import arbitration, archive, snapshot, transport
 from bb.ledger.travel.remote import RemoteNotFound
 from bb.ledger.travel.snapshot import Snapshot
 
@@ -52,11 +52,6 @@ MOST_BYTES = 1 << 30
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
-# Settings about reaching a remote. Other settings are about the repository itself, and are not passed on.
-TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
-TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
-OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
-THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
 PLAIN = ("100644", "blob")
 GLOBAL = b'"base":"'  # in the line of a global reservation
 
@@ -82,35 +77,43 @@ class Peek(Record):
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
     quarantined: tuple[Stray, ...] = ()  # commits on the branch that do not count, if all commits were fetched
+    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and there were global reservations
 
 
 @contextmanager
-def published_ledger(place: Place, named: str | None, law: SigningLaw | None = None) -> Iterator[Peek]:
+def published_ledger(
+    place: Place, named: str | None, law: SigningLaw | None = None, *, in_order: bool = False
+) -> Iterator[Peek]:
     """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
 
     The fetched data is deleted at the end. If a LAW says which lines count, no snapshot is used, because a snapshot
-    contains the effects of all lines, whatever key signed them.
+    contains the effects of all lines, whatever key signed them. IN_ORDER: also the order in which the reservations were
+    published, which only all commits show.
     """
-    settings = _settings(place)
-    remote = _remote(_remotes(settings), named)
+    settings = transport.settings(place)
+    remote = _remote(transport.remotes(settings), named)
     folder = disk.temporary_folder("bb-peek-")
     try:
         repository = os.path.join(folder, "ledger.git")
-        _make(repository, dict(settings).get("extensions.objectformat", "sha1"))
-        _fetch(place, repository, remote, settings, THE_TIP)
+        transport.make_repository(repository, settings)
+        _fetch(place, repository, remote, settings, transport.THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        index, lost = _index_of_tip(repository, commit, store, law) if generation is not None else (None, [])
+        is_enough = generation is not None and not in_order
+        index, lost = _index_of_tip(repository, commit, store, law) if is_enough else (None, [])
         strays: Sequence[Stray] = ()
-        if index is None or lost:
+        elsewhere: Arbiter | None = None
+        if index is None or lost or index.count(roster.NAME, roster.RIVALS):
             if index:
                 index.close()
-            _fetch(place, repository, remote, settings, EVERYTHING)
+            _fetch(place, repository, remote, settings, transport.EVERYTHING)
             index, lost, found = _index_of_everything(repository, commit, store, law)
+            elsewhere = _settle(store, index, found, _address(place, remote))
             commit, committed_at, generation = found.tip.commit, _time(repository, found), found.tip.generation
             strays = found.strays
         try:
-            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost), tuple(strays))
+            about = (commit, committed_at, generation)
+            yield Peek(_shown(remote), *about, index, store, tuple(lost), tuple(strays), elsewhere)
         finally:
             index.close()
     finally:
@@ -162,10 +165,7 @@ def _indexed(store: str, found: Sound, law: SigningLaw | None) -> tuple[Index, l
     law = _in_force(law, found.tip.charter)
     _save(store, found)
     index = Index(":memory:", None)
-    lost = _caught_up(index, store, law)
-    if law:
-        _settle(store, index, law, list(found.commits), found.settled)
-    return index, lost
+    return index, _caught_up(index, store, law)
 
 
 def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
@@ -199,52 +199,24 @@ def _blank_lines(store: str) -> Iterator[bytes]:
 
 def _remote(known: list[str], named: str | None) -> str:
     if named is None:
-        if "origin" not in known and len(known) != 1:
-            raise LedgerUnpublished(
-                "several remotes are configured, and none is origin" if known else "no remote is configured"
+        if not known:
+            raise LedgerUnpublished("no remote is configured")
+        if "origin" not in known and len(known) > 1:  # one of them may have a ledger, so this is no reason to pass
+            raise RemoteNotFound(
+                f"several remotes are configured, and none is origin: {harmless(', '.join(known)[:200])}"
             )
         return "origin" if "origin" in known else known[0]
-    if named not in known and not _may_be_url(named):
+    if named not in known and not transport.may_be_url(named):
         raise RemoteNotFound(f"there is no remote {harmless(named[:60])!r}")
     return named
 
 
-def _settings(place: Place) -> list[tuple[str, str]]:
-    """The repository's own settings, with included files. Settings of the user and the system apply anyway."""
-    listed = git.run(["config", "--local", "--includes", "--null", "--list"], at=place.work_tree or place.common)
-    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
-    return [(name, value) for name, _, value in pairs]
-
-
-def _remotes(settings: list[tuple[str, str]]) -> list[str]:
-    names = (
-        name[len("remote.") : -len(".url")]
-        for name, _ in settings
-        if name.startswith("remote.") and name.endswith(".url")
-    )
-    return list(dict.fromkeys(names))
-
-
-def _may_be_url(remote: str) -> bool:
-    """Whether REMOTE may be a URL or a path, and cannot be an option."""
-    return remote.isprintable() and not remote.startswith("-") and any(mark in remote for mark in "/:\\")
-
-
-def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, str]:
-    """An environment with the settings for reaching REMOTE. On a command line, other users could read them."""
-    keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
-    passed = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
-    count = os.environ.get("GIT_CONFIG_COUNT", "")
-    start = int(count) if count.isascii() and count.isdigit() else 0
-    env = dict(os.environ)
-    for number, (name, value) in enumerate(passed, start):
-        env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return env | {"GIT_CONFIG_COUNT": str(start + len(passed))} | git.WHEN_FETCHING
-
-
-def _make(repository: str, form: str) -> None:
-    """Create an empty repository with the object format FORM, that of the current repository."""
-    git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
+def _address(place: Place, remote: str) -> str:
+    """The address that the remote is known by."""
+    if not transport.may_be_url(remote) or remote in git.run(["remote"], git_dir=place.common).split():
+        return arbitration.address(place, remote)
+    url = git.ask(["ls-remote", "--get-url", remote], git_dir=place.common).out.decode("utf-8", "replace").strip()
+    return address_of(url, place.work_tree or place.common)
 
 
 def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
@@ -255,7 +227,7 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
         [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
         git_dir=repository,
         at=root,
-        env=_environment(settings, remote),
+        env=transport.environment(settings, remote),
         patience=PATIENCE,
     )
     if done.status == 0:
@@ -267,23 +239,14 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     if ABSENT in done.err:
         raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
     errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-    reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
+    reason = harmless(transport.without_password((errors or ["git gave no reason"])[0])[:300])
     if "fsck" in done.err:
         raise NotALedger(f"git refuses the objects of that branch: {reason}")
     raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=_shown(remote))
 
 
 def _shown(remote: str) -> str:
-    return harmless(_without_password(remote))
-
-
-def _without_password(text: str) -> str:
-    """TEXT with the credentials before the @ of a URL removed."""
-    head, mark, rest = text.partition("://")
-    if not mark:
-        return text
-    authority, slash, path = rest.partition("/")
-    return head + mark + authority.rpartition("@")[2] + slash + _without_password(path)
+    return harmless(transport.without_password(remote))
 
 
 def _tip(repository: str) -> tuple[str, int, int | None]:
@@ -302,26 +265,36 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], before: Admitted) -> None:
-    """Save the results of publication order of the lines that count."""
-    from bb.ledger.published import pins  # noqa: PLC0415
-    from bb.ledger.travel import admitted  # noqa: PLC0415
+def _settle(store: str, index: Index, found: Sound, at: str) -> Arbiter | None:
+    """Save the results of publication order on the remote AT an address, of the lines that count. If another remote is
+    the arbiter, its order decides nothing. Returns that arbiter."""
+    from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import admitted  # noqa: PLC0415  (the last commit is enough for most)
 
-    counts = law.counting(counting.signatures(index, law.repo))
-    lawful = admitted.admit_commits(admitted.without_lines_that_do_not_count(before, commits, counts), commits, counts)
-    pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
+    named, address = found.tip.charter.arbiter, ""
+    if named:
+        if named.address != at:
+            pins.write(store, pins.Pins({}, named=named))
+            return named
+        address = at
+    known = pins.Pins({}, admitted=admitted.admit_commits(found.settled, found.commits, address))
+    if law := index.law:
+        counts = law.counting(counting.signatures(index, law.repo))
+        before = admitted.without_lines_that_do_not_count(found.settled, found.commits, counts)
+        lawful = admitted.admit_commits(before, found.commits, address, counts)
+        known = known.replace(counted=lawful, law=law.basis)
+    pins.write(store, known)
+    return None
 
 
 def _save(store: str, found: Sound) -> None:
-    """Save all lines as journals, and the results of publication order."""
-    from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import admitted, importing  # noqa: PLC0415
+    """Save all lines as journals."""
+    from bb.ledger.travel import importing  # noqa: PLC0415  (the last commit is enough for most)
 
     disk.remove_folder(_journals(store))
     importing.refuse_wrong_blanks(store, found.commits, {})
     for writer, first, octets in (added for one in found.commits for added in one.added):
         _write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(found.settled, found.commits)))
 
 
 def _time(repository: str, found: Sound) -> int:

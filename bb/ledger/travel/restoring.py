@@ -138,7 +138,7 @@ def _is_next_epoch(sync: Sync, sound: Sound, verified: Tip) -> bool:
     if sound.tip.charter.epoch <= verified.charter.epoch:
         return False
     try:
-        rotation.check(sound, verified, sync.pins.admitted if sync.pins.arbiter == sync.name else None)
+        rotation.check(sound, verified, sync.pins.admitted if sync.decides else None)
     except LedgerRewritten.error:
         return False
     return True
@@ -208,9 +208,10 @@ def _push(sync: Sync, seen: Situation) -> str | None:
     payload_removal.blank(sync.store)
     wanted, tip, carried = sync.wanted(), verified, []
     if wanted:
-        lines = tuple(publish.lines_of(sync.store, verified, wanted))
+        lines, at = tuple(publish.lines_of(sync.store, verified, wanted)), verified.charter.arbiter
         tip = publish.commit(sync.store, verified, wanted, sync.now, sync.signatures.key)
-        carried = [Commit(tip.commit, verified.commit, tip.generation, lines, ())]
+        about = (lines, (), False, at.address if at else "")
+        carried = [Commit(tip.commit, verified.commit, tip.generation, *about)]
     try:
         remote.push(sync.store.place, sync.name, tip.commit, seen.found, sync.left())
     except remote.Moved as moved:

@@ -12,15 +12,13 @@ from bb.coordination.holdings import holdings
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.ledger.published import past_epochs
-from bb.ledger.published.charter import Charter, LedgerRewritten, Previous
+from bb.ledger.published.charter import LEAP, Charter, LedgerRewritten, Previous
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
 from bb.ledger.travel import importing, publish, quarantine
 from bb.ledger.travel.publish import Epoch, Unpublished
 from bb.ledger.travel.quarantine import Sound
-
-LEAP = 1 << 32  # generations
 
 
 def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:

@@ -190,8 +190,10 @@ class _Upto(Journal):
 def fill(index: Index, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
     """Begin with the states of ROWS, the result of the lines up to LINKS, as if those lines had been read."""
     index.cursors.forget()
-    at = ((writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items())
-    index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+    at = (
+        (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None, True) for writer, link in links.items()
+    )
+    index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
     for fold, key, state in rows:
         index.ask_many("insert into state values (?, ?, ?)", [(fold, key, json_text.dumps(state))])
         terms_of = getattr(folds.fold_module(fold), "terms", None)

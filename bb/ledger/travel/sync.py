@@ -13,17 +13,19 @@ from __future__ import annotations
 import os
 import time
 
+from bb.coordination.holdings.admission import Admitted
 from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
+from bb.ledger.journal import received
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -31,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from bb.ledger.travel.quarantine import Sound, Stray
 
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
+MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
@@ -67,6 +71,7 @@ class SyncResult(Record):
     archived: int | None  # lines archived with a snapshot, if one was made
     not_compacted: str | None  # why no snapshot was made although one was due
     begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
+    arbiter_moved: dict[str, object] | None  # the arbiter, if this clone learned of its move
     signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
     quarantined: tuple[Stray, ...]  # commits on the branch that do not count
 
@@ -78,7 +83,9 @@ class Sync:
         self.store = store
         self.name = name
         self.pins = pins.read(store.path)
-        self.signatures = OwnSignatures(store, self.pins.arbiter or name, now)
+        self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self._named_before = self.pins.named
+        self._at: str | None = None  # the address of the remote, once it was asked for
         self.now = now
         self._deadline = time.monotonic() + patience
         self._went = self._attempts = 0
@@ -96,8 +103,22 @@ class Sync:
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
+    @property
+    def address(self) -> str:
+        """The address that the remote is known by."""
+        if self._at is None:
+            self._at = arbitration.address(self.store.place, self.name)
+        return self._at
+
+    @property
+    def decides(self) -> bool:
+        """Whether the remote is the arbiter: whether its publication order decides."""
+        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
+
     def run(self, direction: str, *, publishes: bool = False) -> None:
         """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
+        if self.store.exists and len(received.all_in(self.store.path)) <= MOST_LOOKED_AT:
+            self.store.look_at_everything()
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
         self._record_again()
@@ -110,7 +131,7 @@ class Sync:
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time."""
-        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
+        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name and self.decides:
             law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
@@ -140,9 +161,14 @@ class Sync:
             archived=self.archived,
             not_compacted=self._not_compacted,
             begun_anew=_told(self.begun_anew),
+            arbiter_moved=self._told_of_move(),
             signatures=self._told_of_signatures(),
             quarantined=tuple(self._quarantined.values()),
         )
+
+    def _told_of_move(self) -> dict[str, object] | None:
+        named = self.pins.named
+        return named.as_dict() if named and named.turn > 1 and named != self._named_before else None
 
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
@@ -176,7 +202,7 @@ class Sync:
         try:
             found = self._verified(last_verified, remote_tip, tip)
             try:
-                self._take_all(found)
+                self._take_in(found)
             except (NotALedger, LedgerRewritten.error) as refusal:
                 if found.strays:
                     raise
@@ -186,7 +212,7 @@ class Sync:
                 found = quarantine.sift(self.store.path, common, last_verified, remote_tip, refusal)
                 if not found.strays:
                     raise
-                self._take_all(found)
+                self._take_in(found)
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
@@ -194,21 +220,12 @@ class Sync:
 
     def accept(self, found: Sound, remote_tip: str) -> None:
         """Import the commits that were FOUND on the branch, whose tip is REMOTE_TIP."""
-        self._take_all(found)
+        self._take_in(found)
         self._skip(found, remote_tip)
 
     def _skip(self, found: Sound, remote_tip: str) -> None:
         self._quarantined |= {stray.commit: stray for stray in found.strays}
         self._on_top_of = remote_tip if found.tip.commit != remote_tip else None
-
-    def _take_all(self, found: Sound) -> None:
-        """Import the commits that were FOUND, if there are any."""
-        commits = list(found.commits)
-        if not commits:
-            return
-        if commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.replace(admitted=found.settled)
-        self._take_in(commits, found.tip)
 
     def _verified(self, known: Tip | None, remote_tip: str, tip: Tip | None) -> Sound:
         """The commits after KNOWN that count, or all those of a later epoch."""
@@ -216,15 +233,18 @@ class Sync:
 
         found = looking.continuation(self.store, known, remote_tip, tip)
         if found is None:
-            ours = self.pins.admitted if self.pins.arbiter == self.name else None
-            found = looking.next_epoch(self.store, remote_tip, tip, ours)
+            found = looking.next_epoch(self.store, remote_tip, tip, self.pins.admitted if self.decides else None)
             self.begun_anew = found.tip.charter
         return found
 
-    def _take_in(self, commits: list[Commit], after: Tip) -> None:
+    def _take_in(self, found: Sound) -> None:
+        """Import the commits that were FOUND, if there are any."""
+        if not found.commits:
+            return
         from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
+        commits, after = found.commits, found.tip
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
             incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
@@ -248,7 +268,8 @@ class Sync:
         self._arrivals.take(commits, incoming)
         if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:
             self._arrivals.judge(self.signatures.known.policy, incoming)
-        self.remember(self.pin.replace(tip=after), commits)
+        begun = found.settled if commits[0].parent is None else None
+        self.remember(self.pin.replace(tip=after), commits, begun)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
@@ -271,7 +292,7 @@ class Sync:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
         from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.records.journals import JOURNALS  # noqa: PLC0415
+        from bb.ledger.journal.writers import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
         for change in incoming:
@@ -309,49 +330,76 @@ class Sync:
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def publish_all(self) -> None:
-        """Publish unpublished lines. Try again if another clone was faster."""
+        """Publish the unpublished lines in one commit. Try again if another clone was faster.
+
+        Lines that are recorded meanwhile are left to the next sync, because agents may never stop recording.
+        """
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
             self._is_gone = False
-        pause, before = FIRST_PAUSE, (self.pin.tip, self._on_top_of)
+        pause = FIRST_PAUSE
         while (pending := self.wanted()) or self._on_top_of:
             self._attempts += 1
             try:
                 self.push(pending)
             except remote.Moved as moved:
-                if self.left() <= pause:
-                    message = f"other clones were faster in {self._attempts} attempts"
-                    raise remote.Contended(message, remote=self.name) from None
-                pause = random_pause(pause)
-                self.look()
-                if (self.pin.tip, self._on_top_of) == before and self._attempts >= MOST_IN_VAIN:
-                    raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
-                before = (self.pin.tip, self._on_top_of)
-            except remote.Offline.error:
+                pause = self._look_later(moved, pause)
+            except remote.unreachable():
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip) or self._on_top_of:
+                if self.pin.tip is None or self._on_top_of or not pending.is_in(self.pin.tip):
                     raise
+                return
             except program.GitFailed:
                 if self._attempts > 1:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again
+            else:
+                return
 
-    def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. If the tip
-        of the branch is quarantined, the commit is on top of it."""
+    def _look_later(self, moved: remote.Moved, pause: float) -> float:
+        """Look after a random time, because another clone was faster. Returns the pause after the next attempt."""
+        if self.left() <= pause:
+            message = f"other clones were faster in {self._attempts} attempts"
+            raise remote.Contended(message, remote=self.name) from None
+        pause, before = random_pause(pause), (self.pin.tip, self._on_top_of)
+        self.look()
+        if (self.pin.tip, self._on_top_of) == before:
+            remote.refuse_two_places(self.store.place, self.name, self.left())
+            if self._attempts >= MOST_IN_VAIN:
+                raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
+        return pause
+
+    def push(
+        self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None
+    ) -> Tip:
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. To move the
+        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before. If the tip of the branch is
+        quarantined, the commit is on top of it."""
         before = self.pin.tip
         expected = self._on_top_of or (before.commit if before else None)
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, over=self._on_top_of)
+        about = (names or self._arbiter_to_name(), takes_over, self._on_top_of)
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, None, *about)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left())
         self._on_top_of = None
-        parent = before.commit if before else None
-        commit = Commit(tip.commit, parent, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
+        lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
+        parent, address = before.commit if before else None, at.address if at else ""
+        commit = Commit(tip.commit, parent, tip.generation, lines, (), False, address, takes_over)
         self._went += wanted.count
-        self.remember(self.pin.replace(tip=tip), [commit])
+        self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
+
+    def _arbiter_to_name(self) -> Arbiter | None:
+        """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
+        `moving.py`, because the new arbiter takes over results."""
+        tip, named = self.pin.tip, self.pins.named
+        if named is None and self.decides:
+            named = arbitration.first(self.store.place, self.name, self.address)
+        is_said = tip is not None and tip.charter.arbiter == named
+        is_move = tip is not None and named is not None and named.turn > 1 and named.address == self.address
+        return None if is_said or is_move else named
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
@@ -363,7 +411,7 @@ class Sync:
             return
         try:
             self._compact_on(before)
-        except (remote.Moved, remote.Offline.error):
+        except (remote.Moved, remote.Offline.error, remote.HostUnknown.error):
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"
@@ -402,11 +450,16 @@ class Sync:
 
     # -- remembering
 
-    def remember(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
-        """Save PIN, and the results of publication order after COMMITS."""
+    def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
+        """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
         after: Pins = self.pins.with_remote(self.name, pin)
-        if after.arbiter == self.name:
-            after = admitted.after_commits(after, self.store, pin.tip, list(commits))
+        self.pins = after = after.replace(named=arbitration.known(after))
+        if pin.tip and self.decides:
+            if after.named and after.named.turn > 1 and pin.publishes:
+                after = after.replace(home=self.name)
+            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        elif after.arbiter == self.name:
+            after = after.replace(arbiter=None)
         self.pins = after
         pins.write(self.store.path, after)
 

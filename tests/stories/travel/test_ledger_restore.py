@@ -282,7 +282,7 @@ def test_a_first_publication_that_the_host_refuses_is_made_later(origin: Path):
     hook.write_text("#!/bin/sh\necho 'branches need a ticket' >&2\nexit 1\n")
     hook.chmod(0o755)
 
-    assert one.refused("sync", publish=True).code == "PUSH_DENIED"
+    assert one.refused("sync", publish=True).code == "HOOK_DECLINED"
     assert one.refused("ledger.restore").code == "NOTHING_VERIFIED"
     hook.unlink()
     assert one.sync(publish=True)["went"] > 0
