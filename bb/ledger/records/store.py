@@ -171,12 +171,11 @@ class Store:
 
     def last_files(self) -> list[tuple[str, int]]:
         """Files and their sizes, which change with every record and every import: the last file of each journal that is
-        written here, and the log of received lines."""
+        written here, and the log of received lines. There are none if the ledger is gone."""
         last = [segments[-1] for journal in self.local_journals() if (segments := journal.segments())]
-        return [
-            *((segment.path, segment.size()) for segment in last),
-            (received.FOLDER, received.mark_of(self.path).size),
-        ]
+        files = [(segment.path, segment.size()) for segment in last]
+        log = received.mark_of(self.path).size
+        return [*files, *([(received.FOLDER, log)] if log else [])]
 
     def has_read(self, journal: Journal, end: tuple[int, int]) -> bool:
         """Whether the index has read our JOURNAL to its END."""

@@ -20,7 +20,7 @@ from bb.ops.desk.desk import NoAgent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from bb.coordination.agents.roster import Agent, Registration
@@ -285,9 +285,10 @@ def end_session(desk: Desk, who: str) -> None:
         presence.write(desk.place.store, last.replace(ended_at=max(now, last.seen_at)))
 
 
-def update_presence(desk: Desk) -> None:
+def update_presence(desk: Desk, heard: Container[str] = ()) -> None:
     """Write ledger state into the presence files, because a heartbeat does not open the ledger: pauses, the session
-    that holds each name, and the stale threshold."""
+    that holds each name, and the stale threshold. Of thousands of other clones' agents, only those HEARD are looked at.
+    """
     from bb.ops.desk import pause_check  # noqa: PLC0415
 
     if not desk.store.exists:
@@ -295,7 +296,7 @@ def update_presence(desk: Desk) -> None:
     index, store = desk.store.caught_up(), desk.place.store
     with AfterRecording(desk):
         pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
-    for agent, last in presence.all_presences(store, desk.now()).items():
+    for agent, last in presence.local_and(store, heard, desk.now()).items():
         current_agent = roster.agent(agent, index.state(roster.NAME, agent))
         if current_agent and current_agent.registrations:
             current_agent = _or_told(desk, current_agent)

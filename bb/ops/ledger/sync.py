@@ -287,7 +287,7 @@ def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
     """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
     those reservations."""
     signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
-    signs_of_life.update_presence(desk)
+    signs_of_life.update_presence(desk, outcome.heard)
     if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
         return []
     from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
