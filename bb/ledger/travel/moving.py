@@ -80,7 +80,7 @@ def _told_or_lost(previous: Sync | None, named: Arbiter | None, after: Arbiter, 
         raise arbitration.NotTheArbiter(f"the arbiter so far, {named.url}, is no remote of this clone", hint=LOST)
     try:
         return _told(previous, after)
-    except (remote.Offline.error, remote.RemoteNotFound.error, remote.PushDenied.error, LedgerRewritten.error) as why:
+    except (*remote.unreachable(), *remote.denied(), remote.RemoteNotFound.error, LedgerRewritten.error) as why:
         if is_lost:
             return after
         why.hint = f"nothing was moved; {LOST}"

@@ -19,6 +19,7 @@ from bb.ledger.travel.remote_refusals import (
     PushDenied,
     RemoteIsBundle,
     RemoteNotFound,
+    denied,
     last_words,
     refusal_of,
     says,
@@ -31,7 +32,14 @@ if TYPE_CHECKING:
     from bb.ledger.git import program
     from bb.ledger.git.place import Place
 
-__all__ = ["HostUnknown", "Offline", "PushDenied", "RemoteNotFound", "unreachable"]  # others know them from here
+__all__ = [
+    "HostUnknown",
+    "Offline",
+    "PushDenied",
+    "RemoteNotFound",
+    "denied",
+    "unreachable",
+]  # others know them from here
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # the last fetched and the last verified commit
 MOST_REFS = 1 << 20  # bytes of a remote's list of refs
 DEEPEST = (1 << 31) - 2  # commits; with one more, git deepens every branch

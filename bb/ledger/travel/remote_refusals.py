@@ -214,6 +214,12 @@ def unreachable() -> tuple[type[BbError], ...]:
     return Offline.error, HostUnknown.error
 
 
+def denied() -> tuple[type[BbError], ...]:
+    """The refusals of a remote that does not let this user read or push."""
+    of_pushes = AuthorRefused, SignatureRequired, BranchProtected, HookDeclined, PushDenied
+    return tuple(refusal.error for refusal in (NotAuthenticated, AccessDenied, *of_pushes))
+
+
 def refusal_of(name: str, done: program.Done, addresses: Sequence[str], *, is_push: bool) -> BbError:
     """Why git could not fetch from the remote NAME, or push to it. Words of its ADDRESSES do not count."""
     output = done.err + ("\n" if done.err else "") + done.out.decode("utf-8", "replace")

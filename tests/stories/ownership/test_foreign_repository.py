@@ -352,10 +352,11 @@ def test_everything_that_starts_git_goes_through_the_one_door():
     index = "ledger/git/real_index.py"
     assert counts(" processes.start(") == {
         program: 1,
+        "ledger/signing/ed25519.py": 1,
         "ledger/signing/keys.py": 1,
         "ledger/wiring/trial_runs.py": 1,
         "ledger/lines/commit_hooks.py": 1,
-    }, "git, the user's ssh-keygen, the hooks of bb that a trial plays in a repository of its own, and a commit's hooks"
+    }, "git, ssh-keygen, the hooks of bb that a trial plays in a repository of its own, and a commit's hooks"
     assert counts(" spawned(") == {program: 2}, "the definition, and outside of any repository"
     assert counts("program.spawned(") == {door: 1, commit: 1, index: 1}, (
         "for a repository, for a commit, and for an index"

@@ -141,6 +141,30 @@ def test_only_the_person_moves_it_with_a_reason_and_to_a_remote_that_is_publishe
     assert there.refused_or("ledger.arbiter", remote="origin", reason="here") == "NOT_THE_ARBITER"
 
 
+def test_an_arbiter_whose_host_has_no_address_any_more_is_replaced_too(two: tuple[Clone, Clone], tmp_path: Path):
+    here, _ = two
+    here.git("config", "remote.origin.bbUrl", str(tmp_path / "fork.git"))
+    here.git("remote", "set-url", "origin", "https://ledger.invalid/fork.git")
+
+    refusal = here.refused("ledger.arbiter", remote="upstream", reason="gone", agent="user")
+    assert refusal.code in ("HOST_UNKNOWN", "OFFLINE")
+    assert "--lost" in str(refusal.hint)
+    assert move(here, "upstream", lost=True)["moved"]
+
+
+def test_an_arbiter_that_does_not_let_itself_be_told_is_replaced_too(two: tuple[Clone, Clone], tmp_path: Path):
+    here, _ = two
+    hook = tmp_path / "fork.git" / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+
+    refusal = here.refused("ledger.arbiter", remote="upstream", reason="closed", agent="user")
+    assert refusal.code == "HOOK_DECLINED"
+    assert "--lost" in str(refusal.hint)
+    assert move(here, "upstream", lost=True)["moved"]
+
+
 def test_an_arbiter_that_is_gone_is_replaced_by_the_persons_word(two: tuple[Clone, Clone], tmp_path: Path):
     here, there = two
     reserve(here, AMBER)

@@ -151,6 +151,32 @@ def test_a_global_reservation_is_granted_on_top_of_a_stray_commit(branch: Branch
     ]
 
 
+def test_the_arbiter_moves_past_stray_commits_and_takes_over_all_results(
+    branch: Branch, pair: list[Clone], tmp_path: Path
+):
+    here, there = pair
+    upstream = Branch(hub(tmp_path / "upstream.git"))
+    for each in pair:
+        each.git("remote", "add", "upstream", str(upstream.hub))
+        each.sync(publish=True, remote="upstream")
+    token = here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})["token"]
+    branch.point_at(_emptied(branch))
+    upstream.point_at(_merged_code(upstream))
+
+    moved = here.ask("ledger.arbiter", remote="upstream", reason="the project is there", agent="user")
+
+    assert moved["told"] == "origin"
+    there.sync()
+    there.sync(remote="upstream")
+    wanted = {"agent": COBALT, "bead": "bb-2", "global": True}
+    assert there.refused("agent.reserve", scope=["src"], **wanted).code == "RESERVATION_CONFLICT"
+    assert there.ask("agent.reserve", scope=["docs"], **wanted)["token"] > token
+    here.sync(remote="upstream")
+    newcomer = late(upstream)
+    assert here.digest == there.digest == newcomer.digest
+    assert {AMBER, COBALT} == {each["agent_id"] for each in newcomer.ask("agent.status")["reservations"]}
+
+
 def test_a_grant_in_a_stray_commit_does_not_count(branch: Branch, pair: list[Clone]):
     """Its lines are those of a clone that pushed them in one commit with a foreign file."""
     here, there = pair
