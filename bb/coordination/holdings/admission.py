@@ -72,6 +72,16 @@ class Admitted(Record):
         grants = {name: grant for name, grant in self.grants.items() if name not in events}
         return self.replace(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
 
+    def upto(self, generation: int) -> Self:
+        """The state right after the commit with that GENERATION."""
+        grants = {
+            name: grant.replace(ended=None) if (grant.ended or 0) > generation else grant
+            for name, grant in self.grants.items()
+            if grant.token <= generation
+        }
+        generations = {name: at for name, at in self.generations.items() if at <= generation}
+        return self.replace(grants=grants, generations=generations)
+
     def keeping(self, live: Sequence[str]) -> Self:
         """The state with the generations of LIVE reservations only: ended reservations cannot conflict."""
         kept = {name: self.generations[name] for name in live if name in self.generations}

@@ -18,7 +18,7 @@ from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.events import events_with_unreadable
 from bb.ledger.records.store import Store
-from bb.ledger.travel import compacting, importing
+from bb.ledger.travel import admitted, compacting, importing
 from bb.ledger.travel.branch import History
 
 
@@ -109,7 +109,8 @@ def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Ch
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, progress))
     importing.check(store, commits, tip.last_lines)
-    judged = compacting.check_newest_snapshot(store, history.tip)
+    results = admitted.admit_commits(history.settled, commits)
+    judged, _ = compacting.check_newest_snapshot(store, history.tip, results)
     return Checked(
         remote=name,
         tip=tip.commit,

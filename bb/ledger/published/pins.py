@@ -24,11 +24,14 @@ LARGEST = 1 << 26
 
 
 class SnapshotVerdict(Record):
-    """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events."""
+    """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events, for folds of version
+    STATE."""
 
     commit: str
     taken_back: int
     is_right: bool
+    is_outdated: bool = False  # only earlier versions of bb can use it
+    state: int = 0
 
 
 class Pin(Record):

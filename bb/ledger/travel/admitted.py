@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
     from bb.ledger.signing.verdicts import Counting
 
-REMEMBERED = 1000  # reservations; above that, ended ones are removed
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
 
 
 def after_commits(pins: Pins, store: Store, tip: Tip | None, commits: Sequence[Commit]) -> Pins:
     """PINS with the results after some more COMMITS, up to TIP."""
-    after = pins.replace(admitted=_without_ended(admit_commits(pins.admitted, commits), store))
+    after = pins.replace(admitted=admit_commits(pins.admitted, commits))
     law = store.law
     if law is None or tip is None:
         return after.replace(counted=None, law="")
@@ -39,15 +38,33 @@ def after_commits(pins: Pins, store: Store, tip: Tip | None, commits: Sequence[C
         history = History(store.place.common, None)
         commits = list(history.upto(tip.commit))
         after = after.replace(counted=without_lines_that_do_not_count(history.settled, commits, counts))
-    counted = _without_ended(admit_commits(after.in_force, commits, counts), store)
+    counted = admit_commits(after.in_force, commits, counts)
     return after.replace(counted=counted, law=law.basis)
 
 
-def _without_ended(known: Admitted, store: Store) -> Admitted:
-    """KNOWN without ended reservations, if there are more than REMEMBERED."""
-    if len(known.generations) <= REMEMBERED:
-        return known
-    return known.keeping([name for name, _ in store.caught_up().entries_by_term(holdings.NAME, "live")])
+def may_have_holdings(octets: bytes) -> bool:
+    """Whether one of these lines may be about a reservation."""
+    return any(b'"kind":"%s"' % kind in octets for kind in HOLDING_KINDS)
+
+
+def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
+    """PINS without the reservations that had ended at a GENERATION, with the results SETTLED. Those are in a snapshot
+    that is right, so the results of later snapshots do not need the others."""
+    later = (name for name, at in pins.admitted.generations.items() if at > generation)
+    names = [*settled.generations, *later]
+    counted = pins.counted and pins.counted.keeping(names)
+    return pins.replace(admitted=pins.admitted.keeping(names), counted=counted)
+
+
+def of_history(git_dir: str, commit: str) -> tuple[Admitted, Tip]:
+    """The results of publication order of a whole verified branch up to COMMIT, and its tip."""
+    from bb.ledger.travel.branch import History  # noqa: PLC0415
+
+    history = History(git_dir, None)
+    known: Admitted | None = None
+    for one in history.upto(commit):  # not as a list: the lines of a long history need much memory
+        known = admit_commits(history.settled if known is None else known, [one])
+    return known or history.settled, history.tip
 
 
 def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:

@@ -114,7 +114,9 @@ class History:
         if previous:
             blanked += _blank_ones(added)
             past_epochs.check(self.settled, added, previous.generation)
-        self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
+        self._compacted = compaction.after(
+            {writer: head.n for writer, head in self._heads.items()}, self._generation + 1
+        )
         self._generation += 1
         self._blanked.update(blanked)
         self._last = name

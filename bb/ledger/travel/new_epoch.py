@@ -21,7 +21,7 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     reservations = admitted.admit_commits(history.settled, commits).keeping(rotation.live(sync.store))
     carried = reservations.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
-    tip, judged, sync.archived = compacting.commit(sync.store, root, sync.now, keeps=True, key=sync.signatures.key)
+    tip, judged, sync.archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
     rotation.check_before_publishing(sync.store, tip, before, carried)
     try:
         remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left())

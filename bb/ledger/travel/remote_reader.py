@@ -4,9 +4,9 @@ The fetch goes into a temporary repository, so the current repository gets no ob
 shallow. The transport settings of the current repository are passed through the environment, because CI checkouts keep
 their credentials there.
 
-The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
-if there were global reservations (their admission depends on the order of publication), or if a line has lost its
-payload without a valid withdrawal (earlier commits still have the payload).
+Most of the time the last commit is enough, or the commits since the newest snapshot (`tip_reader.py`). Every commit is
+fetched if there is no snapshot that this version of bb can use, if a signing law decides which lines count, or if a
+line has lost its payload without a valid withdrawal (earlier commits still have the payload).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -30,18 +30,17 @@ from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
-from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
+from bb.ledger.published.charter import NotALedger, must_be_ours
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import archive, branch, rotation, snapshot
+from bb.ledger.travel import branch, rotation, tip_reader
 from bb.ledger.travel.remote import RemoteNotFound
-from bb.ledger.travel.snapshot import Snapshot
+from bb.ledger.travel.tip_reader import Latest
 
 PATIENCE = 60.0
-MOST_BYTES = 1 << 30
+MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
@@ -50,8 +49,6 @@ TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
 TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
 OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
 THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
-PLAIN = ("100644", "blob")
-GLOBAL = b'"base":"'  # in the line of a global reservation
 
 LedgerUnreachable = Refused.declare(
     "LEDGER_UNREACHABLE",
@@ -76,6 +73,15 @@ class Peek(Record):
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
 
 
+class Found(Record):
+    """An index that starts with the newest snapshot, and the last commit."""
+
+    index: Index
+    commit: str
+    committed_at: int
+    generation: int | None
+
+
 @contextmanager
 def published_ledger(place: Place, named: str | None, law: SigningLaw | None = None) -> Iterator[Peek]:
     """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
@@ -95,12 +101,15 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
             law = law.replace(repo=charter.repo)
-        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
+        found = _read_latest(place, repository, remote, settings, store, law)
+        index, generation = (found.index, found.generation or generation) if found else (None, generation)
+        commit, committed_at = (found.commit, found.committed_at) if found else (commit, committed_at)
         lost = _caught_up(index, store, law) if index else []
         if index is None or lost:
             if index:
                 index.close()
             _fetch(place, repository, remote, settings, EVERYTHING)
+            commit, committed_at, _ = _tip(repository)
             generation, commits, before = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
             lost = _caught_up(index, store, law)
@@ -114,11 +123,47 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         disk.remove_folder(folder)
 
 
+def _read_latest(
+    place: Place, repository: str, remote: str, settings: list[tuple[str, str]], store: str, law: SigningLaw | None
+) -> Found | None:
+    """Read the last commit, and the order of publication since its snapshot. None if every commit is needed."""
+    latest: Latest | None = None
+    for _ in range(MOST_LOOKS):
+        commit, committed_at, generation = _tip(repository)
+        if latest is None or latest.commit != commit:
+            if latest:
+                latest.index.close()
+            disk.remove_folder(tip_reader.journals(store))
+            latest = tip_reader.read(repository, commit, store, is_read_whole=law is not None)
+        if latest is None:
+            return None
+        if not latest.needs_order:
+            _save_order(store, latest.newest.admitted if latest.newest else Admitted())
+            return Found(latest.index, commit, committed_at, generation)
+        if order := tip_reader.order_since(repository, latest):
+            _save_order(store, order[0])
+            return Found(latest.index, commit, committed_at, order[1])
+        if latest.newest is None or generation is None or generation <= latest.newest.generation:
+            break
+        # With the commit of the snapshot, and its parent. The branch may move meanwhile.
+        _fetch(place, repository, remote, settings, f"--depth={generation - latest.newest.generation + 2}")
+    if latest:
+        latest.index.close()
+    return None
+
+
+def _save_order(store: str, results: Admitted) -> None:
+    from bb.ledger.published import pins  # noqa: PLC0415
+
+    os.makedirs(store, exist_ok=True)
+    pins.write(store, pins.Pins({}, admitted=results))
+
+
 def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
     """Let INDEX read the journals. Returns the lost events. If this fails, INDEX is closed."""
     try:
         index.law = law
-        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
+        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(tip_reader.journals(store))}])
         _refuse_damage(index)
         return payload_removal.unexplained_blanks(index, _blank_lines(store))
     except BaseException:
@@ -134,8 +179,8 @@ def _refuse_damage(index: Index) -> None:
 
 def _blank_lines(store: str) -> Iterator[bytes]:
     """The lines in the journals that have no payload."""
-    for writer in disk.names(_journals(store)):
-        folder = os.path.join(_journals(store), writer)
+    for writer in disk.names(tip_reader.journals(store)):
+        folder = os.path.join(tip_reader.journals(store), writer)
         for name in disk.names(folder):
             with disk.reader(os.path.join(folder, name)) as file:
                 octets = file.read()
@@ -264,131 +309,11 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
-    disk.remove_folder(_journals(store))
+    disk.remove_folder(tip_reader.journals(store))
     history = branch.History(repository, None)
     commits = list(history.upto(commit))
     importing.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
-        _write_lines(store, writer, first, octets)
+        tip_reader.write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))
     return history.tip.generation, commits, history.settled
-
-
-def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
-    """Save the lines of the last commit that the newest snapshot does not cover as journals. Returns an index that
-    starts with the snapshot. None if every commit is needed."""
-    files = _listed(repository, commit)
-    with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
-        charter = files.pop(CHARTER, None)
-        if charter is None:
-            raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
-        charter_of(layout.blob(objects, charter, layout.SMALL))
-        allowance = bounds.Allowance()
-        segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
-        is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
-        if is_archived and newest is None:
-            return None
-        heads = newest.heads if newest else {}
-        has_global = False
-        for (writer, first), blob in segments.items():
-            last = heads[writer].n if writer in heads else 0
-            octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
-            allowance.take(octets)
-            has_global = has_global or GLOBAL in octets
-            raws = octets.split(b"\n")[max(last - first + 1, 0) :]
-            if len(raws) > 1:
-                _write_lines(store, writer, max(first, last + 1), b"\n".join(raws))
-    return None if has_global or _lacks_lines(segments, heads) else _begun(newest)
-
-
-def _begun(newest: Snapshot | None) -> Index | None:
-    """An index that starts with a snapshot; None if the snapshot has global reservations or is invalid."""
-    index = Index(":memory:", None)
-    if newest is None:
-        return index
-    try:
-        snapshot.fill(index, newest.heads, newest.rows)
-        if not newest.has_global:
-            return index
-    except Exception:  # noqa: S110  (folds may fail in any way on forged states)
-        pass
-    index.close()
-    return None
-
-
-def _holds_lines(path: str) -> bool:
-    """Whether the file at PATH is a file of lines."""
-    if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
-        return False
-    return not (path.startswith("snap/") and snapshot.name_in(path))
-
-
-def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Link]) -> bool:
-    """Whether lines are missing between the snapshot and a writer's first file."""
-    firsts: dict[str, int] = {}
-    for writer, first in segments:
-        firsts[writer] = min(first, firsts.get(writer, first))
-    return any(first > (heads[writer].n if writer in heads else 0) + 1 for writer, first in firsts.items())
-
-
-def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
-    """The newest snapshot in a commit; None unless every snapshot is usable, because the newest one is needed."""
-    blobs: dict[str, list[str]] = {}
-    for path, blob in files.items():
-        if path.startswith("snap/") and (name := snapshot.name_in(path)):
-            blobs.setdefault(name, []).append(blob)
-    if len(blobs) > snapshot.KEPT:
-        raise NotALedger("there are more snapshots than a ledger can have")
-    snapshots = []
-    for name, names in blobs.items():
-        parts = snapshot.load(repository, names)
-        read = snapshot.read(b"".join(parts)) if parts else None
-        if read is None or snapshot.name_of({writer: link.n for writer, link in read.heads.items()}) != name:
-            return None
-        snapshots.append(read)
-    return max(snapshots, key=lambda read: sum(link.n for link in read.heads.values()), default=None)
-
-
-def _journals(store: str) -> str:
-    return os.path.join(store, "j")
-
-
-def _write_lines(store: str, writer: str, first: int, octets: bytes) -> None:
-    folder = os.path.join(_journals(store), writer)
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, f"{first:012}.jsonl"), "wb") as file:
-        file.write(octets)
-
-
-def _whole(path: str, octets: bytes) -> bytes:
-    """OCTETS, which must be complete lines. Unlike a journal in use, a published file may not end in a partial line."""
-    if not octets.endswith(b"\n"):
-        raise NotALedger(f"{harmless(path)} does not end with a complete line")
-    bounds.must_be_lines(octets, harmless(path))
-    return octets
-
-
-def _listed(repository: str, commit: str) -> dict[str, str]:
-    """The files of a commit, each with its blob. Refused if there is anything but regular files, or too much."""
-    blobs: dict[str, str] = {}
-    total = 0
-    try:
-        words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
-        listed = git.output(words, git_dir=repository, most=bounds.MAX_GIT_OUTPUT)
-    except git.TooMuchOutput.error as error:
-        raise bounds.LedgerTooLarge() from error
-    if listed.count(b"\0") > bounds.MOST_FILES:
-        raise bounds.LedgerTooLarge()
-    for entry in listed.split(b"\0"):
-        if not entry:
-            continue
-        about, _, path = entry.decode("utf-8", "backslashreplace").partition("\t")
-        mode, kind, blob, size = about.split()
-        if (mode, kind) != PLAIN:
-            raise NotALedger(f"{harmless(path[:200])} is not a regular file")
-        total += int(size)
-        blobs[path] = blob
-        if total > MOST_BYTES:
-            raise bounds.LedgerTooLarge()
-    return blobs

@@ -17,6 +17,7 @@ from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
+from bb.ledger.index import database
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import LOCAL
@@ -31,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bb.coordination.holdings.admission import Admitted
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
@@ -349,19 +351,22 @@ class Sync:
 
     def _compact_on(self, before: Tip) -> None:
         is_judged = self._is_judged(before)
-        if is_judged and not before.is_due and self._is_right:
+        if is_judged and not before.is_due and self._is_usable:
             return
         from bb.ledger.travel import compacting  # noqa: PLC0415
 
         if not is_judged:
-            self.remember(self.pin.replace(judged=compacting.check_newest_snapshot(self.store, before)))
-            if self._is_right and not before.is_due:
+            judged, settled = compacting.check_newest_snapshot(self.store, before, self._known_results())
+            self._forget_ended(settled, before.compacted.generation)
+            self.remember(self.pin.replace(judged=judged))
+            if self._is_usable and not before.is_due:
                 return
-        key = self.signatures.key
-        tip, judged, lines = compacting.commit(self.store, before, self.now, keeps=self._is_right, key=key)
+        results = self._known_results() or admitted.of_history(self.store.place.common, before.commit)[0]
+        tip, judged, lines, settled = compacting.commit(self.store, before, self.now, results, self.signatures.key)
         patience = max(self.left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
+        self._forget_ended(settled, tip.generation)
         self.remember(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)
         remote.mark_verified(self.store.place.common, self.name, tip.commit)
         self.archived = lines
@@ -371,12 +376,24 @@ class Sync:
         if not tip.compacted.snapshots:
             return True
         judged, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
-        return judged is not None and (judged.commit, judged.taken_back) == (tip.compacted.commit, taken_back)
+        if judged is None or judged.state != database.VERSION:
+            return False
+        return (judged.commit, judged.taken_back) == (tip.compacted.commit, taken_back)
 
     @property
-    def _is_right(self) -> bool:
-        """Whether the newest snapshot is not known to be wrong."""
-        return self.pin.judged is None or self.pin.judged.is_right
+    def _is_usable(self) -> bool:
+        """Whether the newest snapshot is not known to be wrong or outdated."""
+        judged = self.pin.judged
+        return judged is None or (judged.is_right and not judged.is_outdated)
+
+    def _forget_ended(self, settled: Admitted | None, generation: int) -> None:
+        """Forget the reservations that had ended at a GENERATION, of which a right snapshot has the results SETTLED."""
+        if settled is not None and self.pins.arbiter == self.name:
+            self.pins = admitted.without_ended(self.pins, settled, generation)
+
+    def _known_results(self) -> Admitted | None:
+        """The results of publication order on this remote, if they are known without reading its history."""
+        return self.pins.admitted if self.pins.arbiter == self.name else None
 
     # -- remembering
 
