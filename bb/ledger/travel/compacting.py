@@ -20,6 +20,7 @@ from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
 from bb.ledger.travel import admitted, archive, publish, snapshot
 from bb.ledger.travel.archive import Archived
+from bb.ledger.travel.snapshot import Place
 
 MOST_ARCHIVED = 20_000  # files in one commit; the next one archives the rest
 
@@ -50,12 +51,16 @@ def check_newest_snapshot(
 
 def _is_right(store: Store, tip: Tip, parts: list[bytes], heads: Mapping[str, int], results: Admitted | None) -> bool:
     """Whether a snapshot of HEADS equals the one made from our lines and commits."""
-    generation = tip.compacted.generation
-    if results is not None and generation and parts == snapshot.make(store, heads, generation, results, store.progress):
-        return True
+    git_dir, made_in = store.place.common, tip.compacted
+    parent = git.run(["rev-parse", "--verify", "--quiet", f"{made_in.commit}^"], git_dir=git_dir).strip()
+    if results is not None and made_in.generation:
+        at = Place(parent, made_in.generation, results)
+        if parts == snapshot.make(store, heads, at, store.progress):
+            return True
     # Our results may lack reservations that have ended since. The whole history has them.
-    results, known = admitted.of_history(store.place.common, tip.commit)
-    return parts == snapshot.make(store, heads, known.compacted.generation, results, store.progress)
+    results, known = admitted.of_history(git_dir, tip.commit)
+    at = Place(parent, known.compacted.generation, results)
+    return parts == snapshot.make(store, heads, at, store.progress)
 
 
 def commit(
@@ -65,7 +70,7 @@ def commit(
     the new tip, the verdict on the snapshot, the number of archived lines, and the results of publication order in the
     snapshot: RESULTS, without reservations that have ended."""
     generation = tip.generation + 1
-    parts = snapshot.make(store, tip.last_lines, generation, results, store.progress)
+    parts = snapshot.make(store, tip.last_lines, Place(tip.commit, generation, results), store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_files_of_lines(store, tip), MOST_ARCHIVED))

@@ -41,14 +41,14 @@ from bb.ledger.travel.tip_reader import Latest
 
 PATIENCE = 60.0
 MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
-MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
 # Settings about reaching a remote. Other settings are about the repository itself, and are not passed on.
 TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
 TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
 OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
-THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
+THE_TIP = "--depth=1"
+EVERYTHING = "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
 
 LedgerUnreachable = Refused.declare(
     "LEDGER_UNREACHABLE",
@@ -138,15 +138,15 @@ def _read_latest(
         if latest is None:
             return None
         if not latest.needs_order:
-            _save_order(store, latest.newest.admitted if latest.newest else Admitted())
+            _save_order(store, latest.newest.at.admitted if latest.newest else Admitted())
             return Found(latest.index, commit, committed_at, generation)
         if order := tip_reader.order_since(repository, latest):
             _save_order(store, order[0])
             return Found(latest.index, commit, committed_at, order[1])
-        if latest.newest is None or generation is None or generation <= latest.newest.generation:
+        if latest.newest is None or generation is None or generation <= latest.newest.at.generation:
             break
-        # With the commit of the snapshot, and its parent. The branch may move meanwhile.
-        _fetch(place, repository, remote, settings, f"--depth={generation - latest.newest.generation + 2}")
+        # Back to the commit of the snapshot. The commits before it have many files. The branch may move meanwhile.
+        _fetch(place, repository, remote, settings, f"--depth={generation - latest.newest.at.generation + 1}")
     if latest:
         latest.index.close()
     return None
@@ -280,7 +280,7 @@ def _without_password(text: str) -> str:
 def _tip(repository: str) -> tuple[str, int, int | None]:
     """The last commit, its time, and its generation."""
     form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)"
-    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
+    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > tip_reader.MOST_ABOUT:
         raise bounds.LedgerTooLarge("the message of the last commit is longer than a ledger can have")
     fields = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
     commit, moment, generation = (*fields, "", "")[:3]

@@ -1,10 +1,11 @@
 """Snapshots: the folded state of all lines up to certain heads, for readers that do not need the lines.
 
-    {"format":2,"generation":7,"heads":{"<writer>":[n,lamport,head]},"rows":2,"state":8}
+    {"after":"<parent>","format":2,"generation":7,"heads":{"<writer>":[n,lamport,head]},"rows":2,"state":8}
     {"generations":{"…"},"grants":{"…"}}
     ["<fold>","<key>",{"…"}]
 
-The second line has the results of publication order up to that generation, because they cannot be computed from lines.
+The first line names the generation of the snapshot's commit, and its parent. The second one has the results of
+publication order up to then, because they cannot be computed from lines.
 
 A snapshot is a cache. Its name is a digest of the heads. Every clone makes the same snapshot from the same commits, and
 a wrong one is replaced. It contains the results of folds, so only a bb with the same folds can use it. Others read the
@@ -31,7 +32,7 @@ from bb.ledger.published.layout import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from bb.ledger.index.reader import Progress
@@ -47,13 +48,20 @@ LARGEST_PART, LARGEST = 2 * PART, 1 << 28
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 
-class Snapshot(Record):
-    """The heads and the generation that a snapshot was made at, the results of publication order, and every entry of
-    every fold."""
+class Place(Record):
+    """The commit of a snapshot: its parent, its generation, and the results of publication order so far. To make a
+    snapshot, those of a later commit will do."""
 
-    heads: Mapping[str, Link]
+    parent: str
     generation: int
     admitted: Admitted
+
+
+class Snapshot(Record):
+    """The heads that a snapshot was made at, its commit, and every entry of every fold."""
+
+    heads: Mapping[str, Link]
+    at: Place
     rows: list[tuple[str, str, Any]]
 
     @property
@@ -87,11 +95,8 @@ def name_in(path: str) -> str | None:
     return name if is_right and path == path_of(name, int(part)) else None
 
 
-def make(
-    store: Store, heads: Mapping[str, int], generation: int, admitted: Admitted, progress: Progress | None = None
-) -> list[bytes]:
-    """The parts of the snapshot at HEADS and GENERATION, made from the local journals. Refused if those are damaged.
-    The results of publication order may be ADMITTED at this generation or a later one."""
+def make(store: Store, heads: Mapping[str, int], at: Place, progress: Progress | None = None) -> list[bytes]:
+    """The parts of the snapshot at HEADS in a commit, made from the local journals. Refused if those are damaged."""
     index = Index(":memory:", None)
     try:
         index.rebuild([_Upto(store.path, writer, last) for writer, last in heads.items()], progress)
@@ -100,21 +105,21 @@ def make(
             about = damage.as_dict() if damage else {}
             raise LedgerDamaged(f"a journal is damaged{f': {damage.reason}' if damage else ''}", **about)
         live = [name for name, _ in index.entries_by_term(holdings.NAME, "live")]
-        settled = admitted.upto(generation).without(index.hidden()).keeping(live)
-        return list(_parts(_rows(index, heads, generation, settled)))
+        settled = at.admitted.upto(at.generation).without(index.hidden()).keeping(live)
+        return list(_parts(_rows(index, heads, at.replace(admitted=settled))))
     finally:
         index.close()
 
 
-def _rows(index: Index, heads: Mapping[str, int], generation: int, settled: Admitted) -> Iterator[bytes]:
+def _rows(index: Index, heads: Mapping[str, int], at: Place) -> Iterator[bytes]:
     from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
 
     rows = [bulk_check.canonical([fold, key, state]) for fold in index.folds() for key, state in index.states(fold)]
     links = {writer: index.position(writer).link for writer in sorted(heads)}
     written = {writer: [link.n, link.lamport, link.head_digest] for writer, link in links.items()}
-    about = {"format": FORMAT, "generation": generation, "heads": written, "rows": len(rows), "state": database.VERSION}
-    yield bulk_check.canonical(about)
-    yield bulk_check.canonical(settled.as_json())
+    about = {"after": at.parent, "generation": at.generation, "heads": written, "rows": len(rows)}
+    yield bulk_check.canonical(about | {"format": FORMAT, "state": database.VERSION})
+    yield bulk_check.canonical(at.admitted.as_json())
     yield from rows
 
 
@@ -156,12 +161,12 @@ def read(octets: bytes) -> Snapshot | None:
         header = bulk_check.decode(first)
         if (header["format"], header["state"], header["rows"]) != (FORMAT, database.VERSION, rest.count(b"\n")):
             return None
-        generation, admitted = header["generation"], Admitted.from_dict(bulk_check.decode(settled))
-        if type(generation) is not int or generation < max(admitted.latest, 1):
+        at = Place(header["after"], header["generation"], Admitted.from_dict(bulk_check.decode(settled)))
+        if type(at.generation) is not int or at.generation < max(at.admitted.latest, 1):
             return None
         rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
-        return Snapshot(heads, generation, admitted, [_row(*row) for row in rows])
+        return Snapshot(heads, at, [_row(*row) for row in rows])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -221,11 +226,20 @@ class _Upto(Journal):
 
 def fill(index: Index, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
     """Begin with the states of ROWS, the result of the lines up to LINKS, as if those lines had been read."""
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415
+
     index.cursors.forget()
     at = ((writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items())
     index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+    terms_of: dict[str, Callable[[str, Any], Iterable[tuple[str, str]]] | None] = {}
+    states: list[tuple[str, str, str]] = []
+    terms: list[tuple[str, str, str, str]] = []
     for fold, key, state in rows:
-        index.ask_many("insert into state values (?, ?, ?)", [(fold, key, json_text.dumps(state))])
-        terms_of = getattr(folds.fold_module(fold), "terms", None)
-        terms = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
+        if fold not in terms_of:
+            terms_of[fold] = getattr(folds.fold_module(fold), "terms", None)
+        states.append((fold, key, bulk_check.canonical(state).decode()))
+        if of := terms_of[fold]:
+            terms += [(fold, *term, key) for term in of(key, state)]
+    with index.writing():
+        index.ask_many("insert into state values (?, ?, ?)", states)
         index.ask_many("insert or ignore into term values (?, ?, ?, ?)", terms)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.line import Link
 
 MOST_BYTES = 1 << 30
+MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 PLAIN = ("100644", "blob")
 JOURNALS = "j"
 GLOBAL = b'"base":"'  # in the line of a global reservation
@@ -79,25 +80,30 @@ def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> La
 
 
 def order_since(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
-    """The results of publication order in the last commit, and its generation. None if REPOSITORY lacks commits that
-    are needed: those after the snapshot's, that commit itself, and its parent."""
+    """The results of publication order in the last commit, and its generation. None if REPOSITORY lacks the commit of
+    the snapshot, or one after it."""
     newest = latest.newest
     if newest is None:
         return None
     name = snapshot.name_of(newest.last_lines)
-    # The parent must be here: of a commit without it, git says that it changed every file.
     made_in = git.run(["rev-list", "--max-count=1", latest.commit, "--", f"snap/{name}"], git_dir=repository).strip()
-    rows = git.run(["rev-list", "--max-count=1", "--parents", made_in or latest.commit], git_dir=repository).split()
-    if not made_in or len(rows) < 2:
-        return None
+    if not made_in or newest.at.parent != _parent(repository, made_in):
+        return None  # git says of the first commit that it has that it changed every file
     base = _tip_at(repository, made_in, newest, name)
     if base is None:
         return None
     history = branch.History(repository, base)
-    results = newest.admitted
+    results = newest.at.admitted
     for one in history.upto(latest.commit) if latest.commit != made_in else ():
         results = admitted.admit_commits(results, [one])
     return results, history.tip.generation
+
+
+def _parent(repository: str, commit: str) -> str:
+    """The parent of a commit by the commit itself, whether the parent is here or not."""
+    head = git.output(["cat-file", "commit", commit], git_dir=repository, most=MOST_ABOUT).partition(b"\n\n")[0]
+    parents = [row[7:] for row in head.split(b"\n") if row.startswith(b"parent ")]
+    return parents[0].decode("ascii", "replace") if len(parents) == 1 else ""
 
 
 def _tip_at(repository: str, commit: str, newest: Snapshot, name: str) -> Tip | None:
@@ -118,8 +124,8 @@ def _tip_at(repository: str, commit: str, newest: Snapshot, name: str) -> Tip | 
     manifests = sum(path.startswith(archive.FOLDER) for path in files)
     names = {found for path in files if (found := snapshot.name_in(path))} - {name}
     covered = sum(newest.last_lines.values())
-    compacted = Compacted(archived, manifests, (*sorted(names), name), covered, commit, newest.generation)
-    return Tip(commit, newest.generation, charter, heads, frozenset(), compacted)
+    compacted = Compacted(archived, manifests, (*sorted(names), name), covered, commit, newest.at.generation)
+    return Tip(commit, newest.at.generation, charter, heads, frozenset(), compacted)
 
 
 def _begun(newest: Snapshot | None) -> Index | None:

@@ -478,7 +478,7 @@ def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list
 
 
 def forged(rows: bytes, count: int, settled: bytes = b'{"generations":{},"grants":{}}') -> bytes:
-    about = b'{"format":2,"generation":9,"state":%d,"heads":{},"rows":%d}' % (VERSION, count)
+    about = b'{"after":"","format":2,"generation":9,"state":%d,"heads":{},"rows":%d}' % (VERSION, count)
     return b"\n".join([about, settled, rows])
 
 
@@ -489,7 +489,7 @@ def forged(rows: bytes, count: int, settled: bytes = b'{"generations":{},"grants
             b"",
             b"nonsense\n",
             forged(b"", 7),
-            b'{"format":2,"generation":9,"state":%d,"heads":{"x":[1]},"rows":0}\n{}\n' % VERSION,
+            b'{"after":"","format":2,"generation":9,"state":%d,"heads":{"x":[1]},"rows":0}\n{}\n' % VERSION,
             forged(b'["no such fold","a",{}]\n', 1),
             forged(b'["roster","a","b"]\n', 1),
             forged(b"[1]\n", 1),
