@@ -48,6 +48,8 @@ def synced(found: Foreign) -> list[str]:
     ]
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
+    if found["place"] == "hidden":
+        lines.append("It is at a hidden ref: `git clone` and `git fetch` do not get it")
     lines += _of_the_branch(found)
     lines += _of_signatures(found.get("signatures", {}))
     lines += _of_forks(found["forks"])

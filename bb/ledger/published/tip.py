@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-AT_LEAST, SHARE = 2000, 4  # a snapshot needs 2000 new lines, and a quarter of the lines that the last one covers
+AT_LEAST, SHARE = 2000, 8  # a snapshot needs 2000 new lines, and an eighth of the lines that the last one covers
 # Or this many new commits with a hundredth as many lines: readers without a clone read each commit after the snapshot.
 MOST_COMMITS, LEAST_SHARE = 500, 100
 

@@ -24,7 +24,7 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     tip, judged, sync.archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
     rotation.check_before_publishing(sync.store, tip, before, carried)
     try:
-        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left())
+        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left(), sync.pin.ref)
     except remote.Moved as moved:
         sync.look()
         if sync.pin.tip == before:

@@ -36,7 +36,7 @@ from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import branch, rotation, tip_reader
-from bb.ledger.travel.remote import RemoteNotFound
+from bb.ledger.travel.remote import MOST_REFS, RemoteNotFound, only_place
 from bb.ledger.travel.tip_reader import Latest
 
 PATIENCE = 60.0
@@ -95,20 +95,21 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
     try:
         repository = os.path.join(folder, "ledger.git")
         _make(repository, dict(settings).get("extensions.objectformat", "sha1"))
-        _fetch(place, repository, remote, settings, THE_TIP)
+        source = _Source(place, repository, remote, settings)
+        source.fetch(THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
             law = law.replace(repo=charter.repo)
-        found = _read_latest(place, repository, remote, settings, store, law)
+        found = _read_latest(source, repository, store, law)
         index, generation = (found.index, found.generation or generation) if found else (None, generation)
         commit, committed_at = (found.commit, found.committed_at) if found else (commit, committed_at)
         lost = _caught_up(index, store, law) if index else []
         if index is None or lost:
             if index:
                 index.close()
-            _fetch(place, repository, remote, settings, EVERYTHING)
+            source.fetch(EVERYTHING)
             commit, committed_at, _ = _tip(repository)
             generation, commits, before = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
@@ -123,9 +124,7 @@ def published_ledger(place: Place, named: str | None, law: SigningLaw | None = N
         disk.remove_folder(folder)
 
 
-def _read_latest(
-    place: Place, repository: str, remote: str, settings: list[tuple[str, str]], store: str, law: SigningLaw | None
-) -> Found | None:
+def _read_latest(source: _Source, repository: str, store: str, law: SigningLaw | None) -> Found | None:
     """Read the last commit, and the order of publication since its snapshot. None if every commit is needed."""
     latest: Latest | None = None
     for _ in range(MOST_LOOKS):
@@ -146,7 +145,7 @@ def _read_latest(
         if latest.newest is None or generation is None or generation <= latest.newest.at.generation:
             break
         # Back to the commit of the snapshot. The commits before it have many files. The branch may move meanwhile.
-        _fetch(place, repository, remote, settings, f"--depth={generation - latest.newest.at.generation + 1}")
+        source.fetch(f"--depth={generation - latest.newest.at.generation + 1}")
     if latest:
         latest.index.close()
     return None
@@ -238,30 +237,46 @@ def _make(repository: str, form: str) -> None:
     git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
 
 
-def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
-    """Fetch the branch to the depth HOW_FAR. A relative path is resolved from the top of the work tree."""
-    root = place.work_tree or place.common
-    words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
-    done = git.ask(
-        [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
-        git_dir=repository,
-        at=root,
-        env=_environment(settings, remote),
-        patience=PATIENCE,
-    )
-    if done.status == 0:
-        return
-    if done.status is None:
-        raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
-    if git.TOO_LARGE in done.err:
-        raise bounds.LedgerTooLarge("an object on that branch is larger than a ledger can have")
-    if ABSENT in done.err:
-        raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
-    errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-    reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
-    if "fsck" in done.err:
-        raise NotALedger(f"git refuses the objects of that branch: {reason}")
-    raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=_shown(remote))
+class _Source:
+    """The ledger of a remote, and the temporary repository that it is fetched into."""
+
+    def __init__(self, place: Place, repository: str, remote: str, settings: list[tuple[str, str]]) -> None:
+        self._root = place.work_tree or place.common  # a relative path is resolved from the top of the work tree
+        self._repository = repository
+        self._remote = remote
+        self._env = _environment(settings, remote)
+        self._ref: str | None = None
+
+    def fetch(self, how_far: str) -> None:
+        """Fetch the ledger to the depth HOW_FAR."""
+        self._ref = self._ref or self._find()
+        words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
+        words = [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words]
+        self._ask([*words, self._remote, f"+{self._ref}:{FETCHED}"])
+
+    def _find(self) -> str:
+        shown = _shown(self._remote)
+        found = only_place(self._ask(["ls-remote", "--", self._remote, *layout.PLACES]), shown)
+        if found is None:
+            raise LedgerUnpublished(f"{shown} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
+        return found
+
+    def _ask(self, words: list[str]) -> bytes:
+        done = git.ask(words, git_dir=self._repository, at=self._root, env=self._env, patience=PATIENCE, most=MOST_REFS)
+        if done.status == 0:
+            return done.out
+        shown = _shown(self._remote)
+        if done.status is None:
+            raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=shown)
+        if git.TOO_LARGE in done.err:
+            raise bounds.LedgerTooLarge("an object on that branch is larger than a ledger can have")
+        if ABSENT in done.err:
+            raise LedgerUnpublished(f"{shown} has no ledger any more")
+        errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
+        reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
+        if "fsck" in done.err:
+            raise NotALedger(f"git refuses the objects of that branch: {reason}")
+        raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=shown)
 
 
 def _shown(remote: str) -> str:

@@ -20,7 +20,7 @@ from bb.ledger.git import git, program
 from bb.ledger.index import database
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
-from bb.ledger.published.layout import LOCAL
+from bb.ledger.published.layout import HIDDEN, LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -64,6 +64,7 @@ class SyncResult(Record):
     heard: dict[str, int]  # agents with imported lines that count: milliseconds before the newest imported line
     unverified: tuple[str, ...]  # those of them with events that their key has not signed
     reserved: tuple[str, ...]  # imported reservations
+    place: str  # of the ledger on the remote
     joined: str | None
     attempts: int
     archived: int | None  # lines archived with a snapshot, if one was made
@@ -95,13 +96,16 @@ class Sync:
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
-    def run(self, direction: str, *, publishes: bool = False) -> None:
-        """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
+    def run(self, direction: str, *, publishes: bool = False, ref: str | None = None) -> None:
+        """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on, at the place REF if
+        one is given."""
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
         self._record_again()
         if publishes and not self.pin.publishes:
             self.remember(self.pin.replace(publishes=True))  # only now: the look has shown that the remote exists
+        if ref is not None:
+            self.relocate(ref)
         if direction != PULL:
             self.publish_all()
             self._compact()
@@ -134,6 +138,7 @@ class Sync:
             heard=came.heard if came else {},
             unverified=tuple(sorted(came.unverified)) if came else (),
             reserved=tuple(came.reserved) if came else (),
+            place="hidden" if self.pin.ref == HIDDEN else "branch",
             joined=self._joined,
             attempts=self._attempts,
             archived=self.archived,
@@ -163,7 +168,7 @@ class Sync:
 
         tip = self.pin.tip
         last_verified = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
-        remote_tip = remote.fetch(self.store.place, self.name, self.left(), whole=last_verified is None)
+        remote_tip = self._fetched(whole=last_verified is None)
         if remote_tip is None:
             if tip is not None and not may_be_gone:
                 hint = "your copy is complete; `bb sync --publish` restores the branch"
@@ -187,6 +192,33 @@ class Sync:
         if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
             self.pins = self.pins.replace(admitted=history.settled)
         self._take_in(commits, history.tip)
+
+    def _fetched(self, *, whole: bool) -> str | None:
+        """Fetch the ledger from its place on the remote. A ledger that is not known yet, or not there any more, is
+        looked for at both places."""
+        place, name = self.store.place, self.name
+        is_known = self.pin.tip is not None
+        if is_known and (found := remote.fetch(place, name, self.left(), self.pin.ref, whole=whole)):
+            return found
+        ref = remote.find(place, name, self.left())
+        if ref is None or (is_known and ref == self.pin.ref):
+            return None
+        self.pins = self.pins.with_remote(name, self.pin.replace(ref=ref))
+        return remote.fetch(place, name, self.left(), ref, whole=whole)
+
+    def relocate(self, ref: str) -> None:
+        """Move the ledger to another place on the remote, or let the first publication go there. All clones find it
+        there with their next sync."""
+        while (tip := self.pin.tip) is not None and self.pin.ref != ref:
+            try:
+                remote.relocate(self.store.place, self.name, tip.commit, self.pin.ref, ref, self.left())
+            except remote.Moved as moved:
+                self.look()
+                if self.pin.tip == tip and self.pin.ref != ref:
+                    raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
+            else:
+                break
+        self.remember(self.pin.replace(ref=ref))
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
         """The commits up to FOUND. The last verified commit must be one of them, or the parent of the first."""
@@ -294,7 +326,7 @@ class Sync:
     def publish_all(self) -> None:
         """Publish unpublished lines. Try again if another clone was faster."""
         if self._is_gone and self.pin.tip:
-            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
+            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left(), self.pin.ref)
             self._is_gone = False
         pause, tip_before = FIRST_PAUSE, self.pin.tip
         while pending := self.wanted():
@@ -325,7 +357,7 @@ class Sync:
         before = self.pin.tip
         expected = before.commit if before else None
         tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
-        remote.push(self.store.place, self.name, tip.commit, expected, self.left())
+        remote.push(self.store.place, self.name, tip.commit, expected, self.left(), self.pin.ref)
         commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
         self._went += wanted.count
         self.remember(self.pin.replace(tip=tip), [commit])
@@ -364,7 +396,7 @@ class Sync:
         results = self._known_results() or admitted.of_history(self.store.place.common, before.commit)[0]
         tip, judged, lines, settled = compacting.commit(self.store, before, self.now, results, self.signatures.key)
         patience = max(self.left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
-        remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
+        remote.push(self.store.place, self.name, tip.commit, before.commit, patience, self.pin.ref)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
         self._forget_ended(settled, tip.generation)
         self.remember(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)

@@ -15,7 +15,7 @@ from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.index.index import Index
 from bb.ledger.published import bounds, layout
-from bb.ledger.published.charter import CHARTER, NotALedger, charter_of
+from bb.ledger.published.charter import CHARTER, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.published.tip import Compacted, Head, Tip
 from bb.ledger.travel import admitted, archive, branch, snapshot
 from bb.ledger.travel.snapshot import Snapshot
@@ -94,8 +94,11 @@ def order_since(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
         return None
     history = branch.History(repository, base)
     results = newest.at.admitted
-    for one in history.upto(latest.commit) if latest.commit != made_in else ():
-        results = admitted.admit_commits(results, [one])
+    try:
+        for one in history.upto(latest.commit) if latest.commit != made_in else ():
+            results = admitted.admit_commits(results, [one])
+    except (NotALedger, LedgerRewritten.error):
+        return None  # all commits are read, and that shows the refusal
     return results, history.tip.generation
 
 

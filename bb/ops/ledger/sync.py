@@ -12,7 +12,7 @@ from bb.ledger.journal import writers
 from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
-from bb.ledger.published.layout import LOCAL
+from bb.ledger.published.layout import BRANCH, HIDDEN, LOCAL
 from bb.ledger.records import counted_lines, creation, policy, set_aside
 from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.store import NotInitialized
@@ -26,7 +26,7 @@ from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Seconds
+from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 60
+HIDDEN_PLACE = "hidden"
 MIRROR_PATIENCE = 10.0
 
 
@@ -65,6 +66,13 @@ class RemoteName(Name):
     metavar = "REMOTE"
 
 
+class LedgerPlace(Text):
+    """The place of the ledger on the remote: the branch bb-ledger, or a hidden ref that plain clones do not fetch."""
+
+    metavar = "branch|hidden"
+    choices = ("branch", HIDDEN_PLACE)
+
+
 class Timeout(Seconds):
     """Stop after this many seconds."""
 
@@ -87,6 +95,7 @@ def sync(
     local: bool = False,
     publish: bool = False,
     dry_run: bool = False,
+    place: LedgerPlace | None = None,
     background: bool = False,
 ) -> dict[str, Any]:
     """Fetch the lines of other clones, and publish those of this clone. Uses git; needs no server.
@@ -103,6 +112,9 @@ def sync(
         local: Only write to the local ref refs/bb/ledger; nothing is sent to other machines.
         publish: Publish to this remote for the first time. Later syncs publish without this option.
         dry_run: Show what would be published and who could see it, without doing it.
+        place: With --publish: where on the remote the ledger is published. A ledger that is at the other place moves
+            there, and all clones follow with their next sync. Only the person may move it. `hidden` is
+            refs/bb/published: `git clone` and `git fetch` do not get it, and some hosts do not accept it.
         background: Start a sync without waiting for it, if this clone publishes and no sync was tried just now.
     """
     if sum([pull, push or publish or dry_run, local, background]) > 1:
@@ -125,7 +137,19 @@ def sync(
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
-    return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
+    ref = _ref_of(desk, place, name, publishes=publish)
+    return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish, ref=ref)
+
+
+def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool) -> str | None:
+    """The ref of a PLACE on the remote. Only the person may move a published ledger."""
+    if place is None:
+        return None
+    if not publishes:
+        raise OneDirection("--place belongs to --publish", hint=f"run `bb sync --publish --place {place}`")
+    if pins.read(desk.place.store).remote(name).tip is not None:
+        signs_of_life.person(desk, None)
+    return HIDDEN if place == HIDDEN_PLACE else BRANCH
 
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
@@ -215,8 +239,10 @@ def remote_of(desk: Desk, named: str | None) -> str:
     return names[0] if len(names) == 1 else "origin"
 
 
-def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
-    """Sync with remote NAME in one direction or both; the answer of `bb sync`."""
+def run_sync(
+    desk: Desk, name: str, direction: str, patience: int, *, publishes: bool, ref: str | None = None
+) -> dict[str, Any]:
+    """Sync with remote NAME in one direction or both; the answer of `bb sync`. With REF, the ledger moves there."""
     store, now = desk.store, desk.now()
     try:
         creation.make_folder(store.place)
@@ -225,7 +251,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
                 signs_of_life.roll_up(desk)
             at_work = Sync(store, name, now, patience)
             try:
-                at_work.run(direction, publishes=publishes)
+                at_work.run(direction, publishes=publishes, ref=ref)
                 lost = apply_fetched(desk, at_work.outcome())
                 if lost and direction != PULL:
                     at_work.run(PUSH)  # publish the new INCURSIONs
