@@ -96,6 +96,7 @@ def sync(
     publish: bool = False,
     dry_run: bool = False,
     place: LedgerPlace | None = None,
+    farewell: bool = False,
     background: bool = False,
 ) -> dict[str, Any]:
     """Fetch the lines of other clones, and publish those of this clone. Uses git; needs no server.
@@ -115,8 +116,13 @@ def sync(
         place: With --publish: where on the remote the ledger is published. A ledger that is at the other place moves
             there, and all clones follow with their next sync. Only the person may move it. `hidden` is
             refs/bb/published: `git clone` and `git fetch` do not get it, and some hosts do not accept it.
+        farewell: For a sandbox or container that will not come back: sync, and then retire the writer of this clone.
+            The answer lists the reservations that its agents still have. If the clone is used again after all, it
+            writes under a new writer.
         background: Start a sync without waiting for it, if this clone publishes and no sync was tried just now.
     """
+    if farewell and (pull or dry_run or local or background):
+        raise OneDirection("--farewell publishes everything, so it cannot be used with a sync that publishes nothing")
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
     if background:
@@ -138,7 +144,30 @@ def sync(
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
     ref = _ref_of(desk, place, name, publishes=publish)
-    return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish, ref=ref)
+    direction = PULL if pull else PUSH if push else BOTH
+    answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
+    return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
+
+
+def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
+    """Retire the writer of this clone, once every line of it is published. Its file leaves the branch's tree with the
+    next snapshot, like that of every other writer."""
+    store = desk.store
+    writer = store.writer
+    if writer is None:  # this clone has recorded nothing, or it said farewell before
+        return {"writer": None, "still_held": []}
+    writers.retire(os.path.join(store.path, JOURNALS), writer, "bb sync --farewell", None)
+    # Another process may have recorded something since the sync.
+    if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
+        run_sync(desk, name, PUSH, timeout, publishes=False)
+    if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
+        raise AlreadySyncing(hint="wait for that sync, then: `bb sync`; the writer of this clone is retired already")
+    held = desk.holdings(store.caught_up(), desk.now()).everything()
+    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] == writer]
+    return {
+        "writer": writer,
+        "still_held": [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still],
+    }
 
 
 def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool) -> str | None:
