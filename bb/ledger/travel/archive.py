@@ -96,15 +96,20 @@ class Compaction:
         self._commit = commit
         self._parent = parent or ""
         self._listed: list[Archived] = []  # by the manifest
+        self._paths: set[str] = set()  # of these files
         self._removed: list[Archived] = []
         self._added_snapshots: set[str] = set()
         self._removed_snapshots: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._added_snapshots or self._removed_snapshots or self._listed or self._removed)
 
     def manifest(self, change: Change, octets: bytes) -> None:
         """Read a manifest that the commit adds."""
         if self._listed or not change.is_new or change.path != path_of(self._before.manifests + 1):
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
         self._listed = read_manifest(octets)
+        self._paths = {archived.path for archived in self._listed}
 
     def snapshot(self, change: Change) -> None:
         """Note a part of a snapshot that the commit adds, changes or removes."""
@@ -115,7 +120,7 @@ class Compaction:
 
     def removed(self, change: Change, octets: bytes) -> None:
         """Note a file of lines that the commit removes from the tree."""
-        if all(change.path != archived.path for archived in self._listed):
+        if change.path not in self._paths:
             raise LedgerRewritten(f"{change.path[:200]!r} is missing from the published ledger")
         self._removed.append(entry(change.path, change.old, octets, self._parent))
 
@@ -124,8 +129,6 @@ class Compaction:
         invalid."""
         if self._listed != self._removed:
             raise NotALedger("a manifest does not match the archived files")
-        if not (self._added_snapshots or self._removed_snapshots or self._listed):
-            return self._before
         after = self._before.replace(
             archived=self._archived_after(),
             manifests=self._before.manifests + bool(self._listed),
