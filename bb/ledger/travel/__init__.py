@@ -6,6 +6,6 @@
    and `remote.py` pushes it with a lease on the tip. If the push is accepted, there was nothing to fetch.
 2. Otherwise fetch. `branch.py` verifies each commit after the tip, and `intake.py` compares every line with what is
    here before it writes any. Lines of other writers go to the end of their journals. Back to 1, a little later.
-3. Compact. When a snapshot is due, `compacting.py` publishes one and archives full files, in a commit of its own.
+3. Compact. When a snapshot is due, `compacting.py` publishes one and archives what it covers, in a commit of its own.
 4. In doubt, fetch. The result of a push is never guessed.
 """
