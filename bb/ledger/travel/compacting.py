@@ -57,9 +57,9 @@ def _is_right(store: Store, tip: Tip, parts: list[bytes], heads: Mapping[str, in
         at = Place(parent, made_in.generation, results)
         if parts == snapshot.make(store, heads, at, store.progress):
             return True
-    # Our results may lack reservations that have ended since. The whole history has them.
-    results, known = admitted.of_history(git_dir, tip.commit)
-    at = Place(parent, known.compacted.generation, results)
+    # Our results may lack reservations that have ended since. The history up to that commit has them.
+    results, known = admitted.of_history(git_dir, made_in.commit)
+    at = Place(parent, known.generation, results)
     return parts == snapshot.make(store, heads, at, store.progress)
 
 
