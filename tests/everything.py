@@ -122,7 +122,9 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         JADE, COBALT, held, "partial", "docs/web.md", "docs", "active", "bb-2.1", "refused", "wait"
     )
     return [
-        coordination.Registered("quiet-heron", "builder", "Heron", {"runtime": "claude"}),
+        coordination.Registered(
+            "quiet-heron", "builder", "Heron", {"runtime": "claude"}, emails=["heron@agents.example"]
+        ),
         coordination.Updated("quiet-heron", "tester", None, None),
         coordination.Started("quiet-heron"),
         coordination.Stopped("quiet-heron"),
@@ -131,6 +133,7 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         coordination.Paused("user", RUSSET, None),
         coordination.Paused("user", "*", "all of them"),
         coordination.Unpaused("user", RUSSET),
+        coordination.NameSettled("quiet-heron", "aaaaaaaaaaaa.1", "loud-heron"),
         coordination.Pinned("user", 20),
         coordination.Pinned("user", 0),
         coordination.Reserved(JADE, "src/web", "bb-1.3", 60, is_file=False),

@@ -12,7 +12,7 @@ import io
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from typer._click import Context, HelpFormatter
@@ -25,7 +25,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import fast_parser, mistakes, own_commands
+from bb.cli import fast_parser, mistakes, own_commands, typer_mistakes
 from bb.cli.calls import completion, output, run
 from bb.kernel.json_text import InvalidText
 from bb.ops import callers, catalogue, command_groups, docstrings
@@ -107,7 +107,7 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
             raise mistakes.MissingCommand(hint=mistakes.where_to_look(command)) from error
         return 0, error.message
     except ClickException as error:
-        raise mistakes.translated(error, words, command) from error
+        raise typer_mistakes.translated(error, words, command) from error
     except SystemExit as end:  # raised after a completion script is printed
         chosen = end.code
     if chosen and not callable(chosen):
@@ -251,7 +251,13 @@ def _list_commands(
 class _Command(TyperCommand):
     """A command that never takes an option as the value of another one, and refuses repeated options."""
 
+    def __init__(self, alone: Mapping[str, str], **how: Any) -> None:
+        super().__init__(**how)
+        self.alone = alone  # options that may stand alone, with the value that they have then
+
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        args = [f"{word}={self.alone[word]}" if word in self.alone else word for word in args[:end]] + args[end:]
         options = [param for param in self.params if isinstance(param, TyperOption)]
         takes_value = {name: param for param in options if not param.is_flag for name in param.opts}
         option_names = {name for param in options for name in param.opts} | {"-h", "--help", JSON}
@@ -276,6 +282,7 @@ def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
 
 def _command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
     return _Command(
+        {option: one.kind.alone for one in parameters if one.kind.alone for option in one.options},
         name=(op.typed or op.words).split()[-1],
         callback=_chosen(parameters, perform),
         help=_help(op),

@@ -33,7 +33,7 @@ LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
 # Modules that some calls of a verb import inside a function, with many others.
 DOORS = (
     *("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", "bb.ops.guards.edit_brackets"),
-    *("bb.ledger.lines.regions_now", *LEDGER),
+    *("bb.ledger.lines.regions_now", "bb.ops.holdings.global_reservations", *LEDGER),
 )
 SELDOM_OPENS_IT = ("agent.heartbeat", "hook.pre-tool", "hook.post-tool")
 PART = 60_000  # bytes per read; for 128 KiB or more, the C library requests new memory from the system each time

@@ -67,10 +67,11 @@ def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
 
 
 def _value(parameter: Parameter, equals: str, value: str, rest: Iterator[str]) -> str | bool | None:
-    """The value of an option: after `=`, or the next word; True for a flag. None if there is no plain value."""
+    """The value of an option: after `=`, or the next word; True for a flag. None if there is no plain value.
+    Some options may stand alone."""
     if parameter.kind is Flag:
         return None if equals else True
-    word = value if equals else next(rest, None)
+    word = value if equals else parameter.kind.alone or next(rest, None)
     return None if word is None or (word.startswith("-") and not equals) else word
 
 

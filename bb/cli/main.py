@@ -1,48 +1,21 @@
-"""The entry point of `bb`: the lean parser for plain calls of hot verbs, else Typer.
-
-This is the only place that turns an unexpected exception into a bug report.
-"""
+"""The entry point of `bb`: the lean parser for plain calls of hot verbs, else Typer."""
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
 
 from bb import start
 from bb.cli import fast_parser
-from bb.cli.calls import output
+from bb.cli.calls import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-GARBAGE = 100_000  # allocations before the garbage collector runs
-INTERRUPTED = 130
-READER_GONE = 141
-OUTPUT_FAILED = 1
-
 
 def main() -> NoReturn:
     """Run the command line, and end the process with its exit status."""
-    # A command allocates some ten thousand objects and ends. Garbage collection took 7 % of its time.
-    gc.set_threshold(GARBAGE)
-    gc.enable()
-    _occupy_standard_streams()
-    words = sys.argv[1:]
-    try:
-        status = _answer(words)
-    except KeyboardInterrupt:
-        status = INTERRUPTED
-    except BrokenPipeError:
-        status = READER_GONE
-    except output.OutputFailed as error:
-        status = _output_failed(error)
-    except Exception as error:
-        from bb.cli.calls import bug  # noqa: PLC0415
-
-        status = bug.report(error, words)
-    _leave(status, words)
+    process.run(sys.argv[1:], _answer, _keep_bundle)
 
 
 def _answer(words: list[str]) -> int:
@@ -63,39 +36,8 @@ def _answer(words: list[str]) -> int:
     return status
 
 
-def _leave(status: int, words: list[str]) -> NoReturn:
-    """Flush the output and end the process.
-
-    All facts are on disk and all files closed, so the interpreter's own cleanup is skipped. It would take a sixth of
-    a bare start.
-    """
-    try:
-        output.flush()
-    except BrokenPipeError:
-        status = READER_GONE
-    except output.OutputFailed as error:
-        status = _output_failed(error)
+def _keep_bundle(words: list[str]) -> None:
     if start.not_in_bundle:
         from bb.cli import bundle  # noqa: PLC0415  (usually the bundle is complete)
 
         bundle.keep(words)
-    os._exit(status)
-
-
-def _output_failed(error: output.OutputFailed) -> int:
-    output.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # further output would fail again
-    return OUTPUT_FAILED
-
-
-def _occupy_standard_streams() -> None:
-    """Open /dev/null in place of a closed standard stream.
-
-    Otherwise the next opened file, for example a journal, gets the stream's number, and printed text goes into it.
-    """
-    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
-        try:
-            os.fstat(number)
-        except OSError:
-            stream = open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8")  # noqa: SIM115  (for good)
-            setattr(sys, name, stream)

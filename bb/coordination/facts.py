@@ -22,7 +22,7 @@ ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 class Registered(Record):
     """An agent was registered, or registered again after it was retired. A CCCC actor has a PROFILE: how it runs.
 
-    SESSION is its session from now on (`callers`); None if unknown.
+    SESSION is its session from now on (`callers`); None if unknown. EMAILS are the addresses of its commits.
     """
 
     agent: str
@@ -30,6 +30,7 @@ class Registered(Record):
     title: str
     profile: dict[str, Any] | None = None
     session: str | None = None
+    emails: list[str] | None = None
 
 
 class Updated(Record):
@@ -40,6 +41,16 @@ class Updated(Record):
     title: str | None = None
     profile: dict[str, Any] | None = None
     session: str | None = None
+    emails: list[str] | None = None  # all of its addresses from now on
+
+
+class NameSettled(Record):
+    """The agent that registered AGENT in the event REGISTRATION, although another clone had the name, has another name
+    now: RENAMED_TO. None: both are one agent."""
+
+    agent: str
+    registration: str
+    renamed_to: str | None = None
 
 
 class Started(Record):
@@ -247,7 +258,7 @@ class Overridden(Record):
     reservations: tuple[str, ...]
 
 
-AgentFact = Registered | Updated | Retired | Started | Stopped | Seen
+AgentFact = Registered | Updated | Retired | NameSettled | Started | Stopped | Seen
 PauseFact = Paused | Unpaused
 ThresholdFact = Pinned
 HoldingFact = Reserved | Renewed | Released | Transferred | Expired | TakenOver

@@ -59,6 +59,18 @@ class DisplayName(Text):
         return identity.title(text)
 
 
+class Email(Text):
+    """An address under which its commits appear, as author or co-author. CI uses it for commits without a trailer."""
+
+    metavar = "ADDRESS"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        from bb.coordination.agents import addresses  # noqa: PLC0415  (few agents have addresses)
+
+        return addresses.address(text)
+
+
 class AsPerson(AgentOrPerson):
     """`user` confirms that you are the person. Needed only in a shell where BB_AGENT names an agent."""
 

@@ -66,6 +66,7 @@ HOT = {
         ("bb.ops.ledger.sync", ("sync",)),
         ("bb.ops.guards.ci", ("ci.check",)),
         ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),
+        ("bb.ops.guards.made_commit", ("hook.post-commit",)),
         ("bb.ops.guards.editor_hook", ("hook.pre-tool",)),
         ("bb.ops.guards.after_tool", ("hook.post-tool",)),
         ("bb.ops.guards.turn_hooks", ("hook.prompt", "hook.stop")),
@@ -220,6 +221,10 @@ class Op(Record):
             is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
             if is_general and all(parameter.keyword != OVERRIDE for parameter in self.parameters):
                 refusal.hint = HINT_WITHOUT_OPTION  # the general hint names --allow-secret, which this op does not have
+            if refusal.code == "DISK_FULL" and desk.has_recorded:  # it would say that nothing was recorded
+                from bb.ops.desk import after_recording  # noqa: PLC0415  (rarely needed)
+
+                raise after_recording.PartlyRecorded(f"a part was recorded before: {refusal.message}") from refusal
             raise
 
     def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:

@@ -17,12 +17,15 @@ _MODULES_AND_HELP = {
     "edit": ("lines.edit", "Brackets around an edit, for agents without hooks."),
     "agent": (
         (
-            "agents.agent agents.heartbeat agents.service agents.pausing holdings.reservations holdings.transfers "
-            "mail.inbox mail.mail mail.wait chat.replying"
+            "agents.agent agents.heartbeat agents.service agents.naming agents.pausing holdings.reservations "
+            "holdings.transfers mail.inbox mail.mail mail.wait chat.replying"
         ),
         "Agents: register, list, reserve, send and read mail.",
     ),
-    "protocol": ("mail.protocol holdings.incursions", "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME."),
+    "protocol": (
+        "mail.protocol holdings.incursions guards.accepting",
+        "Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME.",
+    ),
     "scope": ("holdings.scope", "Scopes: compare two paths or patterns."),
     "group": ("groups.group groups.templates", "CCCC groups: their directories, settings and state."),
     "actor": ("groups.actors groups.terminals", "Actors of a group: add, configure, start and stop them."),
@@ -40,7 +43,7 @@ _MODULES_AND_HELP = {
     ),
     "sessions": ("overview.sessions", "Current work by bead (work item), with its mail and events."),
     "ledger": (
-        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation",
+        "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation ledger.arbiter",
         "The ledger: show, verify, sign, export and archive it.",
     ),
     "cbcl": (

@@ -39,6 +39,7 @@ class Kind:
     offered: ClassVar[tuple[str, ...]] = ()  # values for shell completion; the op's rules accept others too
     is_agent: ClassVar[bool] = False
     is_caller: ClassVar[bool] = False
+    alone: ClassVar[str] = ""  # the value if the option stands alone; then a value follows only after `=`
     letter: ClassVar[str] = ""  # the letter of a short option, where users expect one from git: `-m`
 
     @classmethod

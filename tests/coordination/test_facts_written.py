@@ -26,6 +26,7 @@ from bb.cbcl.facts import Heard
 from bb.coordination.facts import (
     Expired,
     LeftLine,
+    NameSettled,
     Paused,
     Pinned,
     Queued,
@@ -96,6 +97,12 @@ EXAMPLES = [
         {"actor_id": "x", "actor": {"enabled": False}},
     ),
     (Retired("ada-l"), "actor.remove", {"actor_id": "ada-l"}),
+    (NameSettled("ada-l", HELD), "x.bb.name_settled", {"actor_id": "ada-l", "registration": HELD}),
+    (
+        NameSettled("ada-l", "aaaaaaaaaaaa.1", "bo-k"),
+        "x.bb.name_settled",
+        {"actor_id": "ada-l", "registration": "aaaaaaaaaaaa.1", "renamed_to": "bo-k"},
+    ),
     (Started("ada-l"), "actor.start", {"actor_id": "ada-l"}),
     (Stopped("ada-l"), "actor.stop", {"actor_id": "ada-l"}),
     (Seen("ada-l", "evicted"), "x.bb.seen", {"actor_id": "ada-l", "after": "evicted"}),
@@ -111,7 +118,7 @@ NEEDED = [
     (kind, data, member)
     for fact, kind, data in EXAMPLES
     for member in data
-    if not isinstance(fact, Updated) and member not in ("actor", "session")
+    if not isinstance(fact, Updated) and member not in ("actor", "session", "renamed_to")
 ] + [("actor.update", {"actor_id": "ada-l", "role": "tester"}, "actor_id")]
 
 

@@ -50,11 +50,13 @@ class Place:
 
     def receive(self, writer: str, raws: Sequence[bytes]) -> None:
         """Get lines of another writer, those that are here already among them."""
+        Path(self.store.path, "received").mkdir(exist_ok=True)
         journal = Journal(self.store.path, writer)
         Path(journal.folder).mkdir(exist_ok=True)
         new = raws[journal.tail().n :]
         if new:
-            journal.extend(b"".join(raw + b"\n" for raw in new))
+            with journal.lock_to_change():
+                journal.extend(b"".join(raw + b"\n" for raw in new))
 
     def course(self, after: int = 0) -> list[Passed]:
         """The course behind a place, read by somebody who begins there."""

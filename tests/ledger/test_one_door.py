@@ -56,8 +56,8 @@ REVIEWED = {
     ("ledger/files/folder_lock.py", "__enter__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
     ("ledger/files/work_tree_files.py", "__init__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
     ("ledger/files/work_tree_files.py", "enter", "os.open"): "the same, one step further, never through a link",
-    ("cli/main.py", "_occupy_standard_streams", "os.open"): "the null device",
-    ("cli/main.py", "_occupy_standard_streams", "open"): "the same, by its number",
+    ("cli/calls/process.py", "_occupy_standard_streams", "os.open"): "the null device",
+    ("cli/calls/process.py", "_occupy_standard_streams", "open"): "the same, by its number",
     ("cli/programs/run_aside.py", "_is_in_foreground", "os.open"): "the terminal, by its name; never read",
     ("daemon/clients/endpoint.py", "claim", "os.open"): "a lock: opened to write, never read",
 }

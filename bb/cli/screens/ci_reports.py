@@ -9,7 +9,7 @@ from typing import Any
 
 import bb
 from bb.cli.screens.styling import counted
-from bb.coordination.guards import ci
+from bb.coordination.guards import ci_findings
 from bb.kernel.errors import Conflict
 from bb.kernel.foreign import Foreign, names, sentence
 from bb.ledger.files import output_files
@@ -51,7 +51,7 @@ def _document(answer: Foreign, form: str) -> str:
     if form == "sarif":
         from bb.wire import sarif  # noqa: PLC0415  (each of these two loads a library)
 
-        return sarif.document(answer, ci.RULES, bb.__version__)
+        return sarif.document(answer, ci_findings.RULES, bb.__version__)
     if form == "junit":
         from bb.wire import junit  # noqa: PLC0415
 

@@ -83,6 +83,30 @@ def signed(found: Foreign) -> list[str]:
     return [f"bb: no trailer added to the message: {sentence(found['because'])}"] if found["because"] else []
 
 
+MOST_HELD = 5  # most paths of a commit that are named
+
+INCURSION = (
+    "The holders are notified. Undo the commit (`git reset --soft HEAD^`, or `git revert` where it is published), "
+    "or ask them to accept it: bb send NAME 'TEXT'"
+)
+
+
+def recorded(found: Foreign) -> list[str]:
+    """The output of the hook after a commit: empty if the commit changed nothing that is held."""
+    if found["because"]:
+        return [f"bb: this commit was not compared with reservations: {sentence(found['because'])}"]
+    if not found["held"]:
+        return []
+    rows = list(found["held"])
+    lines = [f"  {row['path']}, which {_holder(row)}" for row in rows[:MOST_HELD]]
+    more = [f"  and {len(rows) - MOST_HELD:,} more"] if len(rows) > MOST_HELD else []
+    return ["bb: this commit was made without bb's check. It is recorded that it changes:", *lines, *more, INCURSION]
+
+
+def _holder(row: Foreign) -> str:
+    return "the person has frozen" if row["is_freeze"] else f"{row['agent_id']} holds"
+
+
 def hooks(found: Foreign) -> list[str]:
     """The hooks in git and, if requested, the editors that call bb."""
     if "folder" not in found:
@@ -135,6 +159,7 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "check": checked,
     "hook pre-commit": asked_by_git,
     "hook prepare-commit-msg": signed,
+    "hook post-commit": recorded,
     "hooks install": hooks,
     "hooks uninstall": hooks,
     "hooks status": hooks,

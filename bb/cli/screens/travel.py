@@ -41,8 +41,13 @@ def synced(found: Foreign) -> list[str]:
         return ["A sync is running in the background" if found["started"] else not_due]
     name = str(found["remote"])
     if found["already_running"]:
-        return [f"Another process is already syncing with {name}; nothing else to do."]
+        return [
+            f"Another process is syncing this clone and has not ended, so nothing was synced with {name} for this call",
+            "When it has ended, send what it has missed: `bb sync`",
+        ]
+    served = ["Another process has synced this clone, for this call too"] if found.get("shared") else []
     lines = [
+        *served,
         f"Received from {name}: {_count(found['came'])}{_in_words(found)}",
         f"Sent to {name}: {_count(found['went'])}",
     ]
@@ -90,6 +95,8 @@ def _of_the_branch(found: Foreign) -> Iterator[str]:
         yield f"No snapshot was made: {sentence(found['not_compacted'])}"
     if anew := found["begun_anew"]:
         yield f"{anew['by']} started the ledger anew: {quotation(anew['reason'])} (epoch {anew['epoch']})"
+    if named := found["arbiter_moved"]:
+        yield f"{named['by']} made {sentence(named['url'])} the arbiter of this ledger: {quotation(named['reason'])}"
     if found["joined"]:
         yield f"This clone now takes part in that ledger ({sentence(found['joined'])})"
 
@@ -219,6 +226,25 @@ def rotated(found: Foreign) -> list[str]:
     ]
 
 
+def arbiter(found: Foreign) -> list[str]:
+    """The arbiter of the ledger, who made it the arbiter, and the remote here that it is."""
+    named = found["arbiter"]
+    if named.is_none and found["remote"].is_none:
+        return ["The ledger is not published yet. The first remote that it is published to becomes its arbiter."]
+    if named.is_none:
+        return [f"The arbiter is {found['remote']} in this clone; the next publication names it for every clone."]
+    here = f", the remote {found['remote']}" if found["remote"] else "; no remote of this clone leads there"
+    lines = [f"The arbiter of this ledger is {sentence(named['url'])}{here}."]
+    if named["by"]:
+        lines.append(f"{named['by']} decided that at {named['ts']}: {quotation(named['reason'])}")
+    if found["moved"]:
+        told = f"{found['told']} says so" if found["told"] else "the arbiter so far could not be told"
+        lines.append(f"It took over all results at generation {found['generation']}; {told}.")
+    elif found["remote"] and not found["publishes"]:
+        lines.append("This clone does not publish there, so it cannot reserve with --global: see `bb sync --publish`")
+    return lines
+
+
 def would_show(found: Foreign) -> list[str]:
     """The data that a first publication makes visible, and its readers."""
     return [
@@ -268,6 +294,7 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "ledger commit": committed,
     "ledger mirror": mirrored,
     "ledger rotate": rotated,
+    "ledger arbiter": arbiter,
     "ledger key": key,
     "ledger signing": signing,
     "ledger signatures": signatures,

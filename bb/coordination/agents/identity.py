@@ -9,6 +9,8 @@ from bb.kernel.validation import is_role, is_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bb.coordination.agents.roster import Agent
     from bb.coordination.facts import AgentFact
 
@@ -63,21 +65,36 @@ def title(text: str) -> str:
     return trimmed
 
 
-def register(present: Agent | None, agent: str, role: str, title: str | None, *, force: bool, state: str) -> AgentFact:
-    """Decide whether AGENT may be registered. PRESENT is the agent that has the name now, STATE its liveness.
+def register(
+    present: Agent | None,
+    agent: str,
+    role: str,
+    title: str | None,
+    *,
+    force: bool,
+    state: str,
+    emails: Sequence[str] | None = None,
+) -> AgentFact:
+    """Decide whether AGENT may be registered. PRESENT is the agent that has the name now, STATE its liveness. EMAILS
+    replace the addresses of its commits.
 
     An active agent may change its own identity. A new session that reuses a name must adopt it (§3.3.2).
     """
     from bb.coordination.facts import Registered, Updated  # noqa: PLC0415  (a heartbeat says none)
 
+    if emails is not None:
+        from bb.coordination.agents import addresses  # noqa: PLC0415  (few agents have addresses)
+
+        addresses.refuse_too_many(emails)
+    ours = None if emails is None else list(dict.fromkeys(map(str, emails)))
     if present is None:
-        return Registered(agent, role, title or agent)
+        return Registered(agent, role, title or agent, emails=ours)
     if not force:
         known_as = "retired" if present.is_retired else "registered"
         raise DuplicateAgentId(f"{agent} is already {known_as}", agent_id=agent)
     if in_service(present, agent) and state != ACTIVE:
         raise AdoptionNeeded(f"{agent} is {state}: it has stopped sending heartbeats", agent_id=agent)
-    return Updated(agent, role, title)
+    return Updated(agent, role, title, emails=ours)
 
 
 def registered(present: Agent | None, agent: str) -> Agent:

@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+SHORTEST = 3  # letters of a long option that is cut short, with its dashes
+
 
 class Arguments:
     """A program's options, by letter or long name, and its operands. VALUED options take the next word as value. The
@@ -44,7 +46,13 @@ class Arguments:
                 break
 
     def has(self, *names: str) -> bool:
-        return not self.options.isdisjoint(names)
+        """Whether one of these options is given. A long name may be cut short, as most programs allow."""
+        return not self.options.isdisjoint(names) or any(
+            name.startswith(option)
+            for option in self.options
+            if len(option) > SHORTEST and option.startswith("--")
+            for name in names
+        )
 
     @property
     def paths(self) -> tuple[str, ...]:

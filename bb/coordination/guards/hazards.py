@@ -174,12 +174,14 @@ def _add(words: Sequence[str]) -> Hazard | None:
     return _make(GATHER, paths, only_tracked=is_update) if paths else None
 
 
+COMMIT_VALUES = (
+    "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
+    "--trailer --cleanup"
+)
+
+
 def _commit(words: Sequence[str]) -> Hazard | None:
-    arguments = Arguments(
-        words,
-        "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
-        "--trailer --cleanup",
-    )
+    arguments = Arguments(words, COMMIT_VALUES, "-u -S")
     if arguments.has("--dry-run"):
         return None
     if arguments.has("-a", "--all"):
@@ -333,6 +335,8 @@ ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"))
 PIN = "--stale-minutes"  # of `bb init`
 WHO = ("--agent", "--from", "--by")
 HELP = frozenset(["--help", "-h"])
+NAME = "BB_AGENT"
+MAKING_COMMITS = (["commit"], ["merge"], ["am"], ["cherry-pick"], ["revert"], ["rebase"])
 
 
 def find_person_command(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
@@ -340,11 +344,21 @@ def find_person_command(command: str, reads: Callable[[Sequence[str]], bool]) ->
 
     READS tells whether a bb command with these words changes nothing.
     """
-    for run in shell.runs(command) if "bb" in command else ():
-        words = _of_bb(run.words)
-        if words and HELP.isdisjoint(words) and (_is_order(words) or (_is_in_persons_name(words) and not reads(words))):
-            return " ".join(["bb", *words[:2]])
+    for run in shell.runs(command) if any(mark in command for mark in ("bb", NAME, "env ")) else ():
+        words, as_person = _of_bb(run.words), _sets_person(run.settings)
+        if words and HELP.isdisjoint(words):
+            if _is_order(words) or ((as_person or _is_in_persons_name(words)) and not reads(words)):
+                return " ".join(["bb", *words[:2]])
+        elif as_person and run.words[0] == "git" and git_arguments(run)[0][:1] in MAKING_COMMITS:
+            return " ".join([as_person, "git", *git_arguments(run)[0][:1]])
     return None
+
+
+def _sets_person(settings: Sequence[str]) -> str:
+    """The setting by which a program's caller would be the person, and not the agent; empty if there is none."""
+    own = [setting for setting in settings if setting.startswith((f"{NAME}=", shell.EMPTIED))]
+    value = own[-1].partition("=")[2] if own else None
+    return f"{NAME}={value}" if value in ("", ids.PERSON) else ""
 
 
 def _of_bb(words: Sequence[str]) -> list[str]:

@@ -42,6 +42,8 @@ STARTERS: dict[str, tuple[frozenset[str], int]] = {
     "exec": (frozenset(["-a"]), 0),
     **dict.fromkeys(["command", "builtin", "nohup", "setsid", "time"], (frozenset(), 0)),
 }
+EXPORTS = frozenset(["export", "declare", "typeset"])
+EMPTIED = "*="  # all variables are removed
 MOVES = frozenset(["cd", "pushd", "popd"])
 INTO = ">"  # the program name that stands for a redirection
 ELSEWHERE = ("GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR=")  # variables that make git work in another directory
@@ -52,6 +54,7 @@ class Run(Record):
 
     words: tuple[str, ...]
     directory: str | None  # None if unknown
+    settings: tuple[str, ...] = ()  # variables set for it, as `NAME=value`; `NAME=` also if a variable is removed
 
 
 class Unreadable(ValueError):
@@ -226,6 +229,7 @@ class _Commands:
         self._directory = directory
         self._outer: list[str | None] = []  # the directories of the enclosing shells
         self._depth = depth
+        self._exported: list[str] = []  # variables of the shell that its programs see
         self._is_test = False  # inside `[[ … ]]`, where `>` is a comparison
         self._sum: int | None = None  # the number of parentheses around `((`, inside which `>` is a comparison
 
@@ -265,18 +269,38 @@ class _Commands:
         """The program that WORDS start, or the programs in its script."""
         while words and words[0] in RESERVED:
             words = words[1:]
-        words, is_elsewhere = _without_starters(words)
+        words, own = _without_starters(words)
         if not words:
             return
-        name, directory = program(words[0]), None if is_elsewhere else self._directory
+        settings = (*self._exported, *own)
+        name, directory = program(words[0]), None if _is_elsewhere(settings) else self._directory
         if name in MOVES:
             self._directory = self._moved(words[1:])
-        elif name == "eval":
-            yield from steps(" ".join(words[1:]), directory, self._depth + 1)
-        elif name in SHELLS and (script := _script(words[1:])):
-            yield from steps(script, directory, self._depth + 1)
-        else:
+        elif name in EXPORTS:
+            self._exported += [word for word in words[1:] if _is_assignment(word)]
             yield Run((name, *words[1:]), directory)
+        elif name == "unset":
+            self._exported += [f"{word}=" for word in words[1:] if not word.startswith("-")]
+            yield Run((name, *words[1:]), directory)
+        elif name == "eval":
+            yield from self._inner(" ".join(words[1:]), directory, settings)
+        elif name in SHELLS and (script := _script(words[1:])):
+            yield from self._inner(script, directory, settings)
+        else:
+            yield Run((name, *words[1:]), directory, settings)
+            if name == "find":
+                yield from self._of_find(words[1:])
+
+    def _inner(self, script: str, directory: str | None, settings: tuple[str, ...]) -> Iterator[Run]:
+        for run in steps(script, directory, self._depth + 1):
+            yield run.replace(settings=(*settings, *run.settings)) if settings else run
+
+    def _of_find(self, words: list[str]) -> Iterator[Run]:
+        """The programs that `find` starts, each with `{}` for what is found."""
+        for place, word in enumerate(words):
+            if word in ("-exec", "-execdir", "-ok", "-okdir"):
+                end = next((at for at, other in enumerate(words[place:], place) if other in (";", "+")), len(words))
+                yield from self._command(words[place + 1 : end])
 
     def _moved(self, words: list[str]) -> str | None:
         plain = [word for word in words if word != "--"]
@@ -297,23 +321,40 @@ def joined(directory: str | None, path: str) -> str | None:
     return None if directory is None else path if directory == "." else f"{directory}/{path}"
 
 
-def _without_starters(words: list[str]) -> tuple[list[str], bool]:
-    """WORDS without programs such as `env` in front, and whether variables make git work in another directory."""
-    is_elsewhere = False
+def _without_starters(words: list[str]) -> tuple[list[str], list[str]]:
+    """WORDS without programs such as `env` in front, and the variables set for the program."""
+    settings: list[str] = []
     while words:
         if _is_assignment(words[0]):
-            is_elsewhere = is_elsewhere or words[0].startswith(ELSEWHERE)
+            settings.append(words[0])
             words = words[1:]
             continue
         starter = STARTERS.get(program(words[0]))
         if starter is None:
             break
+        is_env = program(words[0]) == "env"
         takes_value, before = starter
         words = words[1:]
         while words and words[0].startswith("-"):
-            words = words[2 if words[0] in takes_value else 1 :]
+            taken = words[: 2 if words[0] in takes_value else 1]
+            settings += _removed(taken) if is_env else []
+            words = words[len(taken) :]
         words = words[before:]
-    return words, is_elsewhere
+    return words, settings
+
+
+def _removed(option: list[str]) -> list[str]:
+    """The variables that an OPTION of `env` removes."""
+    name, _, value = option[0].partition("=")
+    if name in ("-i", "-", "--ignore-environment"):
+        return [EMPTIED]
+    glued = option[0][2:] if option[0].startswith("-u") else ""
+    return [f"{glued or value or option[-1]}="] if name == "--unset" or option[0].startswith("-u") else []
+
+
+def _is_elsewhere(settings: tuple[str, ...]) -> bool:
+    """Whether variables make git work in another directory."""
+    return any(setting.startswith(ELSEWHERE) for setting in settings)
 
 
 def _is_assignment(word: str) -> bool:

@@ -15,7 +15,7 @@ only grow, so an agent that works under a lower token than another agent's on th
 
 from __future__ import annotations
 
-from bb.coordination.facts import Expired, Released, Reserved
+from bb.coordination.facts import Expired, NameSettled, Registered, Released, Reserved, Retired
 from bb.coordination.holdings import scopes
 from bb.kernel import ids
 from bb.kernel.record import Record
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
     from typing import Any, Self
 
-    from bb.coordination.facts import HoldingFact
+    from bb.coordination.facts import AgentFact, HoldingFact
 
 
 class Grant(Record):
@@ -40,15 +40,17 @@ class Grant(Record):
 
 
 class Admitted(Record):
-    """The result of all publications so far: grants of global reservations, and the generation that published each
-    other reservation."""
+    """The result of all publications so far: grants of global reservations, the generation that published each
+    other reservation, and the registrations of each agent's name, in order. The first of them has the name."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
+    names: Mapping[str, Sequence[str]] = {}
 
     def as_json(self) -> dict[str, Any]:
         grants = {name: list(grant.as_dict().values()) for name, grant in self.grants.items()}
-        return {"grants": grants, "generations": dict(self.generations)}
+        names = {name: list(events) for name, events in sorted(self.names.items())}
+        return {"grants": grants, "generations": dict(self.generations), "names": names}
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
@@ -57,9 +59,13 @@ class Admitted(Record):
         generations = dict(found["generations"])
         if not all(map(_is_generation, generations.values())):
             raise ValueError("a generation is not a positive integer")
-        if not all(map(ids.is_event_id, (*grants, *generations))):
-            raise ValueError("a reservation id is not an event id")
-        return cls(grants, generations)
+        names = {name: tuple(events) for name, events in found.get("names", {}).items()}
+        of_names = (event for events in names.values() for event in events)
+        if not all(map(ids.is_event_id, (*grants, *generations, *of_names))):
+            raise ValueError("the id of a reservation or a registration is not an event id")
+        if not all(map(ids.is_actor_id, names)):
+            raise ValueError("a name is not the id of an agent")
+        return cls(grants, generations, names)
 
     @property
     def latest(self) -> int:
@@ -68,9 +74,11 @@ class Admitted(Record):
         return max([0, *of_grants, *self.generations.values()])
 
     def without(self, events: Container[str]) -> Self:
-        """The state without the reservations in EVENTS."""
+        """The state without the reservations and registrations in EVENTS."""
         grants = {name: grant for name, grant in self.grants.items() if name not in events}
-        return self.replace(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
+        generations = {name: at for name, at in self.generations.items() if name not in events}
+        kept = ((name, tuple(one for one in several if one not in events)) for name, several in self.names.items())
+        return self.replace(grants=grants, generations=generations, names={name: left for name, left in kept if left})
 
     def upto(self, generation: int) -> Self:
         """The state right after the commit with that GENERATION."""
@@ -99,10 +107,13 @@ def _is_generation(value: object) -> bool:
     return type(value) is int and value > 0
 
 
-def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact]]) -> Admitted:
+def admit(
+    known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact | AgentFact]]
+) -> Admitted:
     """The state after one more commit on PARENT that published FACTS, each with its event id."""
     if not facts:
         return known
+    names = _names_after(known.names, facts)
     grants, generations = dict(known.grants), dict(known.generations)
     ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
     for name, _ in ends:
@@ -115,13 +126,40 @@ def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[
         generations.setdefault(event, generation)
         new_grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
         is_right = fact.base and fact.base == parent and event not in grants and _scope(new_grant) is not None
-        if not is_right or _is_ended(event, fact.agent, ends):
+        if not is_right or _is_ended(event, fact.agent, ends) or _is_of_rival(names, fact.agent, event):
             continue
         blockers = in_way(new_grant, grants)
         if set((fact.takes or "").split()).issuperset(blockers):
             grants |= {name: grants[name].replace(ended=generation) for name in blockers}
             grants[event] = new_grant
-    return Admitted(grants, generations)
+    return Admitted(grants, generations, names)
+
+
+def _names_after(
+    known: Mapping[str, Sequence[str]], facts: Sequence[tuple[str, HoldingFact | AgentFact]]
+) -> Mapping[str, Sequence[str]]:
+    """The registrations of each name after FACTS. A writer has one registration of a name; its last one counts."""
+    about_names = [(event, fact) for event, fact in facts if isinstance(fact, Registered | Retired | NameSettled)]
+    if not about_names:
+        return known
+    names = dict(known)
+    for event, fact in sorted(about_names, key=lambda one: ids.split_event_id(one[0])):
+        before = names.get(fact.agent, ())
+        writer = ids.split_event_id(event)[0]
+        others = tuple(one for one in before if ids.split_event_id(one)[0] != writer)
+        if isinstance(fact, Registered):
+            names[fact.agent] = (*others, event)
+        elif isinstance(fact, NameSettled):
+            names[fact.agent] = tuple(one for one in before if one != fact.registration)
+        else:  # by a writer that registered nothing, it ends all registrations
+            names[fact.agent] = others if len(others) < len(before) else ()
+    return {name: events for name, events in names.items() if events}
+
+
+def _is_of_rival(names: Mapping[str, Sequence[str]], agent: str, event: str) -> bool:
+    """Whether EVENT is by a writer that registered the agent's name after another one."""
+    writer = ids.split_event_id(event)[0]
+    return any(ids.split_event_id(late)[0] == writer for late in names.get(agent, ())[1:])
 
 
 def _is_ended(name: str, holder: str, ends: set[tuple[str, str]]) -> bool:

@@ -17,11 +17,14 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
+
+    Agreed = Callable[[Reservation, Reservation], bool]  # whether their holders have agreed to overlap
 
 FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb send user 'TEXT'`"
 
@@ -36,6 +39,7 @@ class Held(Record):
     liveness: str  # of its holder
     expires_at: int
     is_over: bool
+    is_of_rival: bool = False  # made by another agent of the holder's name (`name_claims`)
 
     @property
     def ends_at(self) -> str | None:
@@ -100,6 +104,20 @@ def region_members(reservation: Reservation) -> dict[str, Any]:
 def were_made_apart(one: Reservation, other: Reservation) -> bool:
     """Whether different writers made the two reservations. Different writers share no lock."""
     return ids.split_event_id(one.id)[0] != ids.split_event_id(other.id)[0]
+
+
+def may_contest(one: Reservation, other: Reservation) -> bool:
+    """Whether the two cannot both hold what they share: different agents made them in different clones, exclusively. A
+    freeze is never contested."""
+    if one.is_freeze or other.is_freeze or one.agent == other.agent or (one.coexists and other.coexists):
+        return False
+    return were_made_apart(one, other)
+
+
+def loses_to(one: Reservation, other: Reservation, settled: Admitted, have_agreed: Agreed) -> bool:
+    """Whether ONE is not held as long as OTHER is, if the two share a path. Every guard asks this before a reservation
+    excuses its holder."""
+    return may_contest(one, other) and wins_over(other, one, settled) and not have_agreed(one, other)
 
 
 def wins_over(one: Reservation, other: Reservation, settled: Admitted) -> bool:

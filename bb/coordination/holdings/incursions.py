@@ -81,6 +81,21 @@ def report(
     return [new for fact, paths in incursions if (new := _news(fact, paths, known))]
 
 
+def recorded(
+    incoming: str,
+    found_by: str,
+    touched: Sequence[tuple[str, Held]],
+    commit: str,
+    known: Callable[[str], Incident | None],
+) -> list[Incident]:
+    """The incursions that are recorded for a change, one for each owner: those that `report` omits."""
+    by_owner: dict[str, list[tuple[str, Held]]] = {}
+    for path, held in touched:
+        by_owner.setdefault(held.reservation.agent, []).append((path, held))
+    found = (_touched(incoming, found_by, meetings, commit) for meetings in by_owner.values())
+    return [incident for fact, paths in found if (incident := _known(fact, paths, known))]
+
+
 def _touched(
     incoming: str, found_by: str, met: Sequence[tuple[str, Held]], commit: str
 ) -> tuple[Incurred, Sequence[str]]:
@@ -105,14 +120,24 @@ def _touched(
     return fact, paths
 
 
-def _news(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident | None]) -> Incurred | None:
-    """FACT, unless it is recorded already: for this commit, or for the change before it was committed."""
-    if fact.commit and known(fact.incident):
-        return None
+def _known(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident | None]) -> Incident | None:
+    """The incursion for this commit, or for the change before it was committed."""
+    if fact.commit and (same := known(fact.incident)):
+        return same
     mark = digest("\n".join(paths).encode())
     while earlier := known(fact.replace(commit="", mark=mark).incident):
         if earlier.state != REVERTED:
-            return None
+            return earlier
+        mark = digest(f"{mark} {earlier.id}".encode())
+    return None
+
+
+def _news(fact: Incurred, paths: Sequence[str], known: Callable[[str], Incident | None]) -> Incurred | None:
+    """FACT, unless it is recorded already."""
+    if _known(fact, paths, known):
+        return None
+    mark = digest("\n".join(paths).encode())
+    while not fact.commit and (earlier := known(fact.replace(mark=mark).incident)):
         mark = digest(f"{mark} {earlier.id}".encode())
     return fact if fact.commit else fact.replace(mark=mark)
 

@@ -173,7 +173,7 @@ def reserve(
     for meeting in met:
         held = meeting.held.reservation
         if held.agent == wanted.agent:
-            own.append(meeting)
+            own += [] if meeting.held.is_of_rival else [meeting]
         elif wanted.coexists and held.coexists:
             continue
         else:
@@ -242,7 +242,7 @@ def usable_reservations(agent: str, scope: Scope, met: Sequence[Overlap], forbid
     Expired reservations of AGENT are recorded as expired and refused. Freezes are lifted by `freezing`.
     """
     held = [meeting.held for meeting in met if meeting.kind == scopes.EXACT and not meeting.held.reservation.is_freeze]
-    own = [one for one in held if agent in (one.reservation.agent, ids.PERSON)]
+    own = [one for one in held if agent == ids.PERSON or (agent == one.reservation.agent and not one.is_of_rival)]
     if live := [one for one in own if not one.is_over]:
         return live
     if own or all(one.is_over for one in held):

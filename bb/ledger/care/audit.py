@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import Any
 
+from bb.coordination.holdings import holdings
 from bb.kernel import json_text
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
@@ -49,6 +51,7 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     fresh = Index(":memory:", store.writer)
     try:
         journals = store.journals()
+        store.look_at_everything()
         fresh.law = store.law
         fresh.rebuild(journals, progress)
         damages = {damage.writer: damage for damage in fresh.damages()}
@@ -109,7 +112,8 @@ def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Ch
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, progress))
     importing.check(store, commits, tip.last_lines)
-    results = admitted.admit_commits(history.settled, commits)
+    arbiter = history.tip.charter.arbiter
+    results = admitted.admit_commits(history.settled, commits, arbiter.address if arbiter else "")
     judged, _ = compacting.check_newest_snapshot(store, history.tip, results)
     return Checked(
         remote=name,
@@ -148,6 +152,15 @@ def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: D
         is_torn=journal.is_torn(),
         damage=damage,
     )
+
+
+def settled(store: Store, index: Index) -> list[Any]:
+    """The results of the arbiter's order that verdicts depend on, in a form that is equal in two clones that know the
+    same. Generations of ended reservations are left out, because each clone removes them at another time."""
+    known = pins.read(store.path)
+    live = {name for name, _ in index.entries_by_term(holdings.NAME, "live")}
+    results = known.in_force.keeping(sorted(live)).as_json()
+    return [dict(sorted(results["grants"].items())), results["generations"], known.is_elsewhere]
 
 
 def state_digest(index: Index) -> str:

@@ -87,7 +87,7 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         chains = audit.audit(store).chains
         done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)
         if not audit.audit(store).is_index_right:
-            store.index.rebuild(store.journals())
+            store.index.rebuild(store.sources())
             done.append("rebuilt the index")
         if swept := repair.remove_leftovers(place.store):
             done.append(f"removed {swept} left-over temporary files")

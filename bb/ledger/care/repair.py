@@ -18,7 +18,7 @@ from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT, SIGNED
 from bb.ledger.files import disk
-from bb.ledger.journal import clone, writers
+from bb.ledger.journal import clone, received, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.clone import Clone
 from bb.ledger.journal.cursors import Damage
@@ -50,6 +50,7 @@ OWN_FILES = frozenset(
         "signers.json",
         counted_lines.NAME,
         "sync.json",
+        "sync-runs.json",
         "sync.lock",
         *INDEX_FILES,
     ]
@@ -264,18 +265,19 @@ def leftovers(store: str) -> list[str]:
         os.path.join(store, keys.FOLDER),
     ]
     folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
+    folders += [received.folder_of(store, writer) for writer in received.all_in(store)]
     return [path for folder in folders for path in disk.abandoned_temporary_files(folder)]
 
 
 def owned_paths(store: str) -> list[str]:
     """Everything in the store that bb wrote: files, and folders that contain nothing else, each after its contents."""
-    owned: list[str] = []
+    owned: dict[str, None] = {}
     for folder, folders, files in os.walk(store, topdown=False):
         ours = [os.path.join(folder, name) for name in files if _is_ours(os.path.relpath(folder, store), name)]
-        owned += sorted(ours)
+        owned |= dict.fromkeys(sorted(ours))
         if len(ours) == len(files) and all(os.path.join(folder, name) in owned for name in folders):
-            owned.append(folder)
-    return owned
+            owned[folder] = None
+    return list(owned)
 
 
 def remove(paths: list[str]) -> None:
@@ -308,8 +310,10 @@ def _is_ours(folder: str, name: str) -> bool:
     match top, below:
         case ".", "":
             return is_temporary or name in OWN_FILES
-        case "j", writer:
-            files = {"lock", "lock.queue", "owner.json"}
+        case "received", ("" | "heads"):
+            return is_temporary or name == "log" or name.endswith(".json")
+        case (("j" | "received"), writer):
+            files = {"lock", "lock.queue", "owner.json", "sync", "synced"}
             return ids.is_writer_id(writer) and (is_temporary or name in files or _is_segment(name))
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)

@@ -40,7 +40,7 @@ def restore(store: Store, damage: Damage) -> bool:
             continue
         disk.make_folder(journal.torn)
         aside = os.path.join(journal.torn, f"{damage.writer}-{damage.n}-{os.urandom(3).hex()}.jsonl")
-        with journal.lock_if_any():
+        with journal.lock_to_change():
             rewriting.cut(journal, damage.n, aside)
             journal.extend(whole)
         payload_removal.blank(store)  # archived lines still have payloads that were redacted later

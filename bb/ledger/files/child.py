@@ -122,6 +122,20 @@ class Child:
         self._rest = whole[length:]
         return whole[:length]
 
+    def read_until(self, mark: bytes, most: int) -> bytes:
+        """Read its output up to a MARK, with which it ends for now; all that is left if it has ended. TooMuch if more
+        than MOST bytes come before the mark."""
+        octets, self._rest = bytearray(self._rest), b""
+        while not octets.endswith(mark) and (block := self._block()):
+            octets += block
+            if len(octets) > most + len(mark):
+                raise TooMuch
+        return bytes(octets)
+
+    def _block(self) -> bytes:
+        """What it has printed since; nothing if it has ended."""
+        return os.read(self._out, BLOCK)
+
     def end(self) -> int:
         """Close its standard input and wait until it ends; its exit status."""
         if self._in >= 0:
@@ -130,6 +144,14 @@ class Child:
         while os.read(self._out, BLOCK):
             continue
         return self._wait()
+
+    def errors(self) -> bytes:
+        """What it has written to its standard error, after it has ended."""
+        os.set_blocking(self._err, False)
+        try:
+            return os.read(self._err, BLOCK)
+        except BlockingIOError:  # a process that it left running keeps the stream open
+            return b""
 
     def stop(self) -> None:
         """Stop it and the processes that it started, if it still runs; close the pipes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -285,6 +286,16 @@ def sync_folder(path: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+# Whether `os.sync` waits until everything is on the disk. On macOS it only starts that.
+CAN_SYNC_EVERYTHING = sys.platform == "linux"
+
+
+def sync_everything() -> None:
+    """Wait until everything written so far is on the disk. For very many files this is much faster than `sync_data`."""
+    if sys.platform != "win32":
+        os.sync()
 
 
 def sync_data(fd: int) -> None:

@@ -56,8 +56,10 @@ class Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-        self._fd = -1
+        """Release the lock, unless it was released already."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class ReusableLock(Lock):
@@ -128,7 +130,7 @@ def _wait_for(queue: int, fd: int, deadline: float) -> None:
 
 
 def _taken(fd: int, deadline: float) -> bool:
-    return try_lock(fd) or _wait_in_line(fd, max(deadline - time.monotonic(), FIRST_PAUSE))
+    return try_lock(fd) or wait_for_lock(fd, max(deadline - time.monotonic(), FIRST_PAUSE))
 
 
 def _sign(queue: int) -> None:
@@ -149,11 +151,11 @@ def _holder(queue: int) -> str:
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
-def _poll(fd: int, patience: float) -> bool:
+def _poll(fd: int, patience: float, *, shared: bool = False) -> bool:
     """Poll for the lock, where the system offers no way to wait for it with a time limit."""
     deadline = time.monotonic() + patience
     pause = FIRST_PAUSE
-    while not try_lock(fd):
+    while not try_lock(fd, shared=shared):
         if time.monotonic() >= deadline:
             return False
         # Half of the pause is random, so that processes that collided once do not collide again.
@@ -168,9 +170,11 @@ except ImportError:  # on Windows
     from bb.ledger.files import lock_elsewhere
 
     try_lock, unlock = lock_elsewhere.try_lock, lock_elsewhere.unlock
-    _wait_in_line = _poll
+    is_shareable = False
+    wait_for_lock = _poll
 
 else:
+    is_shareable = True
 
     def try_lock(fd: int, *, shared: bool = False) -> bool:
         """Take the lock if it is free; return whether it was free."""
@@ -189,12 +193,13 @@ else:
     class _OutOfPatienceError(Exception):
         pass
 
-    def _wait_in_line(fd: int, patience: float) -> bool:
+    def wait_for_lock(fd: int, patience: float, *, shared: bool = False) -> bool:
         """Wait for the lock in `flock`, which returns as soon as the lock is free.
 
         An alarm signal ends the wait. Only the main thread can receive it; other threads poll.
         """
-        import signal  # noqa: PLC0415  (needed only when there is a wait)
+        # The module `signal` wraps these functions in enumerations, which takes longer than most waits.
+        import _signal as signal  # type: ignore[import-not-found] # noqa: PLC0415  (needed only when there is a wait)
 
         def give_up(*_: object) -> None:
             raise _OutOfPatienceError
@@ -202,10 +207,10 @@ else:
         try:
             before = signal.signal(signal.SIGALRM, give_up)
         except ValueError:
-            return _poll(fd, patience)
+            return _poll(fd, patience, shared=shared)
         try:
             signal.setitimer(signal.ITIMER_REAL, patience)
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            fcntl.flock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
             signal.setitimer(signal.ITIMER_REAL, 0)
         except _OutOfPatienceError:
             return False

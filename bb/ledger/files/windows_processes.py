@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO
 
-from bb.ledger.files.child import GRACE, Child, TooMuch
+from bb.ledger.files.child import BLOCK, GRACE, Child, TooMuch
 
 
 class SubprocessChild(Child):
     """A program started by `subprocess`."""
+
+    _rest = b""  # `subprocess` keeps what was read ahead
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         pipe = subprocess.PIPE
@@ -87,6 +90,10 @@ class SubprocessChild(Child):
     def read(self, length: int) -> bytes:
         assert self._child.stdout  # noqa: S101
         return self._child.stdout.read(length)
+
+    def _block(self) -> bytes:
+        assert self._child.stdout  # noqa: S101
+        return os.read(self._child.stdout.fileno(), BLOCK)
 
     def end(self) -> int:
         assert self._child.stdin  # noqa: S101

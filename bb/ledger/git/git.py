@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from bb.kernel.errors import BbError
 from bb.ledger.files import child, disk
 from bb.ledger.files.child import Child
 from bb.ledger.git import ownership, program
@@ -61,10 +62,13 @@ def ask(
     given: bytes = b"",
     patience: float = program.PATIENCE,
     most: int | None = None,
+    fetches_objects: bool = False,
 ) -> program.Done:
-    """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes."""
+    """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes. With
+    FETCHES_OBJECTS, git may fetch objects that are missing in a partial clone."""
     try:
-        status, out, err = _started(arguments, git_dir, at, env).communicate(given, patience, most)
+        started = _started(arguments, git_dir, at, env, fetches_objects=fetches_objects)
+        status, out, err = started.communicate(given, patience, most)
     except child.TooMuch:
         raise TooMuchOutput(f"git {arguments[0]} printed more than {most:,} bytes") from None
     return program.Done(status, out, err.decode("utf-8", "replace"))
@@ -74,6 +78,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` exchanges requests and answers with one git process."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
+        self._verb = next((word for word in arguments if word.isalpha() or word == "fast-import"), "")
         self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **MEMORY_LIMITS})
 
     def __enter__(self) -> Self:
@@ -90,16 +95,40 @@ class Conversation:
         try:
             self._child.write(octets)
         except OSError as error:
-            raise program.GitFailed("git ended before it had read all requests") from error
+            raise self._died("git ended before it had read all requests") from error
 
     def read_line(self) -> bytes:
-        return self._child.read_line()
+        line = self._child.read_line()
+        if not line.endswith(b"\n"):
+            raise self._died("git ended in the middle of an answer")
+        return line
 
     def read(self, length: int) -> bytes:
         octets = self._child.read(length)
         if len(octets) < length:
-            raise program.GitFailed("git ended in the middle of an answer")
+            raise self._died("git ended in the middle of an answer")
         return octets
+
+    def _died(self, otherwise: str) -> BbError:
+        """The refusal for a git process that has ended too early, by its own words if it said any."""
+        try:
+            status = self._child.end()
+            said = self._child.errors().decode("utf-8", "replace")
+            program.refuse_failure(self._verb, status or 1, said or otherwise)
+        except (OSError, BbError) as error:
+            return error if isinstance(error, BbError) else program.GitFailed(otherwise)
+        return program.GitFailed(otherwise)
+
+    def read_until(self, mark: bytes, most: int) -> bytes:
+        """Read up to a MARK, which ends what git prints for the requests so far and is not returned. TooMuchOutput if
+        more than MOST bytes come before it."""
+        try:
+            octets = self._child.read_until(mark, most)
+        except child.TooMuch:
+            raise TooMuchOutput(f"git printed more than {most:,} bytes") from None
+        if not octets.endswith(mark):
+            raise program.GitFailed("git ended in the middle of an answer")
+        return octets[: -len(mark)]
 
     def end(self) -> int:
         """Close git's standard input and wait until it ends; its exit status."""
@@ -114,15 +143,23 @@ TOO_LARGE = "attempting to allocate "  # git's error message at that limit
 IN_PIECES = ("-c", "core.bigFileThreshold=16m")
 
 
-def _started(arguments: Sequence[str], git_dir: str | None, at: str | None, env: Mapping[str, str] | None) -> Child:
+def _started(
+    arguments: Sequence[str],
+    git_dir: str | None,
+    at: str | None,
+    env: Mapping[str, str] | None,
+    *,
+    fetches_objects: bool = False,
+) -> Child:
     """Start git for a repository, after checking its owner. Every start of git for a repository goes through here."""
     for path in (at, git_dir):
         if path is not None:
             refuse_foreign(path)
     if at is None and git_dir is None and arguments[0] not in OUTSIDE:
         raise ValueError(f"git {arguments[0]} without a repository")  # git would search for one by itself
+    settings = program.environment(env) | ({"GIT_NO_LAZY_FETCH": "0"} if fetches_objects else {})
     where = [*(["-C", at] if at is not None else []), *(["--git-dir", git_dir] if git_dir is not None else [])]
-    return program.spawned(["git", *program.HARMLESS, *where, *arguments], program.environment(env))
+    return program.spawned(["git", *program.HARMLESS, *where, *arguments], settings)
 
 
 def refuse_foreign(path: str) -> None:

@@ -36,6 +36,12 @@ def by_git(place: Place) -> str:
     return _id(done.out.strip()) if done.status == 0 else ""
 
 
+def of_ref(git_dir: str, name: str) -> str:
+    """The commit that a ref NAME of a repository is at, just after git has set it. GIT_DIR is the common one."""
+    found = _id((disk.read_small(os.path.join(git_dir, name)) or b"").strip())
+    return found or git.run(["rev-parse", "--verify", "--quiet", name], git_dir=git_dir).strip()
+
+
 def branch(place: Place) -> str:
     """The full name of the branch that is checked out; empty if HEAD is detached."""
     found = _read(place, b"HEAD")

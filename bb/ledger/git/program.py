@@ -58,6 +58,7 @@ HARMLESS = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+FULL = ("No space left on device", "Disk quota exceeded")  # in git's errors
 # The umask belongs to the whole process. One thread at a time changes it, and only to a stricter one.
 UMASK, PLAIN_UMASK, OTHERS_WRITE = _thread.allocate_lock(), 0o022, 0o002
 
@@ -86,6 +87,10 @@ def refuse_failure(command: str, status: int | None, err: str, patience: float =
         raise GitFailed(f"git {command} took longer than {patience:.0f} s")
     if status:
         lines = err.strip().splitlines()
+        if any(words in err for words in FULL):
+            from bb.ledger.files.disk_refusals import DiskFull  # noqa: PLC0415  (rarely needed)
+
+            raise DiskFull(f"{DiskFull.message}: git {command}: {lines[-1]}")
         raise GitFailed(f"git {command} failed: {lines[-1] if lines else status}")
 
 
@@ -99,7 +104,7 @@ def ask_outside(arguments: Sequence[str], *, env: Mapping[str, str] | None = Non
     return Done(status, out, err.decode("utf-8", "replace"))
 
 
-def environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
+def environment(env: Mapping[str, str] | None) -> dict[str, str]:
     return {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED} | QUIET
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 HEAD, REPLAYED = "HEAD", "REBASE_HEAD"
 LARGEST_MESSAGE = 1 << 26  # bytes; it includes the diff that `git commit -v` adds
-REBASING = ("rebase-merge", "rebase-apply")
+REBASING = ("rebase-merge", os.path.join("rebase-apply", "rebasing"))  # `git am` has rebase-apply without rebasing
+SCISSORS = b"------------------------ >8 ------------------------"  # what follows is no part of the message
 
 
 class StagedCommit:
@@ -86,7 +87,8 @@ class StagedCommit:
         """
         is_again = self._is_rebasing() or os.path.exists(os.path.join(self._folder, "CHERRY_PICK_HEAD"))
         octets = disk.read_small(message, LARGEST_MESSAGE) or b""
-        if is_again or not any(line.strip() and not line.startswith(b"#") for line in octets.split(b"\n")):
+        written = octets.partition(SCISSORS)[0].split(b"\n")
+        if is_again or not any(line.strip() and not line.startswith(b"#") for line in written):
             return False
         if not octets.endswith(b"\n"):  # as in a merge; git would put the trailer into the first paragraph
             disk.replace(message, octets + b"\n")
@@ -101,7 +103,7 @@ class StagedCommit:
         return [REPLAYED] if self._is_rebasing() and self._git.has(REPLAYED) else []
 
     def _is_rebasing(self) -> bool:
-        return any(os.path.isdir(os.path.join(self._folder, name)) for name in REBASING)
+        return any(os.path.exists(os.path.join(self._folder, name)) for name in REBASING)
 
     def _without_automatic_merges(self, found: list[Change], merged: str) -> list[Change]:
         """The changes in FOUND, without files that git has merged by itself and that were not edited since."""

@@ -28,9 +28,14 @@ TREE = "40000"
 
 def keep_object(place: Place, kind: str, octets: bytes, length: int) -> str:
     """Put an object into git's store; its id. LENGTH is that of the repository's ids."""
+    return keep_in(place.common, kind, octets, length)
+
+
+def keep_in(git_dir: str, kind: str, octets: bytes, length: int) -> str:
+    """The same for the repository whose common directory is GIT_DIR."""
     whole = b"%s %d\0" % (kind.encode(), len(octets)) + octets
     name = object_id(whole, length)
-    path = os.path.join(place.common, "objects", name[:2], name[2:])
+    path = os.path.join(git_dir, "objects", name[:2], name[2:])
     if not os.path.exists(path):
         disk.make_folder(os.path.dirname(path))
         disk.replace(path, zlib.compress(whole, 1), mode=0o444)

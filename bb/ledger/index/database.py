@@ -20,30 +20,39 @@ if TYPE_CHECKING:
     from bb.ledger.signing.verdicts import SigningLaw
 
 VERSION = 24  # of the folded states; published snapshots of states have this number too
-FILE_VERSION = 100 * VERSION + 1  # raised also if only the tables change
+FILE_VERSION = 100 * VERSION + 3  # raised also if only the tables change
 PAUSE = 0.01
 LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds
 MEMORY = ":memory:"
-SHORT_LOG = 1 << 17  # bytes; a process that opens the index reads the log in a fraction of a millisecond
+SHORT_LOG = 1 << 18  # bytes; a process that opens the index reads the log in a fraction of a millisecond
 LEFT_OPEN: list[sqlite3.Connection] = []  # a connection without a reference would be closed
 OPENINGS = itertools.count()  # numbers the connections of this process, because SQLite's counters restart with each
 
 SCHEMA = """
 create table cursor (
     writer text primary key, segment integer, offset integer, n integer, lamport integer, head text, inode integer,
-    damage text, seen text
+    damage text, seen text, is_local integer
 ) without rowid;
+create index local_cursor on cursor (writer) where is_local;
+create index damaged_cursor on cursor (writer) where damage is not null;
+create table received (inode integer, size integer, lamport integer);
+create table own (writer text primary key) without rowid;
+create table accounted (own text, writer text, head integer, primary key (own, writer)) without rowid;
+create table unmerged (own text, writer text, head integer, primary key (own, writer)) without rowid;
 create table state (fold text, key text, value text, primary key (fold, key)) without rowid;
 create table term (fold text, term text, place text, key text, primary key (fold, term, place, key)) without rowid;
 create table idempotency (by text, key text, writer text, n integer, primary key (by, key, writer, n)) without rowid;
-create table merged (writer text, n integer, foreign_before integer, heads text, primary key (writer, n));
+create table merged (writer text, n integer, foreign_before integer, runs text, primary key (writer, n));
 create table signature (
     writer text, n integer, ts text, head text, said text, flaw text, primary key (writer, n)
 ) without rowid;
 create table counted (writer text primary key, upto integer, orders integer) without rowid;
 create table law (basis text);
 """
-TABLES = ("cursor", "state", "term", "idempotency", "merged", "signature", "counted", "law")
+TABLES = (
+    *("cursor", "received", "own", "accounted", "unmerged"),
+    *("state", "term", "idempotency", "merged", "signature", "counted", "law"),
+)
 
 IndexBusy = Busy.declare("INDEX_BUSY", "Another process is rebuilding the index", hint="try again in a few seconds")
 

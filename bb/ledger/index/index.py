@@ -9,21 +9,27 @@ from __future__ import annotations
 
 from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
+from bb.kernel.record import Record
+from bb.ledger.index import accounts
 from bb.ledger.index.database import ConsistentRead, Database, Transaction
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
-from bb.ledger.journal.cursors import UNREAD, Cursors, Damage, Marker, Unusable, unread_bytes
+from bb.ledger.journal.cursors import Cursors, Damage, Marker, Unusable, unread_bytes
+from bb.ledger.journal.received import Mark
+from bb.ledger.journal.sources import Sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from sqlite3 import Cursor
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bb.coordination.facts import Redacted
     from bb.ledger.index.reader import Progress, Reader
     from bb.ledger.journal.journal import Journal, Position
     from bb.ledger.signing.verdicts import SigningLaw
+
+    Journals: TypeAlias = "Sources | Sequence[Journal]"
 
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
@@ -35,13 +41,26 @@ class MadeByAnotherVersion(Unusable):
     """Another version of bb has rebuilt this file. This process continues in memory and leaves the file alone."""
 
 
+class Unread(Record):
+    """The journals that have grown, and by how many bytes; the mark in the log of received lines after them, and
+    whether it is a new one."""
+
+    grown: list[tuple[Journal, int]]
+    mark: Mark
+    is_marked: bool
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.grown or self.is_marked)
+
+
 class Index:
     """The folded state of all journals of a store."""
 
     def __init__(self, path: str, own_writer: str | None, patience: float = PATIENCE) -> None:
         self.own_writer = own_writer
         self._found_hidden: dict[str, frozenset[str]] = {}
-        self._journals: Sequence[Journal] = ()
+        self._journals = Sources(())
         self.cursors = Cursors(self.ask)
         # The connection, the version of its file, and the law, when this version of bb was last found to have made it.
         self._found_ours_in: tuple[int, int, str] | None = None
@@ -150,21 +169,38 @@ class Index:
 
     def lamport(self) -> int:
         """The highest Lamport time of any line read."""
-        return max((cursor.lamport for cursor in self.cursors.all().values()), default=0)
+        here = [self.cursors.of(writer).lamport for writer in self.cursors.local()]
+        return max([*here, *(lamport for (lamport,) in self.ask("select lamport from received"))], default=0)
 
     def heads(self) -> dict[str, int]:
         """The number of lines of each writer that have been read."""
         return {writer: cursor.n for writer, cursor in self.cursors.all().items() if cursor.n}
 
+    def has_company(self) -> bool:
+        """Whether lines of more than one writer have been read."""
+        return len(self.ask("select 1 from cursor where n > 0 limit 2")) > 1
+
     def damages(self) -> list[Damage]:
         """The damages in the journals."""
-        damages = [cursor.damage for cursor in self.cursors.all().values()]
-        return [Damage(**json_text.loads(damage)) for damage in damages if damage is not None]
+        rows = self.ask("select damage from cursor where damage is not null order by writer")
+        return [Damage(**json_text.loads(damage)) for (damage,) in rows]
+
+    def damage_of(self, writer: str) -> Damage | None:
+        """The damage in the journal of WRITER, or None."""
+        damage = self.cursors.of(writer).damage
+        return None if damage is None else Damage(**json_text.loads(damage))
 
     def unmerged(self) -> dict[str, int]:
         """The heads of the other writers with lines that no marker of ours has merged yet."""
-        accounted = self.markers()[-1].heads
-        return {w: n for w, n in self.heads().items() if w != self.own_writer and n > accounted.get(w, 0)}
+        return {writer: last for writer, (_, last) in self.unmerged_runs().items()}
+
+    def unmerged_runs(self) -> dict[str, tuple[int, int]]:
+        """The lines of other writers that no marker of ours has merged yet: after which number, up to which."""
+        query = """
+            select unmerged.writer, coalesce(accounted.head, 0), unmerged.head from unmerged
+            left join accounted on accounted.own = unmerged.own and accounted.writer = unmerged.writer
+            where unmerged.own = ? order by unmerged.writer"""
+        return {writer: (after, last) for writer, after, last in self.ask(query, self.own_writer or "")}
 
     def markers(self, writer: str | None = None) -> list[Marker]:
         """The markers of WRITER, or ours, in order. The first one is empty and stands for the beginning."""
@@ -172,13 +208,13 @@ class Index:
 
     def marker(self, n: int) -> Marker | None:
         """The marker in our line N; None if that line is not a marker."""
-        query = "select heads, n, foreign_before from merged where writer = ? and n = ?"
+        query = "select runs, n, foreign_before from merged where writer = ? and n = ?"
         rows = self._ask(_parsed_first, query, self.own_writer or "", n)
         return Marker(n, rows[0][2], rows[0][0]) if rows else None
 
     def position(self, writer: str) -> Position:
         """How far the journal of WRITER has been read."""
-        return self.cursors.all().get(writer, UNREAD).position
+        return self.cursors.of(writer).position
 
     def skip_written(self, journal: Journal) -> bool:
         """Move the cursor past the lines last written to JOURNAL, if none of them needs folding; whether it moved."""
@@ -244,28 +280,29 @@ class Index:
         """`with index.consistent_read():` reads one consistent state, whatever other processes change meanwhile."""
         return ConsistentRead(self._connection)
 
-    def behind(self, journals: Sequence[Journal]) -> int:
+    def behind(self, journals: Journals) -> int:
         """The number of bytes of the journals that have not been read yet."""
+        sources = _sources(journals)
         try:
-            return sum(size for _, size in self._unread(journals))
+            return sum(size for _, size in self._unread(sources).grown)
         except (Unusable, sqlite3.DatabaseError):  # the next catch-up will rebuild it
-            return sum(segment.size() for journal in journals for segment in journal.segments())
+            return sum(segment.size() for journal in sources.everything() for segment in journal.segments())
 
     # -- keeping up
 
-    def catch_up(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
+    def catch_up(self, journals: Journals, progress: Progress | None = None) -> None:
         """Read the new lines of the journals."""
-        self._journals = journals
+        self._journals = sources = _sources(journals)
         try:
-            self._catch_up(journals, progress)
+            self._catch_up(sources, progress)
         except MadeByAnotherVersion:
             self._database.leave_file()
-            self._catch_up(journals, progress)
+            self._catch_up(sources, progress)
         except Unusable:
-            self.rebuild(journals, progress)
+            self.rebuild(sources, progress)
         except (sqlite3.DatabaseError, ValueError) as error:
             self.start_over(sqlite3.DatabaseError(str(error)))
-            self._catch_up(journals, progress)
+            self._catch_up(sources, progress)
 
     def read_on(self, journal: Journal) -> None:
         """Read the lines just recorded in JOURNAL. The other journals have been read already."""
@@ -297,55 +334,80 @@ class Index:
         """A value that changes whenever a fold may have changed, in this process or another."""
         return self._database.opening, self.rebuilt, self.cursors.version(), self._changes.get(fold, 0)
 
-    def rebuild(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
+    def rebuild(self, journals: Journals, progress: Progress | None = None) -> None:
         """Delete everything and read the journals from the start."""
-        self._journals = journals
+        self._journals = sources = _sources(journals)
         self.rebuilt += 1
         try:
             with self._database.changes():
                 self._database.create()
-                if not self._read(journals, progress):
+                if not self._read(sources, progress):
                     self._database.create()  # a redacted event was folded; now all redactions are known
-                    self._read(journals, progress)
+                    self._read(sources, progress)
         except sqlite3.DatabaseError as error:
             self.start_over(error)
-            self._catch_up(journals, progress)
+            self._catch_up(sources, progress)
 
-    def _catch_up(self, journals: Sequence[Journal], progress: Progress | None) -> None:
-        if not self._unread(journals, self._as_ours()):
+    def _catch_up(self, sources: Sources, progress: Progress | None) -> None:
+        unread = self._unread(sources, self._as_ours())
+        if unread.is_nothing and self._knows_own_writer():
             return
         with self._database.changes():
             self._refuse_another_version()
             before = self.damages()
-            has_read = bool(self.heads())
-            if not self._read(journals, progress):
+            has_read = bool(self.ask("select 1 from cursor where n > 0 limit 1"))
+            if not self._read(sources, progress):
                 raise Unusable("an event that was read has been redacted")
             if has_read and self.damages() != before:
                 # Either a journal is damaged, or it was replaced. A rebuild finds out which.
                 raise Unusable("the index does not match its journals")
 
-    def _unread(self, journals: Sequence[Journal], version: int | None = None) -> list[tuple[Journal, int]]:
+    def _unread(self, sources: Sources, version: int | None = None) -> Unread:
         """The journals that have grown, and by how many bytes. Unusable if one was truncated or replaced."""
-        cursors = self.cursors.all(version)
-        if gone := cursors.keys() - {journal.writer for journal in journals}:
-            raise Unusable(f"the journal of {', '.join(sorted(gone))} is missing")
-        grown = [(journal, unread_bytes(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
-        return [(journal, size) for journal, size in grown if size]
+        local = self.cursors.local(version)
+        before = next(((Mark(*mark)) for mark in self.ask("select inode, size from received")), Mark())
+        received = sources.grown_since(before)
+        here = {journal.writer for journal in sources.local}
+        gone = [writer for writer in local if writer not in here]
+        if received.is_every:
+            here |= {journal.writer for journal in received.journals}
+            gone = [writer for writer in self.cursors.all() if writer not in here]
+        if gone:
+            raise Unusable(f"the journal of {', '.join(sorted(gone)[:FEW])} is missing")
+        candidates = [*sources.local, *received.journals]
+        sizes = [(journal, unread_bytes(journal, self.cursors.of(journal.writer))) for journal in candidates]
+        return Unread([(journal, size) for journal, size in sizes if size], received.mark, received.mark != before)
 
-    def _read(self, journals: Sequence[Journal], progress: Progress | None) -> bool:
+    def _read(self, sources: Sources, progress: Progress | None) -> bool:
         """Read the new lines. Return False if an event was folded that a later line redacts."""
-        unread = self._unread(journals)
-        total = sum(size for _, size in unread)
+        self._know_own_writer()
+        unread = self._unread(sources)
+        total = sum(size for _, size in unread.grown)
         redacted = self.hidden()
         reader = self._reader(total, progress, redacted)
         with reader:
-            for journal, _ in unread:
+            for journal, _ in unread.grown:
                 reader.read(journal)
+        if unread.is_marked:
+            ((highest,),) = self.ask("select coalesce(max(lamport), 0) from cursor where not is_local")
+            self.ask("delete from received")
+            self.ask("insert into received values (?, ?, ?)", unread.mark.inode, unread.mark.size, highest)
         self.cursors.forget()
         self.folded(reader)
         for fact in reader.redacted:
             self._hide(fact)
-        return not any(_is_readable(journals, fact.event) for fact in reader.redacted if fact.event not in redacted)
+        return not any(_is_readable(sources, fact.event) for fact in reader.redacted if fact.event not in redacted)
+
+    def _knows_own_writer(self) -> bool:
+        return self.own_writer is None or bool(self.ask("select 1 from own where writer = ?", self.own_writer))
+
+    def _know_own_writer(self) -> None:
+        """Account for the lines of other writers from the view of our writer, from now on."""
+        own = self.own_writer
+        if own is None or self._knows_own_writer():
+            return
+        self.ask("insert into own values (?)", own)
+        accounts.recount(self._connection, own)
 
     def _reader(self, total: int, progress: Progress | None, hidden: redactions.Hidden) -> Reader:
         from bb.ledger.index.reader import Reader  # noqa: PLC0415  (it imports every fact)
@@ -381,10 +443,15 @@ class Index:
         return version
 
 
-def _is_readable(journals: Sequence[Journal], event: str) -> bool:
+def _sources(journals: Journals) -> Sources:
+    return journals if isinstance(journals, Sources) else Sources(journals)
+
+
+def _is_readable(sources: Sources, event: str) -> bool:
     """Whether the line of a redacted event is here and still has its payload."""
     writer, n = ids.split_event_id(event)
-    raw = next((journal.line(n) for journal in journals if journal.writer == writer), None)
+    journal = sources.of(writer)
+    raw = journal.line(n) if journal else None
     return raw is not None and not lines.is_blank(raw)
 
 

@@ -13,6 +13,7 @@ from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
 from bb.kernel.gc_pause import GcPause
+from bb.ledger.index import accounts
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
@@ -22,7 +23,7 @@ from bb.ledger.journal.line import BadLine, Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
     from typing import Any, TypeAlias
 
@@ -36,14 +37,15 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[..., None]"  # done, total, and the step's name unless it is reading, which counts bytes
 
 BULK = 1 << 20  # bytes from which on the fast decoder is worth its import
-MARKS = kinds.MARKS
+MARKS = kinds.MARKS  # one or two of each kind
+OBJECT = b'":{'
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
 SIGNED_KIND = SIGNED.encode()
 KEY_MARK = b',"k":"'
 PORTION = 1000  # lines that are folded at once when they begin to count
-SHORTEST_HEAD = 200  # bytes; every head is longer, so marks are searched after it
+# What every mark of a kind ends with. Most lines do not contain it.
+SIGNS = {kind: OBJECT if all(mark.endswith(OBJECT) for mark in marks) else marks[0] for kind, marks in MARKS.items()}
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
-LONGEST = 10**12  # lines; no chain is longer, so a forged marker cannot make sums overflow
 
 
 class Reader:
@@ -64,6 +66,8 @@ class Reader:
         self._before: Reach | None = None  # how far they counted when they were read for the first time
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
+        self._own = accounts.own_writers(connection)
+        self._store = ""  # of the journal that is being read
         self.redacted: list[Redacted] = []  # the redactions that were read
         self._total = total
         self._done = 0
@@ -77,6 +81,7 @@ class Reader:
 
     def read(self, journal: Journal) -> None:
         """Read JOURNAL from its cursor to its end or its first damaged line."""
+        self._store = journal.store
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
@@ -97,13 +102,15 @@ class Reader:
         link, seen = position.link, journal.signature() if damage else None
         written = json_text.dumps(damage.as_dict()) if damage else None
         self._connection.execute(
-            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(journal.writer, position.segment, position.offset),
                 *(link.n, link.lamport, link.head_digest),
-                *(inode, written, seen),
+                *(inode, written, seen, not journal.is_received),
             ),
         )
+        if link.n > cursor.n:
+            accounts.note_growth(self._connection, self._own, journal.writer, link.n)
         if self._law:
             self._count(self._law, journal, link.n)
 
@@ -144,8 +151,7 @@ class Reader:
         self._fold_again(journal.writer, first, raws)
 
     def _fold_again(self, writer: str, first: int, raws: list[bytes]) -> None:
-        line_kinds = [lines.clock_and_kind(raw)[1] for raw in raws]
-        self._fold_known(writer, first, raws, line_kinds, has_keys=True)
+        self._fold_known(writer, first, raws)
 
     def _counts(self, n: int, kind: str, by: str) -> bool:
         """Whether a line counts under the law and has not been folded before. Markers always count."""
@@ -172,12 +178,16 @@ class Reader:
     def _read_block(
         self, writer: str, segment: Segment, offset: int, block: Block, position: Position
     ) -> tuple[Position, Damage | None]:
+        first = position.link.n + 1
+        if self._bulk:
+            count = block.octets.count(b"\n")
+            if checked := self._bulk.check_octets(block.octets, count, writer, position.link):
+                places = _known(checked.data, checked.kinds)
+                if checked.has_keys:
+                    places = sorted({*places, *(at for at, head in enumerate(checked.heads) if KEY_MARK in head)})
+                self._fold_lines(writer, [(first + at, checked.kinds[at], checked.line(at)) for at in places])
+                return Position(segment.first, offset + len(block.octets), checked.link), None
         raws = block.lines()
-        checked = self._bulk.check(raws, writer, position.link) if self._bulk else None
-        if checked:
-            line_kinds, link = checked
-            self._fold_known(writer, position.link.n + 1, raws, line_kinds, has_keys=KEY_MARK in block.octets)
-            return Position(segment.first, offset + len(block.octets), link), None
         link = position.link
         for raw in raws:
             try:
@@ -186,33 +196,34 @@ class Reader:
                 damage = Damage(writer, link.n + 1, segment.path, offset, str(error))
                 return Position(segment.first, offset, link), damage
             offset += len(raw) + 1
-            self._fold_known(writer, link.n, [raw], [lines.clock_and_kind(raw)[1]], has_keys=True)
+            self._fold_known(writer, link.n, [raw])
         return Position(segment.first, offset, link), None
 
-    def _fold_known(
-        self, writer: str, first: int, raws: list[bytes], line_kinds: list[bytes], *, has_keys: bool
-    ) -> None:
+    def _fold_known(self, writer: str, first: int, raws: list[bytes]) -> None:
         """Parse and fold the lines that are of a known kind or have an idempotency key."""
-        places = _known(raws, line_kinds)
-        if has_keys:
-            places = sorted({*places, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
-        for place in places:
+        line_kinds = [lines.clock_and_kind(raw)[1] for raw in raws]
+        places = {*_known(raws, line_kinds), *(place for place, raw in enumerate(raws) if KEY_MARK in raw)}
+        self._fold_lines(writer, [(first + place, line_kinds[place], raws[place]) for place in sorted(places)])
+
+    def _fold_lines(self, writer: str, known: list[tuple[int, bytes, bytes]]) -> None:
+        """Parse and fold KNOWN lines, each with its number and its kind."""
+        for n, line_kind, raw in known:
             try:
-                members = lines.members(raws[place], self._decode)
+                members = lines.members(raw, self._decode)
             except Unreadable:
                 continue
-            if line_kinds[place] == SIGNED_KIND:
-                self._signed(writer, first + place, members, raws[place])
+            if line_kind == SIGNED_KIND:
+                self._signed(writer, n, members, raw)
                 continue
-            kind = line_kinds[place].decode("utf-8", "replace")
-            if self._reach is None or self._counts(first + place, kind, members["by"]):
-                self._fold(writer, first + place, kind, members)
+            kind = line_kind.decode("utf-8", "replace")
+            if self._reach is None or self._counts(n, kind, members["by"]):
+                self._fold(writer, n, kind, members)
         if self._steps:
             self._do_steps()
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if kind == MERGED:
-            self._account(writer, n, found["data"])
+            accounts.note_marker(self._connection, self._own, self._store, writer, n, found["data"])
             return
         if found.get("k"):
             self._keys.append((found["by"], found["k"], writer, n))
@@ -257,25 +268,6 @@ class Reader:
                 self._states[entry] = json_text.loads(value)
                 if hasattr(fold, "terms"):
                     self._terms[entry] = fold.terms(key, self._states[entry])
-
-    def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
-        """Store a marker: in its writer's order, the foreign lines up to its heads come before it."""
-        row = self._connection.execute(
-            "select heads, foreign_before from merged where writer = ? order by n desc limit 1", (writer,)
-        ).fetchone()
-        heads: dict[str, int] = json_text.loads(row[0]) if row else {}
-        count = int(row[1]) if row else 0
-        claimed = data.get("heads")
-        for other, head in (claimed if isinstance(claimed, dict) else {}).items():
-            if (
-                ids.is_writer_id(other)
-                and other != writer
-                and type(head) is int
-                and heads.get(other, 0) < head < LONGEST
-            ):
-                count += head - heads.get(other, 0)
-                heads[other] = head
-        self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, json_text.dumps(heads)))
 
     def folds(self) -> set[str]:
         """The folds whose entries have changed."""
@@ -337,8 +329,8 @@ def needs_no_folding(octets: bytes) -> bool:
     return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])
 
 
-def _known(raws: list[bytes], line_kinds: list[bytes]) -> list[int]:
-    """The places of the lines that have to be parsed and folded.
+def _known(texts: Sequence[bytes], line_kinds: Sequence[bytes]) -> list[int]:
+    """The places of the lines that have to be parsed and folded. TEXTS are whole lines, or only their data.
 
     Most lines are chat without a mark. A rebuild checks every line, so the check is a single expression for speed.
     """
@@ -347,8 +339,9 @@ def _known(raws: list[bytes], line_kinds: list[bytes]) -> list[int]:
         for place, kind in enumerate(line_kinds)
         if kind in ALWAYS
         or (
-            (marks := MARKS.get(kind))
-            and (raws[place].find(marks[0], SHORTEST_HEAD) > 0 or raws[place].find(marks[-1], SHORTEST_HEAD) > 0)
+            (sign := SIGNS.get(kind))
+            and sign in texts[place]
+            and ((marks := MARKS[kind])[0] in texts[place] or marks[-1] in texts[place])
         )
     ]
 

@@ -6,74 +6,90 @@ None, and the caller checks the block line by line to find the bad line and the 
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from operator import lt
 from typing import Any
 
-import orjson
-
 from bb.kernel import json_text
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger.journal import line as lines
-from bb.ledger.journal.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
+from bb.ledger.journal.line import LEAP, Link
 
-BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
-THREE_DIGITS = [b"%03d" % n for n in range(1000)]
-BEHIND_KIND = KIND_PART - LAMPORT_PART + 1  # the number of quotes between a line's prefix and the end of its kind
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+try:
+    import orjson
+
+    HAS_ORJSON = True
+except ImportError:  # bb-ci.pyz has no packages; the standard library does the same more slowly
+    HAS_ORJSON = False
+
 HALF = HEX_LENGTH // 2  # bytes of a digest
+BETWEEN = len(lines.DATA) + len(b"}\n")  # bytes of a line that are neither in its head nor in its data
+# A line as bb writes it, with its line feed, unless a text in its head needs an escape. No part can contain a line feed
+# that is not the last byte, because there are as many matches as line feeds.
+LINE = re.compile(
+    rb"""
+    (\{"v":1,"id":"([a-z0-9]*)\.([1-9][0-9]*)","l":([0-9]+),"ts":"[^"]*","kind":"([^"]*)",
+    "group_id":"[^"]*","scope_key":"[^"]*","by":"[^"]*"(,"k":"[^"]*")?,
+    "p":"(.{32})","dh":"(.{32})"),"data":(.*)\}\n
+    """.replace(b"\n    ", b"")
+)
 
 
 def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes], Link] | None:
     """The kinds of the lines in BLOCK and the link of the last line; None unless each line follows the one before it.
 
-    The lines come from one block of `Segment.blocks`, so none of them is too long.
+    None of the lines may be too long.
     """
-    own, first, last = writer.encode(), previous.n + 1, previous.n + len(block)
-    prefix = len(lines.PREFIX % (own, first))
-    if prefix != len(lines.PREFIX % (own, last)):  # the numbers get a digit longer within the block
-        return _check_in_two(block, writer, previous, 10 ** len(str(first)) - first)
-    pieces = [raw.partition(lines.DATA) for raw in block]
-    heads = [piece[0] for piece in pieces]
-    if [1 for piece in pieces if piece[2][-1:] != b"}"]:  # also if a line has no data
+    if (whole := check_octets(b"\n".join([*block, b""]), len(block), writer, previous)) is None:
+        return None
+    return whole.kinds, whole.link
+
+
+class Checked:
+    """The lines of a block, each of which follows the one before it."""
+
+    __slots__ = ("data", "has_keys", "heads", "kinds", "link")
+
+    def __init__(
+        self, heads: Sequence[bytes], kinds: list[bytes], data: Sequence[bytes], link: Link, *, has_keys: bool
+    ) -> None:
+        self.heads = heads
+        self.kinds = kinds
+        self.data = data  # of each line
+        self.link = link  # of the last line
+        self.has_keys = has_keys  # whether any line has an idempotency key
+
+    def line(self, place: int) -> bytes:
+        return self.heads[place] + lines.DATA + self.data[place] + b"}"
+
+
+def check_octets(octets: bytes, count: int, writer: str, previous: Link) -> Checked | None:
+    """The same for the COUNT lines in OCTETS, each with its line feed."""
+    rows = LINE.findall(octets)
+    if len(rows) != count or not rows:
+        return None
+    heads, writers, numbers, clocks, kinds, keys, before, data_digests, data = zip(*rows, strict=True)
+    if sum(map(len, heads)) + sum(map(len, data)) + count * BETWEEN != len(octets) or set(writers) != {writer.encode()}:
         return None
     digests = [sha256(head).digest()[:HALF] for head in heads]
-    data_digests = [sha256(piece[2][:-1]).digest()[:HALF] for piece in pieces]
-    if (
-        b"".join([head[P_START:P_END] for head in heads]) != _hex(previous.head_digest, digests[:-1])
-        or b"".join([head[DH_START:-1] for head in heads]) != _hex("", data_digests)
-        or b"".join([head[:prefix] for head in heads]) != _prefixes(own, first, last)
+    if b"".join(before) != _hex(previous.head_digest, digests[:-1]) or b"".join(data_digests) != _hex(
+        "", [sha256(piece).digest()[:HALF] for piece in data]
     ):
         return None
-    parts = [head[prefix:].split(b'"', BEHIND_KIND) for head in heads]
     try:
-        numbers = [part[0][:-1] for part in parts]
-        kinds = [part[BEHIND_KIND - 1] for part in parts]
-        times = list(map(int, numbers))
-    except (IndexError, ValueError):
+        times = list(map(int, clocks))
+        is_dense = list(map(int, numbers)) == list(range(previous.n + 1, previous.n + count + 1))
+    except ValueError:  # more digits than the interpreter accepts
         return None
-    if not b"".join(numbers).isdigit() or times[-1] - previous.lamport > LEAP:
+    if not is_dense or times[-1] - previous.lamport > LEAP or not all(map(lt, [previous.lamport, *times], times)):
         return None
-    if not all(map(lt, [previous.lamport, *times], times)):
-        return None
-    return kinds, Link(last, times[-1], digests[-1].hex())
-
-
-def _check_in_two(block: list[bytes], writer: str, previous: Link, cut: int) -> tuple[list[bytes], Link] | None:
-    before = check(block[:cut], writer, previous)
-    after = before and check(block[cut:], writer, before[1])
-    return (before[0] + after[0], after[1]) if before and after else None
-
-
-def _prefixes(own: bytes, first: int, last: int) -> bytes:
-    """The expected prefixes of the lines from FIRST to LAST, joined; built in steps of a thousand lines."""
-    if first < 1000:
-        return b"".join([lines.PREFIX % (own, n) for n in range(first, last + 1)])
-    whole = []
-    for thousand in range(first // 1000, last // 1000 + 1):
-        start = BEFORE_N % own + b"%d" % thousand
-        endings = THREE_DIGITS[max(first - thousand * 1000, 0) : last - thousand * 1000 + 1]
-        whole.append(start + (AFTER_N + start).join(endings) + AFTER_N)
-    return b"".join(whole)
+    link = Link(previous.n + count, times[-1], digests[-1].hex())
+    return Checked(heads, list(kinds), data, link, has_keys=any(keys))
 
 
 def _hex(before: str, digests: list[bytes]) -> bytes:
@@ -85,6 +101,8 @@ def decode(line: bytes) -> Any:
 
     orjson reads integers beyond 64 bits as floats. So if it finds a float or refuses the text, `json_text` decodes it.
     """
+    if not HAS_ORJSON:
+        return json_text.read(line)
     try:
         decoded = orjson.loads(line)
     except ValueError:
@@ -104,6 +122,8 @@ def _has_fraction(decoded: Any) -> bool:
 
 def encode(value: Any) -> str:
     """A value as JSON text, the same as `json_text.dumps`, which handles integers beyond 64 bits."""
+    if not HAS_ORJSON:
+        return json_text.dumps(value)
     try:
         return orjson.dumps(value).decode()
     except (TypeError, ValueError):
@@ -112,6 +132,8 @@ def encode(value: Any) -> str:
 
 def canonical(value: Any) -> bytes:
     """Canonical JSON: the same text for the same value, whatever the order of its members."""
+    if not HAS_ORJSON:
+        return json_text.canonical(value).encode()
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError):  # integers beyond 64 bits

@@ -1,6 +1,7 @@
 """The index's cursor in each journal, and the markers: our lines that merged lines of other writers.
 
 They are needed often and change seldom. So they are kept in memory, and read again only if the file may have changed.
+A cursor is read when it is needed, because there may be thousands.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Cursor(Record):
     inode: int | None
     damage: str | None = None
     seen: str | None = None  # the signature of the journal's files when the damage was found
+    is_local: int = True  # whether processes with access to this store write the journal
 
     @property
     def position(self) -> Position:
@@ -54,11 +56,15 @@ UNREAD = Cursor(0, 0, 0, 0, NOTHING, None)
 
 
 class Marker(Record):
-    """A line of ours that merged foreign lines: those up to HEADS come before it, FOREIGN_BEFORE lines in all."""
+    """A line that merged foreign lines: of each writer in RUNS, those after the first number up to the second one.
+    FOREIGN_BEFORE foreign lines come before it in all.
+
+    Of another clone's markers, only the second numbers are known.
+    """
 
     n: int
     foreign_before: int
-    heads: dict[str, int]
+    runs: dict[str, tuple[int, int]]
 
 
 class Cursors:
@@ -67,20 +73,49 @@ class Cursors:
     def __init__(self, ask: Callable[..., list[Any]]) -> None:
         self._ask = ask
         self._cursors: dict[str, Cursor] = {}
+        self._local: list[str] | None = None  # the writers whose journals processes here write
+        self._is_complete = False  # whether `_cursors` has every cursor
         self._markers: dict[str, list[Marker]] = {}
         self._as_of: int | None = None  # the version of the file at the time they were read
         self.is_ahead = False  # whether a cursor in memory has passed over lines and is not stored yet
         self.is_still = False  # whether changes by other processes are ignored for now
 
-    def all(self, version: int | None = None) -> dict[str, Cursor]:
-        """The cursors by writer. VERSION is the current version of the file, if the caller has just read it."""
+    def all(self) -> dict[str, Cursor]:
+        """The cursors by writer."""
+        self._refresh()
+        if not self._is_complete:
+            rows = self._ask("select * from cursor order by writer")
+            self._cursors = {writer: self._cursors.get(writer) or Cursor(*row) for writer, *row in rows}
+            self._is_complete = True
+        return self._cursors
+
+    def of(self, writer: str) -> Cursor:
+        """The cursor of one writer."""
+        self._refresh()
+        cursor = self._cursors.get(writer)
+        if cursor is None and not self._is_complete:
+            rows = self._ask("select * from cursor where writer = ?", writer)
+            if rows:
+                cursor = self._cursors[writer] = Cursor(*rows[0][1:])
+        return cursor or UNREAD
+
+    def local(self, version: int | None = None) -> list[str]:
+        """The writers of the journals in `j/` that were read. VERSION is the current version of the file, if the caller
+        has just read it."""
+        self._refresh(version)
+        if self._local is None:
+            rows = self._ask("select * from cursor where is_local order by writer")
+            self._cursors |= {writer: Cursor(*row) for writer, *row in rows if writer not in self._cursors}
+            self._local = [row[0] for row in rows]
+        return self._local
+
+    def _refresh(self, version: int | None = None) -> None:
+        """Forget everything if the file may have changed."""
         version = self.version() if version is None else version
         if version != self._as_of:
-            rows = self._ask("select * from cursor order by writer")
-            self._cursors = {writer: Cursor(*row) for writer, *row in rows}
+            self._cursors, self._local, self._is_complete = {}, None, False
             self._markers.clear()
             self._as_of, self.is_ahead = version, False
-        return self._cursors
 
     def version(self) -> int:
         """A number that changes when another process changes the file."""
@@ -98,8 +133,8 @@ class Cursors:
 
         The new position is stored only with the next move. Until then, other processes read these lines themselves.
         """
-        cursor = self.all().get(writer)
-        if cursor is None or cursor.damage or (cursor.n, cursor.head) != (written.before.n, written.before.head_digest):
+        cursor = self.of(writer)
+        if cursor.damage or (cursor.n, cursor.head) != (written.before.n, written.before.head_digest):
             return False
         end, link = written.end, written.end.link
         moved = Cursor(end.segment, end.offset, link.n, link.lamport, link.head_digest, written.inode)
@@ -108,11 +143,11 @@ class Cursors:
 
     def markers(self, writer: str) -> list[Marker]:
         """The markers of WRITER, in order. The first one is empty and stands for the beginning."""
-        self.all()
+        self._refresh()
         markers = self._markers.get(writer)
         if markers is None:
-            rows = self._ask("select n, foreign_before, heads from merged where writer = ? order by n", writer)
-            markers = [Marker(0, 0, {}), *(Marker(n, before, json_text.loads(heads)) for n, before, heads in rows)]
+            rows = self._ask("select n, foreign_before, runs from merged where writer = ? order by n", writer)
+            markers = [Marker(0, 0, {}), *(Marker(n, before, json_text.loads(runs)) for n, before, runs in rows)]
             self._markers[writer] = markers
         return markers
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 # the name of a fold -> its module, and the names of the facts that change its entries
 FOLDED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "agent": ("bb.coordination.agents.roster", ("Registered", "Updated", "Retired", "Started", "Stopped", "Seen")),
+    "agent": (
+        "bb.coordination.agents.roster",
+        ("Registered", "Updated", "Retired", "NameSettled", "Started", "Stopped", "Seen"),
+    ),
     "pause": ("bb.coordination.agents.pauses", ("Paused", "Unpaused")),
     "threshold": ("bb.coordination.agents.thresholds", ("Pinned",)),
     "reservation": (

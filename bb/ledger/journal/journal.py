@@ -1,10 +1,11 @@
 """One writer's journal: segments of ledger lines in `j/<writer>/`, which only grow at the end. An append is:
 
-    open, lock, read the tail, repair a torn line, chain, one write, fdatasync, unlock, answer
+    open, lock, read the tail, repair a torn line, chain, one write, unlock, fdatasync, answer
 
-An acknowledged line is on the disk. A line that could not be synced is removed and never acknowledged. A process killed
-during a write leaves a torn last line. If only its line feed is missing, the next append adds it; otherwise the next
-append moves the fragment to `torn/`.
+Processes that append at the same time share one fdatasync (`group_sync.py`). An acknowledged line is on the disk. A
+line that could not be synced is removed and never acknowledged. A process killed during a write leaves a torn last
+line. If only its line feed is missing, the next append adds it; otherwise the next append moves the fragment to
+`torn/`.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.files.lock import Lock, NoLock, ReusableLock
 from bb.ledger.journal import line as lines
+from bb.ledger.journal import received
 from bb.ledger.journal.line import BadLine, Link
 from bb.ledger.journal.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, offset_near, read_at
 from bb.ledger.journal.segments import LedgerDamaged as LedgerDamaged  # noqa: PLC0414  (others know it from here)
-from bb.ledger.journal.writers import LOCK
+from bb.ledger.journal.writers import JOURNALS, LOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bb.kernel.event import Event
     from bb.ledger.journal.segments import Block
+    from bb.ledger.journal.unsynced import Unsynced
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
@@ -54,13 +57,16 @@ class Journal:
 
     def __init__(self, store: str, writer: str) -> None:
         self.writer = writer
-        self.folder = os.path.join(store, "j", writer)
+        self.store = store
+        self.folder = os.path.join(store, JOURNALS, writer)
+        self.is_received = not os.path.isdir(self.folder)  # it is another clone's
+        if self.is_received:
+            self.folder = received.folder_of(store, writer)
         self.torn = os.path.join(store, "torn")
         # Valid while no other process can write here: the segments, and the last write.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
-        # Files written but not synced yet: the open descriptor and the size before the write.
-        self._unsynced: dict[str, tuple[int, int]] = {}
+        self._writes: Unsynced | None = None
         self._standing_lock: ReusableLock | None = None
         self._names = disk.FolderListing(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
@@ -70,6 +76,7 @@ class Journal:
 
         If nothing has changed since our last write, the segments kept then are used again.
         """
+        self._take_back_lost()
         if not self._is_unchanged():
             self._kept = self.written = None
             self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
@@ -125,8 +132,11 @@ class Journal:
         if self._standing_lock is not None:
             self._standing_lock.close()
 
-    def lock_if_any(self) -> Lock | NoLock:
-        """Its lock. A foreign journal has none: only sync writes it, one process at a time."""
+    def lock_to_change(self) -> Lock | NoLock | received.Changing:
+        """Its lock. A received journal has none, because only sync writes it, one process at a time; but the change is
+        noted, so that others look at it."""
+        if self.is_received:
+            return received.Changing(self.store, [self.writer])
         return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
 
     # -- reading
@@ -245,17 +255,21 @@ class Journal:
 
     # -- writing
 
-    def extend(self, octets: bytes) -> None:
-        """Append whole lines of this chain that were checked already."""
+    def extend(self, octets: bytes, *, is_synced: bool = True) -> None:
+        """Append whole lines of this chain that were checked already. Unless IS_SYNCED, the caller syncs all files to
+        the disk before it acknowledges the lines."""
         self.repair_tail()
-        while octets:
-            end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
-            first = lines.number_of(octets)
+        start = 0
+        while start < len(octets):
+            end = octets.rfind(b"\n", start, start + PORTION) + 1 or octets.find(b"\n", start) + 1
+            portion, start = octets[start:end], end
             try:
-                self._write(self.end(), first, octets[:end])
+                self._write(self.end(), lines.number_of(portion), portion)
             finally:
-                self.sync()
-            octets = octets[end:]
+                if is_synced:
+                    self.sync()
+                elif self._writes is not None:
+                    self._writes.close()
 
     def append(
         self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str], *, is_synced: bool = True
@@ -291,32 +305,28 @@ class Journal:
             return len(segments), self.written.end.offset
         return len(segments), segments[-1].size() if segments else 0
 
-    def sync(self) -> None:
-        """Wait until all writes are on the disk; remove them if that fails. The lock must be held."""
-        files, self._unsynced = self._unsynced, {}
-        try:
-            try:
-                for fd, _ in files.values():
-                    disk.sync_data(fd)
-                if not all(before for _, before in files.values()):
-                    disk.sync_folder(self.folder)
-            except BaseException:
-                self._take_back(files)
-                raise
-            for fd, _ in files.values():
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
+    def sync(self, lock: Lock | None = None) -> None:
+        """Wait until all writes are on the disk; remove them if that fails.
 
-    def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
-        """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""
-        self._kept = self.written = None
-        for fd, before in files.values():
-            os.ftruncate(fd, before)
-        for path, (fd, before) in files.items():
-            os.close(fd)  # Windows cannot remove an open file
-            if not before:
-                disk.remove_if_there(path)
+        The lock must be held. If it is given, it is released as early as possible: other processes append while this
+        one waits.
+        """
+        try:
+            self._unsynced.sync(lock, self.segments)
+        except OSError as error:
+            self._kept = self.written = None
+            raise disk.refusal(error) from error
+        except BaseException:
+            self._kept = self.written = None
+            raise
+
+    @property
+    def _unsynced(self) -> Unsynced:
+        if self._writes is None:
+            from bb.ledger.journal.unsynced import Unsynced  # noqa: PLC0415  (only a process that writes needs it)
+
+            self._writes = Unsynced(self.folder, self.lock)
+        return self._writes
 
     def is_torn(self) -> bool:
         """Whether the last line is incomplete: a process is writing it, or was killed while writing it."""
@@ -365,22 +375,22 @@ class Journal:
         segment = self.segments()[-1] if end[0] else None
         is_new = segment is None or end[1] >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
+        former = [older.path for older in self.segments() if older.path < path]
         try:
-            if path in self._unsynced:
-                fd, _ = self._unsynced[path]
-                before = os.fstat(fd)
-            else:
-                fd = disk.create(path, os.O_RDWR | os.O_APPEND | NO_FOLLOW)
-                before = os.fstat(fd)
-                self._unsynced[path] = fd, before.st_size
-            try:
-                disk.write_all(fd, octets)
-            except OSError:
-                os.ftruncate(fd, before.st_size)
-                raise
+            before = self._unsynced.write(path, octets, former, ends=segment.path if is_new and segment else None)
         except OSError as error:
             self._kept = self.written = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
             self._kept.append(Segment(first, path))
         return first if is_new or segment is None else segment.first, before
+
+    def _take_back_lost(self) -> None:
+        """Remove lines that could not be synced, if the process that has found that out could not remove them."""
+        try:
+            if self._unsynced.has_lost_lines():
+                self._kept = self.written = None
+                self._names = disk.FolderListing(self.folder)
+                self._unsynced.take_back_lost(self.segments())
+        except OSError as error:
+            raise disk.refusal(error) from error

@@ -53,9 +53,10 @@ Fact: TypeAlias = (
 # envelope's author. Facts are listed by name, so that a module is loaded only when one of its facts is read.
 WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "bb.coordination.facts": (
-        ("Registered", "actor.add", ("actor_id", "role", "title", "actor", "session")),
-        ("Updated", "actor.update", ("actor_id", "role", "title", "actor", "session")),
+        ("Registered", "actor.add", ("actor_id", "role", "title", "actor", "session", "emails")),
+        ("Updated", "actor.update", ("actor_id", "role", "title", "actor", "session", "emails")),
         ("Retired", "actor.remove", ("actor_id",)),
+        ("NameSettled", "x.bb.name_settled", ("actor_id", "registration", "renamed_to")),
         ("Started", "actor.start", ("actor_id",)),
         ("Stopped", "actor.stop", ("actor_id",)),
         ("Seen", "x.bb.seen", ("actor_id", "after", "session")),
@@ -174,6 +175,12 @@ def _is_liveness(value: object) -> bool:
     return value in (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
 
 
+def _are_addresses(value: object) -> bool:
+    from bb.coordination.agents import addresses  # noqa: PLC0415  (few agents have some)
+
+    return type(value) is list and len(value) <= addresses.MOST and all(map(addresses.is_address, value))
+
+
 def _is_target(value: object) -> bool:
     from bb.coordination.agents import pauses  # noqa: PLC0415
 
@@ -224,9 +231,12 @@ NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", 
 
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
+    "registration": _is_event,
+    "renamed_to": _is_agent,
     "actor": _is_object,
     "role": validation.is_role,
     "title": validation.is_title,
+    "emails": _are_addresses,
     "after": _is_liveness,
     "liveness": _is_liveness,
     "why": validation.is_reason,

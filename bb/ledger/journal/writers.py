@@ -2,9 +2,14 @@
 
 A chain must never fork. So two stores must never write under one id, nor two kernels that share a directory, because
 their locks do not see each other. A writer belongs to a store by the inode and change time of its lock file, which is
-never written again: in a copied or restored directory they differ. It belongs to a kernel by machine and boot. One of
-the two must be equal, so a writer is kept after a reboot and in a container on the same host. A process without a
-writer makes a new one. A needless writer costs a small folder; a shared writer would break the chain.
+never written again: in a copied or restored directory they differ. It belongs to a kernel: in one boot to every
+container on the host, as long as they see the file on the same device; after a reboot, to the machine.
+
+Containers of one image see the image's files with equal inodes and change times, but each on a device of its own. After
+a reboot, nothing distinguishes them, so a writer in such a file system (LAYERED) is not kept then.
+
+A process without a writer makes a new one. A needless writer costs a small folder; a shared writer would break the
+chain.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from bb.kernel import ids, json_text
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.journal import received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +29,10 @@ if TYPE_CHECKING:
 
     from bb.ledger.files.lock import Lock
 
+JOURNALS = "j"  # the folder of the journals that processes with access to a store write
 LOCK, OWNER = "lock", "owner.json"
 NO_FILE = "none"
+LAYERED = frozenset(["overlay", "aufs", "fuse.fuse-overlayfs"])  # file systems that show an image's files
 
 
 class Owner(Record):
@@ -37,24 +45,35 @@ class Owner(Record):
     # Start of the lines that must still be recorded again: segment file, colon, offset.
     # `ledger/records/set_aside.py` uses a special value.
     owed: str | None = None
+    device: str | None = None  # of the lock file; None in records of earlier versions
 
-    def is_us(self, here: Owner) -> bool:
-        same_kernel = self.machine == here.machine or (self.boot != "" and self.boot == here.boot)
-        return self.retired is None and same_kernel and self.lock == here.lock
+    def is_us(self, here: Owner, path: str) -> bool:
+        """Whether this process may write under it. HERE is the owner that this process would record at PATH."""
+        if self.retired is not None or self.lock != here.lock:
+            return False
+        if self.boot != "" and self.boot == here.boot:
+            return self.device is None or self.device == here.device
+        return self.machine == here.machine and not _is_layered(path)
 
 
 def own_writer(journals: str, hint: str | None = None) -> str | None:
     """The writer in JOURNALS that this process may use; None if there is none. HINT is tried first."""
     for writer in dict.fromkeys([*([hint] if hint else []), *all_in(journals)]):
         owner = read_owner(journals, writer)
-        if owner is not None and owner.is_us(_here(os.path.join(journals, writer))):
+        if owner is not None and _is_us(owner, os.path.join(journals, writer)):
             return writer
     return None
 
 
 def all_in(journals: str) -> list[str]:
-    """Every writer with a journal in JOURNALS."""
+    """Every writer with a journal in JOURNALS, without received ones."""
     return writer_ids_in(disk.names(journals))
+
+
+def folder_of(journals: str, writer: str) -> str:
+    """The folder of WRITER's journal: in JOURNALS, or among the received ones."""
+    own = os.path.join(journals, writer)
+    return own if os.path.isdir(own) else received.folder_of(os.path.dirname(journals), writer)
 
 
 def writer_ids_in(names: list[str]) -> list[str]:
@@ -87,7 +106,7 @@ def store_lock(store: str) -> Lock:
 def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
     """Mark WRITER as never to be used again. OWED lines are noted, in case this process dies before recording them."""
     owner = read_owner(journals, writer) or Owner("", "", "")
-    _write_owner(os.path.join(journals, writer), owner.replace(retired=reason, owed=owed))
+    _write_owner(folder_of(journals, writer), owner.replace(retired=reason, owed=owed))
 
 
 def may_be_owed(journals: str, writer: str, owed: str) -> bool:
@@ -96,7 +115,7 @@ def may_be_owed(journals: str, writer: str, owed: str) -> bool:
     owner = read_owner(journals, writer)
     if owner is None or not (owner.retired is None or owner.owed == owed):
         return False
-    return owner.replace(retired=None).is_us(_here(os.path.join(journals, writer)))
+    return _is_us(owner.replace(retired=None), os.path.join(journals, writer))
 
 
 def retired_own_writers(journals: str) -> list[str]:
@@ -104,22 +123,29 @@ def retired_own_writers(journals: str) -> list[str]:
     return [
         writer
         for writer, owner in retired(journals).items()
-        if owner.replace(retired=None).is_us(_here(os.path.join(journals, writer)))
+        if _is_us(owner.replace(retired=None), os.path.join(journals, writer))
     ]
 
 
 def retired(journals: str) -> dict[str, Owner]:
-    """The retired writers, with their owners."""
+    """The retired writers among those in JOURNALS, with their owners."""
     owners = {writer: read_owner(journals, writer) for writer in all_in(journals)}
     return {writer: owner for writer, owner in owners.items() if owner is not None and owner.retired is not None}
 
 
+def is_retired(journals: str, writer: str) -> bool:
+    """Whether WRITER must not be used any more."""
+    owner = read_owner(journals, writer)
+    return owner is not None and owner.retired is not None
+
+
 def read_owner(journals: str, writer: str) -> Owner | None:
     """The owner of WRITER; None if the record is missing or not valid."""
-    written = disk.read_small(os.path.join(journals, writer, OWNER))
+    written = disk.read_small(os.path.join(folder_of(journals, writer), OWNER))
     try:
         data: Any = json_text.read(written or b"")
-        owner = Owner(data["machine"], data["boot"], data["lock"], data.get("retired"), data.get("owed"))
+        rest = (data.get(name) for name in ("retired", "owed", "device"))
+        owner = Owner(data["machine"], data["boot"], data["lock"], *rest)
         return owner if all(value is None or type(value) is str for value in owner.as_dict().values()) else None
     except (ValueError, TypeError, KeyError):
         return None
@@ -153,7 +179,25 @@ def _here(folder: str) -> Owner:
     lock = lock_file_identity(*os.path.split(folder))
     if lock == NO_FILE:
         return Owner(machine="", boot="", lock=NO_FILE)
-    return Owner(machine=_machine(), boot=_boot(), lock=lock)
+    return Owner(machine=_machine(), boot=_boot(), lock=lock, device=_device(folder))
+
+
+def _is_us(owner: Owner, folder: str) -> bool:
+    return owner.is_us(_here(folder), folder)
+
+
+def _is_layered(path: str) -> bool:
+    """Whether PATH may be on a file system that shows the files of a container's image."""
+    from bb.ledger.files import file_systems  # noqa: PLC0415  (asked only after a reboot)
+
+    return file_systems.file_system(path) in LAYERED
+
+
+def _device(folder: str) -> str | None:
+    try:
+        return str(os.stat(os.path.join(folder, LOCK)).st_dev)
+    except OSError:
+        return None
 
 
 def _machine() -> str:

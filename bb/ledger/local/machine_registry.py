@@ -164,14 +164,14 @@ def remove(home: str, group_id: str) -> None:
 
 def size(known: RegisteredGroup) -> int:
     """The size of the journals of a group's ledger, in bytes."""
-    journals = os.path.join(known.store, "j")
     total = 0
-    for folder, _, files in os.walk(journals):
-        for name in files:
-            try:
-                total += os.stat(os.path.join(folder, name)).st_size
-            except OSError:
-                continue
+    for journals in ("j", "received"):
+        for folder, _, files in os.walk(os.path.join(known.store, journals)):
+            for name in files:
+                try:
+                    total += os.stat(os.path.join(folder, name)).st_size
+                except OSError:
+                    continue
     return total
 
 

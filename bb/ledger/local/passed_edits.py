@@ -12,15 +12,15 @@ from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.journal.writers import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 FOLDER = "passed"
-JOURNALS = "j"
-# Besides the journals: which lines count, and which reservations are admitted.
-DECIDING = ("clone.json", "signers.json", "pins.json")
+# Besides the journals in `j/`: which lines count, which reservations are admitted, which lines were received.
+DECIDING = ("clone.json", "signers.json", "pins.json", "received/log")
 LONG = clock.MINUTE
 MOST = 20  # files in one record; a tool that changes more is always judged
 

@@ -21,11 +21,12 @@ from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from typing import Any
 
 FOLDER = "presence"
 SUFFIX, SESSION = ".json", ".session"
+FEW = 300  # files; with more, only those that may have changed are read
 CAPITAL = "="  # marks the next letter as a capital letter of the agent's name
 
 
@@ -143,6 +144,18 @@ def all_presences(store: str, now: int | None = None) -> dict[str, Presence]:
     """Every readable presence, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
     presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
+    return {presence.agent_id: presence for presence in presences if presence}
+
+
+def local_and(store: str, others: Container[str], now: int) -> dict[str, Presence]:
+    """The presences of agents with a session in this clone, and of OTHERS; all presences if there are few."""
+    names = disk.names(folder(store))
+    if len(names) <= FEW:
+        return all_presences(store, now)
+    here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
+    stems = [stem for name in names if name.endswith(SUFFIX) and (stem := name.removesuffix(SUFFIX))]
+    agents = [(stem, agent) for stem in stems if (agent := agent_of_file(stem))]
+    presences = (read(store, agent, now) for stem, agent in agents if stem in here or agent in others)
     return {presence.agent_id: presence for presence in presences if presence}
 
 

@@ -6,6 +6,7 @@ from bb.kernel import json_text
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 from bb.ledger.journal import clone
+from bb.ledger.published.arbiter import Arbiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 CHARTER = "bb.json"
 HIGHEST = 1 << 48  # epoch or generation; a higher number is an attempt to overflow sums
+LEAP = 1 << 32  # generations that one commit may skip
 
 
 class NotALedger(Refused):
@@ -55,7 +57,8 @@ class Previous(Record):
 
 
 class Charter(Record):
-    """The repository a ledger belongs to, the formats needed to read and write it, and its epoch."""
+    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, and its arbiter. Ledgers
+    that were published by earlier versions name no arbiter."""
 
     repo: str
     format: int = clone.FORMAT
@@ -63,16 +66,19 @@ class Charter(Record):
     min_writer: int = clone.FORMAT
     epoch: int = 1
     previous: Previous | None = None
+    arbiter: Arbiter | None = None
 
     def as_json(self) -> dict[str, Any]:
-        previous = {"previous": self.previous.as_dict()} if self.previous else {}
-        return {name: value for name, value in self.as_dict().items() if name != "previous"} | previous
+        records = {"previous": self.previous, "arbiter": self.arbiter}
+        plain = {name: value for name, value in self.as_dict().items() if name not in records}
+        return plain | {name: record.as_dict() for name, record in records.items() if record}
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
         previous = Previous(**found["previous"]) if "previous" in found else None
-        names = (name for name in cls.__match_args__ if name != "previous")
-        return cls(**{name: found[name] for name in names}, previous=previous)
+        arbiter = Arbiter.from_json(found["arbiter"]) if "arbiter" in found else None
+        names = (name for name in cls.__match_args__ if name not in ("previous", "arbiter"))
+        return cls(**{name: found[name] for name in names}, previous=previous, arbiter=arbiter)
 
     def text(self) -> str:
         return json_text.dumps(self.as_json()) + "\n"
@@ -84,6 +90,8 @@ class Charter(Record):
             numbers += [self.previous.generation]
             if not all(type(text) is str for text in texts):
                 return False
+        if self.arbiter:
+            numbers += [self.arbiter.turn, self.arbiter.generation + 1]
         is_first = self.epoch == 1
         are_right = all(type(number) is int and 0 < number < HIGHEST for number in numbers)
         return clone.is_repo_id(self.repo) and are_right and is_first == (self.previous is None)

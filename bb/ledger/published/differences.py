@@ -7,6 +7,8 @@ can have.
 
 from __future__ import annotations
 
+import os
+
 from bb.ledger.git import git
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.charter import NotALedger
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 
     Pair = tuple[bytes, bytes]  # a folder before and after
     Ask = Callable[[list[str], bytes], bytes]
+    Compare = Callable[[Sequence[bytes]], bytes]  # git's list of changes for commits and pairs of folders
     Entry = tuple[bytes, bytes]  # git's description of a change, and its file name
 
 AT_ONCE = 2048  # commits
+FEW = 30  # requests: they fit into the buffer of any pipe, so git can be asked again and again without a deadlock
 DEEPEST = 200  # nested folders in any repository
 LEVELS = {b"w": 3, b"snap": 2, b"archive": 1}  # nested folders
 FOLDER = b"040000"
@@ -38,7 +42,7 @@ def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, l
     for start in range(0, len(commits), AT_ONCE):
         batch = commits[start : start + AT_ONCE]
         try:
-            changes = _Changes(git_dir, batch)
+            changes = _all_of(git_dir, batch)
         except git.TooMuchOutput.error:
             for name in batch:
                 yield name, _alone(git_dir, name).of(name)
@@ -47,9 +51,17 @@ def changed_files(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, l
                 yield name, changes.of(name)
 
 
+def _all_of(git_dir: str, commits: Sequence[str]) -> _Changes:
+    """The changes of COMMITS. One git process is enough for a few commits, which most syncs bring."""
+    if len(commits) > FEW:
+        return _Changes(_at_once(git_dir), commits)
+    with _Comparison(git_dir) as one_process:
+        return _Changes(one_process.of, commits)
+
+
 def _alone(git_dir: str, name: str) -> _Changes:
     try:
-        return _Changes(git_dir, [name])
+        return _Changes(_at_once(git_dir), [name])
     except git.TooMuchOutput.error as error:
         raise _too_large(name) from error
 
@@ -94,11 +106,37 @@ def _within(
     return total
 
 
+def _at_once(git_dir: str) -> Compare:
+    """Compares any number of things, with a process for each call."""
+
+    def compare(names: Sequence[bytes]) -> bytes:
+        given = b"".join(name + b"\n" for name in names)
+        return git.output(HOW, git_dir=git_dir, given=given, most=bounds.MAX_GIT_OUTPUT)
+
+    return compare
+
+
+class _Comparison(git.Conversation):
+    """`git diff-tree`, asked several times. It repeats a line that names no object, and then prints at once."""
+
+    def __init__(self, git_dir: str) -> None:
+        super().__init__(HOW, git_dir=git_dir)
+        self._at_once = _at_once(git_dir)
+        self._mark = b"%s?\n" % os.urandom(8).hex().encode()  # no file name on the branch can contain it
+
+    def of(self, names: Sequence[bytes]) -> bytes:
+        """git's list of changes for NAMES."""
+        if len(names) > FEW:
+            return self._at_once(names)
+        self.write(b"".join(name + b"\n" for name in names) + self._mark)
+        return self.read_until(self._mark, bounds.MAX_GIT_OUTPUT)
+
+
 class _Changes:
     """The changes of some commits, read level by level."""
 
-    def __init__(self, git_dir: str, commits: Sequence[str]) -> None:
-        self._git_dir = git_dir
+    def __init__(self, compare: Compare, commits: Sequence[str]) -> None:
+        self._compare = compare
         self._roots = self._asked([name.encode() for name in commits])
         self._folders: dict[Pair, list[Entry]] = {}
         unread = {pair for entries in self._roots.values() for pair in _folders_of(entries)}
@@ -128,10 +166,7 @@ class _Changes:
             raise NotALedger(f"{path[:200].decode('utf-8', 'backslashreplace')!r} does not belong in a ledger")
 
     def _asked(self, names: Sequence[bytes]) -> dict[bytes, list[Entry]]:
-        listed = git.output(
-            HOW, git_dir=self._git_dir, given=b"".join(name + b"\n" for name in names), most=bounds.MAX_GIT_OUTPUT
-        )
-        changes = _read(listed, LONGEST_NAME)
+        changes = _read(self._compare(names), LONGEST_NAME)
         if changes.keys() != set(names):
             raise NotALedger("an object of the branch is missing, or is not a folder")
         return changes

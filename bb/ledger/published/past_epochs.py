@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination.facts import Reserved
+from bb.coordination.facts import Registered, Reserved
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids, json_text
 from bb.ledger.journal import kinds
@@ -35,9 +35,13 @@ def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation
     ADDED."""
     if settled.latest > generation:
         raise NotALedger(f"{SETTLED} names commits that do not exist")
-    missing = settled.grants.keys() | settled.generations.keys()
+    registrations = {event: name for name, events in settled.names.items() for event in events}
+    missing = settled.grants.keys() | settled.generations.keys() | registrations.keys()
     for event, raw in _lines_of(missing, added):
         fact = kinds.fact_on(raw)
+        if event in registrations and isinstance(fact, Registered) and fact.agent == registrations[event]:
+            missing -= {event}
+            continue
         if not isinstance(fact, Reserved):
             raise NotALedger(f"{SETTLED} names {event}, which is not a reservation")
         if event in settled.grants and not (fact.base and _is_of(settled.grants[event], fact)):

@@ -12,6 +12,7 @@ from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import Charter
 from bb.ledger.published.layout import BRANCH, PLACES
 from bb.ledger.published.tip import Compacted, Head, Tip
@@ -46,30 +47,38 @@ class Pin(Record):
 
 
 class Pins(Record):
-    """Every remote, the arbiter among them, and the results of the arbiter's history."""
+    """Every remote, the arbiter as the charters name it, and the results of its history."""
 
     remotes: dict[str, Pin]
-    arbiter: str | None = None  # the remote whose publication order counts: the first that was synced with
+    home: str | None = None  # the remote of `bb sync`: the first that was synced with
     local: Tip | None = None  # our last commit, at `refs/bb/ledger`
     admitted: Admitted = Admitted()
     counted: Admitted | None = None  # the same, computed only from the lines that count; None if all lines count
     law: str = ""  # the rules that `counted` was computed with
+    named: Arbiter | None = None  # the arbiter, by the latest charter of any remote
+    arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
+    basis: str = ""  # the history that `admitted` was computed from
 
     @property
     def in_force(self) -> Admitted:
         """The results of publication order, from the lines that count here."""
         return self.admitted if self.counted is None else self.counted
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the arbiter is another remote than those that this clone has read."""
+        return self.named is not None and self.arbiter is None
+
     def remote(self, name: str) -> Pin:
         return self.remotes.get(name, Pin())
 
     def with_remote(self, name: str, pin: Pin) -> Pins:
-        return self.replace(remotes=self.remotes | {name: pin}, arbiter=self.arbiter or name)
+        return self.replace(remotes=self.remotes | {name: pin}, home=self.home or name)
 
     @property
     def publishes_to(self) -> str | None:
-        """The arbiter, if our lines may be published there."""
-        return self.arbiter if self.arbiter and self.remote(self.arbiter).publishes else None
+        """The remote of `bb sync`, if our lines may be published there."""
+        return self.home if self.home and self.remote(self.home).publishes else None
 
 
 def read(store: str) -> Pins:
@@ -78,10 +87,15 @@ def read(store: str) -> Pins:
     try:
         members: Any = json_text.read(octets or b"")
         remotes = {name: _pin(pin) for name, pin in members["remotes"].items()}
-        arbiter, admitted = members["arbiter"], Admitted.from_dict(members["admitted"])
+        home, admitted = members.get("home", members["arbiter"]), Admitted.from_dict(members["admitted"])
         lawful = Admitted.from_dict(members["lawful"]) if members.get("lawful") else None
-        arbiter = arbiter if arbiter in remotes else None
-        return Pins(remotes, arbiter, _tip(members["local"]), admitted, lawful, str(members.get("law", "")))
+        return Pins(
+            *(remotes, home if home in remotes else None, _tip(members["local"])),
+            *(admitted, lawful, str(members.get("law", ""))),
+            Arbiter.from_json(members["named"]) if members.get("named") else None,
+            members["arbiter"] if members["arbiter"] in remotes else None,
+            str(members.get("basis", "")),
+        )
     except (ValueError, TypeError, KeyError, AttributeError):
         return Pins({})
 
@@ -89,7 +103,10 @@ def read(store: str) -> Pins:
 def write(store: str, pins: Pins) -> None:
     written = {
         "remotes": {name: _written_pin(pin) for name, pin in pins.remotes.items()},
+        "home": pins.home,
         "arbiter": pins.arbiter,
+        "named": pins.named and pins.named.as_dict(),
+        "basis": pins.basis,
         "local": _written(pins.local),
         "admitted": pins.admitted.as_json(),
         **({"lawful": pins.counted.as_json(), "law": pins.law} if pins.counted is not None else {}),

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bb.coordination.holdings.admission import Admitted
+
 AT_LEAST, SHARE = 2000, 8  # a snapshot needs 2000 new lines, and an eighth of the lines that the last one covers
 # Or this many new commits with a hundredth as many lines: readers without a clone read each commit after the snapshot.
 MOST_COMMITS, LEAST_SHARE = 500, 100
@@ -79,3 +81,5 @@ class Commit(Record):
     added: tuple[tuple[str, int, bytes], ...]  # writer, number of the first line, the lines
     blanked: tuple[str, ...]
     is_carried: bool = False  # it begins an epoch: the publication order of its lines was settled before
+    arbiter: str = ""  # the address of the arbiter that its charter names; empty if it names none
+    settled: Admitted | None = None  # the results that it takes over from the arbiter before

@@ -72,7 +72,10 @@ class Batch:
 
 
 class SingleRecord:
-    """A record outside of a batch: `with Alone(journal) as journal:` holds the journal's lock."""
+    """A record outside of a batch: `with SingleRecord(journal) as journal:` holds the journal's lock.
+
+    At the end, the lock is released, and then what was written is synced, together with the lines of other processes.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -82,7 +85,7 @@ class SingleRecord:
         return self._journal
 
     def __exit__(self, *_: object) -> None:
-        self._lock.__exit__()
+        self._journal.sync(self._lock)
 
 
 def _held(journal: Journal, lock: Lock) -> Lock:

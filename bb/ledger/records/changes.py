@@ -6,7 +6,6 @@ import os
 import time
 
 from bb.ledger.files import disk
-from bb.ledger.journal.journal import Journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,11 +53,7 @@ class LedgerWatch:
             glance = min(glance * 1.3, LONGEST_GLANCE)
 
     def _look(self) -> list[tuple[str, int, int]]:
-        files = []
-        for journal in self._store.journals():
-            segments = Journal(self._store.path, journal.writer).segments()
-            if segments:
-                files.append((segments[-1].path, segments[-1].size(), 0))
+        files = [(path, size, 0) for path, size in self._store.last_files()]
         for path in self._also:
             files += [(os.path.join(path, name), 0, 0) for name in disk.names(path)]
         return files

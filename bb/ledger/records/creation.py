@@ -12,7 +12,6 @@ from bb.ledger.git import git, ownership
 from bb.ledger.journal import clone, writers
 from bb.ledger.journal.clone import Clone
 from bb.ledger.records.drafts import Draft
-from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
@@ -61,18 +60,18 @@ def make_folder(place: Place) -> None:
 
 def _make_folders(store: Store) -> None:
     make_folder(store.place)
-    for name in (JOURNALS, "presence"):
+    for name in (writers.JOURNALS, "presence"):
         disk.make_folder(os.path.join(store.path, name))
 
 
 def _establish(store: Store, fresh: Clone) -> Clone:
     """Make sure that there are a clone.json (else FRESH) and a writer of our own. The store's lock must be held."""
-    established, journals = clone.read(store.path), os.path.join(store.path, JOURNALS)
+    established, journals = clone.read(store.path), os.path.join(store.path, writers.JOURNALS)
     if established is None:
         established = clone.from_journals(store.path) or fresh
         clone.write(store.path, established)
     if writers.own_writer(journals, established.writer) is None:
-        is_taken = established.writer in writers.all_in(journals)
+        is_taken = os.path.isdir(writers.folder_of(journals, established.writer))
         writers.mint(journals, writers.new_id() if is_taken else established.writer)
     store.reopen()
     return established

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.kernel import json_text, secret_patterns
 from bb.kernel.errors import BbError
-from bb.kernel.event import REQUEST
+from bb.kernel.event import MERGED, REQUEST
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bb.ledger.journal.kinds import Fact
 
 ORIGIN = "salvaged_lamport"  # the original Lamport time of an event recorded again; new lines get a higher one
+SYSTEM = "system"  # the author of markers and signatures
+MOST_NAMED = 200  # writers in one marker
 SHORTEST_SECRET = 15  # characters of the shortest known token
 
 
@@ -55,6 +57,18 @@ class Decision:
                 raise
             self.refusal = refusal
             return refusal.leaving
+
+
+def marker_drafts(store: str, heads: dict[str, int]) -> list[Draft]:
+    """The marker for lines of other writers up to HEADS, if there are any. The heads of very many writers are saved in
+    STORE, and the marker has only their digest."""
+    if not heads:
+        return []
+    if len(heads) <= MOST_NAMED:
+        return [Draft(SYSTEM, MERGED, {"heads": heads})]
+    from bb.ledger.journal import received  # noqa: PLC0415  (most markers name a few writers)
+
+    return [Draft(SYSTEM, MERGED, {"heads": {}, "writers": len(heads), "digest": received.keep_heads(store, heads)})]
 
 
 def draft_of(fact: Fact, by: str, allow_secret: str | None = None) -> Draft:

@@ -9,6 +9,7 @@ import time
 from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.journal import line as lines
+from bb.ledger.journal import received
 from bb.ledger.journal.journal import LedgerDamaged, Position
 from bb.ledger.journal.line import BadLine
 from bb.ledger.records import events
@@ -91,13 +92,17 @@ class Follower:
     def __init__(self, store: Store, wanted: Filter) -> None:
         self._store = store
         self._wanted = wanted
+        self._mark = received.mark_of(store.path)
         index = store.caught_up()
         # By writer, the positions after the last lines shown.
         self._passed = {journal.writer: [index.position(journal.writer)] for journal in store.journals()}
 
     def new(self) -> list[Event]:
         """The matching events since the last call, in order."""
-        new = [event for journal in self._store.journals() for event in self._read(journal)]
+        sources = self._store.sources()
+        grown = sources.grown_since(self._mark)
+        self._mark = grown.mark
+        new = [event for journal in (*sources.local, *grown.journals) for event in self._read(journal)]
         new = sorted(filter(self._wanted.admits, new), key=lambda event: event.order)
         return events.numbered(self._store, new) if new else []
 

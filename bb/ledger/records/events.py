@@ -144,18 +144,17 @@ class SequenceNumbers:
             last = bisect.bisect_right(self._markers, n, key=lambda marker: marker.n) - 1
             return n + self._markers[last].foreign_before
         for before, marker in itertools.pairwise(self._markers):
-            if marker.heads.get(writer, 0) >= n:
-                batch = self._batch(before.heads, marker)
-                return marker.n + before.foreign_before + bisect.bisect_left(batch, event.order)
+            if writer in marker.runs and marker.runs[writer][1] >= n:
+                return marker.n + before.foreign_before + bisect.bisect_left(self._batch(marker), event.order)
         return None  # the line is here, but no marker of ours has merged it yet
 
-    def _batch(self, before: dict[str, int], marker: Marker) -> list[Order]:
+    def _batch(self, marker: Marker) -> list[Order]:
         """The foreign lines that one marker merged, sorted in the total order."""
         if marker.n not in self._batches:
             self._batches[marker.n] = sorted(
                 (lines.clock_and_kind(raw)[0], writer, n)
-                for writer, head in marker.heads.items()
-                for n, raw in _numbered(Journal(self._store, writer), before.get(writer, 0), head)
+                for writer, (after, last) in marker.runs.items()
+                for n, raw in _numbered(Journal(self._store, writer), after, last)
             )
         return self._batches[marker.n]
 

@@ -1,4 +1,4 @@
-"""The journals of a store: those of all writers, and our own."""
+"""The journals of a store: those that processes here write, our own among them, and the received ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 from bb.ledger.files import disk
 from bb.ledger.journal import writers
 from bb.ledger.journal.journal import Journal
-
-JOURNALS = "j"  # the folder of the journals in a store
+from bb.ledger.journal.sources import Sources
+from bb.ledger.journal.writers import JOURNALS
 
 
 class Journals:
@@ -28,8 +28,12 @@ class Journals:
         """Find our writer. HINT is tried first."""
         self.writer = writers.own_writer(self.folder, hint)
 
-    def all(self) -> list[Journal]:
-        """The journals of all writers, including ours."""
+    def sources(self, *, is_thorough: bool = False) -> Sources:
+        """All journals, as an index reads them. If it IS_THOROUGH, it looks at each received one."""
+        return Sources(self.local(), self._path, is_thorough=is_thorough)
+
+    def local(self) -> list[Journal]:
+        """The journals that processes here write, including ours."""
         names, before = self._names.now(), self._known
         if names is not self._listed:
             self._listed = names

@@ -55,13 +55,12 @@ class Passed(Record):
 
 
 class CoursePosition(Record):
-    """A place in the course: after line N of our own journal and after HEADS of the other journals."""
+    """A place in the course: after line N of our own journal and FOREIGN_BEFORE lines of other journals."""
 
     n: int = 0
     segment: int = 0
     offset: int = 0
     foreign_before: int = 0
-    heads: dict[str, int] = {}  # noqa: RUF012  (frozen)
 
 
 START = CoursePosition()
@@ -114,16 +113,12 @@ class Course:
             return  # the line contains the mark but is not a marker
         import heapq  # noqa: PLC0415
 
-        before, seq = self.spot.heads, self.seq
-        batches = [
-            self._lines_of(writer, before.get(writer, 0), head)
-            for writer, head in marker.heads.items()
-            if head > before.get(writer, 0)
-        ]
+        seq = self.seq
+        batches = [self._lines_of(writer, after, last) for writer, (after, last) in marker.runs.items()]
         for at, segment, offset, raw in heapq.merge(*batches, key=lambda row: row[0]):
             seq += 1
             yield self._judged(Passed(seq, at[1], at[2], segment, offset, raw), counted)
-        self.spot = self.spot.replace(foreign_before=marker.foreign_before, heads=marker.heads)
+        self.spot = self.spot.replace(foreign_before=marker.foreign_before)
 
     def _judged(self, passed: Passed, counted: Counting | None) -> Passed:
         """PASSED with `counts` set. A line that does not count is remembered."""
@@ -167,9 +162,9 @@ def unmerged_lines(store: Store) -> Iterator[Passed]:
     import heapq  # noqa: PLC0415
 
     index = store.index
-    before, counted = index.markers()[-1].heads, counting.for_index(index)
+    counted = counting.for_index(index)
     batches = [
-        _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
+        _brought(Journal(store.path, writer), after, last) for writer, (after, last) in index.unmerged_runs().items()
     ]
     for at, segment, offset, raw in heapq.merge(*batches, key=lambda row: row[0]):
         yield _judged(Passed(0, at[1], at[2], segment, offset, raw), counted)
@@ -202,7 +197,7 @@ def spot_before(index: Index, seq: int) -> CoursePosition:
     n = seq - last.foreign_before
     if following is not None:
         n = min(n, following - 1)
-    return CoursePosition(n=max(n, 0), foreign_before=last.foreign_before, heads=last.heads)
+    return CoursePosition(n=max(n, 0), foreign_before=last.foreign_before)
 
 
 def length(index: Index) -> int:
@@ -231,7 +226,7 @@ class Lines:
     def at(self, writer: str, n: int, segment: int, offset: int) -> bytes | None:
         """Line N of WRITER at that place; None if another line or none is there now."""
         try:
-            self._go(os.path.join(self._store, "j", writer, f"{segment:012}{SUFFIX}"))
+            self._go(os.path.join(Journal(self._store, writer).folder, f"{segment:012}{SUFFIX}"))
             line = self._line(offset)
         except OSError:
             return None

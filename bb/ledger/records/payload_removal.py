@@ -47,7 +47,7 @@ def blank(store: Store) -> int:
         journal = Journal(store.path, writer)
         if (raw := journal.line(n)) and rerecording.MARK in raw:
             set_aside.blank(store.path, raw)  # first, because only this line tells where the copies are
-        with journal.lock_if_any():
+        with journal.lock_to_change():
             count += rewriting.blank(journal, n)
     return count
 

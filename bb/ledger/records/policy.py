@@ -142,7 +142,7 @@ def refresh(
     from bb.ledger.published import pins  # noqa: PLC0415  (`law` does not need it)
 
     try:
-        text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter, meanwhile=meanwhile)
+        text, where = seen or reviewed(store.place, remote or pins.read(store.path).home, meanwhile=meanwhile)
     except ownership.UnsafeRepository:  # git is not started in another user's repository: use the copy
         return cached(store) or SignerPolicy(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()

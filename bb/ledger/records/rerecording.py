@@ -21,7 +21,6 @@ from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine, Unreadable
 from bb.ledger.records.drafts import ORIGIN, Draft
 from bb.ledger.records.events import readable
-from bb.ledger.records.journals import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _named(value: Any) -> Iterator[str]:
 
 def recorded(store: str) -> dict[str, str]:
     """The new ids of the events that were recorded again, by the digest of their original lines' heads."""
-    journals = os.path.join(store, JOURNALS)
+    journals = os.path.join(store, writers.JOURNALS)
     raws = [raw for writer in writers.all_in(journals) for raw in Journal(store, writer).backwards() if MARK in raw]
     for name in disk.names(os.path.join(store, FOLDER)):  # they may have been set aside again
         raws += [raw for raw in read(os.path.join(store, FOLDER, name)).split(b"\n") if MARK in raw]

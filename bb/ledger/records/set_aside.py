@@ -24,7 +24,6 @@ from bb.ledger.journal import clone, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.records import rerecording
 from bb.ledger.records.events import readable
-from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.rerecording import FOLDER, HEAD, MARK, SetAsideFile
 
 TYPE_CHECKING = False
@@ -56,7 +55,7 @@ def set_lines_aside(store: str, journal: Journal, n: int, *, is_fork: bool, upto
     """
     from bb.ledger.journal import rewriting  # noqa: PLC0415  (forks are rare)
 
-    journals = os.path.join(store, JOURNALS)
+    journals = os.path.join(store, writers.JOURNALS)
     owner = writers.read_owner(journals, journal.writer)
     is_owed = is_fork and owner is not None and writers.may_be_owed(journals, journal.writer, FORKED)
     if owner is not None:
@@ -65,7 +64,7 @@ def set_lines_aside(store: str, journal: Journal, n: int, *, is_fork: bool, upto
     disk.make_folder(_folder(store))
     end = f"{OWED}{upto}" if is_owed else UNTOLD if is_fork else ""
     path = os.path.join(_folder(store), f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl{end}")
-    with journal.lock_if_any():
+    with journal.lock_to_change():
         rewriting.cut(journal, n, path)
 
 
@@ -93,7 +92,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
         count = rerecording.salvage(store, lambda first, file=file: rerecording.drafts(store, file, first), now)  # type: ignore[misc]
         for event in file.taken_back:
             _blank(path, event)
-        writers.retire(os.path.join(store.path, JOURNALS), writer, _reason(store.path, writer), None)
+        writers.retire(os.path.join(store.path, writers.JOURNALS), writer, _reason(store.path, writer), None)
         _rename(path, path.rpartition(OWED)[0] + AGAIN)
         done[writer] = done.get(writer, 0) + count
     return done
@@ -171,7 +170,7 @@ def _rename(path: str, to: str) -> bool:
 
 
 def _reason(store: str, writer: str) -> str:
-    owner = writers.read_owner(os.path.join(store, JOURNALS), writer)
+    owner = writers.read_owner(os.path.join(store, writers.JOURNALS), writer)
     return (owner.retired if owner else None) or ""
 
 

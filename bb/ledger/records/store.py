@@ -14,7 +14,7 @@ from bb.kernel.event import MERGED, REQUEST, SIGNED, Event
 from bb.ledger.git import ownership
 from bb.ledger.index.index import Index
 from bb.ledger.index.sqlite import sqlite3
-from bb.ledger.journal import clone, writers
+from bb.ledger.journal import clone, received, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.records.journals import Journals
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal.cursors import Damage
     from bb.ledger.journal.kinds import Fact
     from bb.ledger.journal.line import Link
+    from bb.ledger.journal.sources import Sources
     from bb.ledger.records.batch import Batch
     from bb.ledger.records.drafts import Draft, KeyedCall
     from bb.ledger.signing.keys import Key
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 MOST_SIGNED = 5  # attempts to sign while other processes keep recording
-SYSTEM = "system"  # the author of markers and signatures
 INDEX = "index.sqlite"
 SIGNERS = "signers.json"  # if this file exists, some lines may not count (`ledger/records/policy.py`)
 
@@ -62,7 +62,7 @@ class Store:
         self._law: SigningLaw | None = None
         self._law_of: tuple[int, int, int] | None = None  # the state of the file that it was read from
         self._batch: Batch | None = None
-        self.has_recorded = False
+        self.records = 0  # how often something was recorded
         self._is_ours = False  # whether the repository's owner was checked
         self._read_clone()
 
@@ -127,8 +127,16 @@ class Store:
         return self._law
 
     def journals(self) -> list[Journal]:
-        """The journals of all writers, including ours."""
-        return self._journals.all()
+        """The journals of all writers, including ours. There may be thousands."""
+        return self.sources().everything()
+
+    def local_journals(self) -> list[Journal]:
+        """The journals that processes with access to this store write, including ours."""
+        return self._journals.local()
+
+    def sources(self) -> Sources:
+        """All journals, as an index reads them."""
+        return self._journals.sources()
 
     def caught_up(self) -> Index:
         """The index, after it has read all lines; within a batch, all lines at the batch's last look."""
@@ -136,13 +144,18 @@ class Store:
             self.index.return_if_possible()
             self.index.cursors.is_still = False
             self.index.law = self.law
-            self.index.catch_up(self.journals(), self.progress)
+            self.index.catch_up(self.sources(), self.progress)
             if self._batch:
                 self._batch.is_current, self._batch.is_behind = True, False
                 self.index.cursors.is_still = True
         elif self._batch.journal and self._batch.must_fold():
             self._fold(self._batch.journal)
         return self.index
+
+    def look_at_everything(self) -> None:
+        """Look at every received journal, as every command does at ours. Files may have been changed by hand or by a
+        failing disk, and the log of received lines does not tell that."""
+        self.index.catch_up(self._journals.sources(is_thorough=True), self.progress)
 
     def caught_up_on_disk(self) -> Index:
         """The index, caught up, with its cursors stored on the disk too."""
@@ -157,9 +170,12 @@ class Store:
         return self.index if self._batch and self._batch.is_current else self.caught_up()
 
     def last_files(self) -> list[tuple[str, int]]:
-        """The last file of each journal and its size, which change with every record."""
-        last = [segments[-1] for journal in self.journals() if (segments := journal.segments())]
-        return [(segment.path, segment.size()) for segment in last]
+        """Files and their sizes, which change with every record and every import: the last file of each journal that is
+        written here, and the log of received lines. There are none if the ledger is gone."""
+        last = [segments[-1] for journal in self.local_journals() if (segments := journal.segments())]
+        files = [(segment.path, segment.size()) for segment in last]
+        log = received.mark_of(self.path).size
+        return [*files, *([(received.FOLDER, log)] if log else [])]
 
     def has_read(self, journal: Journal, end: tuple[int, int]) -> bool:
         """Whether the index has read our JOURNAL to its END."""
@@ -168,8 +184,11 @@ class Store:
 
     def damages(self) -> list[Damage]:
         """The damages in the journals, except for journals that were retired because of their damage."""
-        retired = writers.retired(self._journals.folder)
-        return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
+        return [
+            damage
+            for damage in self.caught_up().damages()
+            if not writers.is_retired(self._journals.folder, damage.writer)
+        ]
 
     def close(self, *, at_exit: bool = False) -> None:
         """Close the index and our own journal. AT_EXIT means that the process ends at once."""
@@ -238,13 +257,13 @@ class Store:
         """Record the drafts that DRAFTS returns for the current state, as the next lines of our journal. A marker for
         new lines of other writers goes before them; with IS_ACCOUNT, such a marker may be recorded by itself."""
         from bb.ledger.records.batch import RecordInBatch, SingleRecord  # noqa: PLC0415
-        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
+        from bb.ledger.records.drafts import marker_drafts  # noqa: PLC0415
 
         self.clone.may_write()
         self._refuse_foreign()
         self.ensure_writer()
         # New lines are folded under the lock, one process at a time. Many new lines are folded before taking it.
-        if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
+        if (self._batch is None or not self._batch.is_current) and self.index.behind(self.sources()) > FAR_BEHIND:
             self.caught_up()
         own = self._own()
         with RecordInBatch(self._batch, own) if self._batch else SingleRecord(own) as journal:
@@ -256,8 +275,7 @@ class Store:
             heads = index.unmerged()
             if not new_drafts and not (heads and is_account):
                 return []
-            if heads:
-                new_drafts.insert(0, Draft(SYSTEM, MERGED, {"heads": heads}))
+            new_drafts[:0] = marker_drafts(self.path, heads)
             recorded = self._write(journal, new_drafts, index, now)
             if self._batch:
                 self._batch.has_recorded = True
@@ -292,8 +310,8 @@ class Store:
                 for place, draft in enumerate(drafts, 1)
             ]
 
-        recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
-        self.has_recorded = True
+        recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=False)
+        self.records += 1
         return recorded
 
     def sign(self, key: Key, now: int) -> None:
@@ -303,7 +321,7 @@ class Store:
         meanwhile, the signature is made again.
         """
         from bb.ledger.records.batch import SingleRecord  # noqa: PLC0415
-        from bb.ledger.records.drafts import Draft  # noqa: PLC0415
+        from bb.ledger.records.drafts import SYSTEM, Draft  # noqa: PLC0415
         from bb.ledger.signing import verdicts  # noqa: PLC0415  (lines are signed when they are published)
 
         self.clone.may_write()
@@ -385,9 +403,8 @@ class Store:
 
     def refuse_damage(self) -> None:
         """Refuse if our own journal is damaged."""
-        for damage in self.index.damages():
-            if damage.writer == self.writer:
-                raise LedgerDamaged(
-                    f"line {damage.n} of {os.path.relpath(damage.path, self.path)} is damaged: {damage.reason}",
-                    **damage.as_dict(),
-                )
+        if damage := self.index.damage_of(self.writer or ""):
+            raise LedgerDamaged(
+                f"line {damage.n} of {os.path.relpath(damage.path, self.path)} is damaged: {damage.reason}",
+                **damage.as_dict(),
+            )

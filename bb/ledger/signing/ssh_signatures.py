@@ -7,18 +7,19 @@ PROTOCOL.sshsig and PROTOCOL.key describe the formats.
 
 from __future__ import annotations
 
+import sys
 from binascii import a2b_base64, b2a_base64
 
 from bb.kernel.record import Record
 
-try:
-    from _sha2 import sha256, sha512  # hashlib takes longer to import than the rest of this file
-except ImportError:
-    try:
+try:  # hashlib takes longer to import than the rest of this file, and a failing import searches every folder
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256, sha512
+    else:
         from _sha256 import sha256
         from _sha512 import sha512
-    except ImportError:
-        from hashlib import sha256, sha512
+except ImportError:
+    from hashlib import sha256, sha512
 
 KIND = b"ssh-ed25519"
 MAGIC, VERSION, HASH = b"SSHSIG", 1, b"sha512"
@@ -86,9 +87,9 @@ def to_sign(namespace: str, message: bytes, how: bytes = HASH) -> bytes:
     return MAGIC + _string(namespace.encode()) + _string(b"") + _string(how) + _string(hashed)
 
 
-def blob(key: bytes, namespace: str, octets: bytes) -> bytes:
+def blob(key: bytes, namespace: str, octets: bytes, how: bytes = HASH) -> bytes:
     """A signature blob: the signature's OCTETS with the key and the namespace that a reader needs to check them."""
-    about = _string(_public(key)) + _string(namespace.encode()) + _string(b"") + _string(HASH)
+    about = _string(_public(key)) + _string(namespace.encode()) + _string(b"") + _string(how)
     return MAGIC + VERSION.to_bytes(4, "big") + about + _string(_string(KIND) + _string(octets))
 
 

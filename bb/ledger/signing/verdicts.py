@@ -1,8 +1,7 @@
 """Checks whether a signature in a chain is valid, and decides under the law which lines count here.
 
 The result of a check depends only on the line, so the index keeps it. The law holds the contents of
-`.bb/allowed_signers` as last read (`ledger/records/policy.py`); readers need nothing else. Only the function that
-checks a signature imports `cryptography`.
+`.bb/allowed_signers` as last read (`ledger/records/policy.py`); readers need nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from bb.coordination.records.signed_lines import ENDLESS, Reach, Signed, Verific
 from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
-from bb.ledger.signing import ssh_signatures
+from bb.ledger.signing import ed25519, ssh_signatures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,15 +143,7 @@ def check(message: str, said: str) -> str | None:
         return f"the signature cannot be read: {error}"
     if signature.namespace != ssh_signatures.LEDGER:
         return f"the signature was made for {signature.namespace[:40]!r}, not for a ledger"
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  (takes as long as starting Python)
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
-
-    octets = ssh_signatures.to_sign(signature.namespace, message.encode(), signature.hash)
-    try:
-        Ed25519PublicKey.from_public_bytes(signature.key).verify(signature.octets, octets)
-    except (InvalidSignature, ValueError):
-        return NOT_BY_THAT_KEY
-    return None
+    return None if ed25519.is_valid(signature, message.encode()) else NOT_BY_THAT_KEY
 
 
 def _claimed(said: str) -> str | None:

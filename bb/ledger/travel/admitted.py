@@ -1,10 +1,13 @@
 """The results of publication order: which published reservations are admitted, and which of them count.
 
-They are kept with the pins. They are computed from the first commit on if other lines count than before.
+They are kept with the pins, and depend only on the history of the arbiter: on the commits that were made while it was
+the arbiter, and on the results that it took over from the arbiter before. They are computed from the first commit on if
+another remote is the arbiter than before, or if other lines count.
 """
 
 from __future__ import annotations
 
+from bb.coordination.facts import NameSettled, Registered, Retired
 from bb.coordination.holdings import admission, holdings
 from bb.kernel import ids
 from bb.ledger.index import counting
@@ -13,38 +16,61 @@ from bb.ledger.journal import line as lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bb.coordination.facts import HoldingFact
+    from bb.coordination.facts import AgentFact, HoldingFact
     from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Commit, Tip
     from bb.ledger.records.store import Store
     from bb.ledger.signing.verdicts import Counting
 
-HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
+RULES = "2"  # raised if these rules decide differently than before
+FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
+KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 
 
-def after_commits(pins: Pins, store: Store, tip: Tip | None, commits: Sequence[Commit]) -> Pins:
-    """PINS with the results after some more COMMITS, up to TIP."""
-    after = pins.replace(admitted=admit_commits(pins.admitted, commits))
-    law = store.law
-    if law is None or tip is None:
+def after_commits(
+    pins: Pins, store: Store, name: str, commits: Sequence[Commit], begun: Admitted | None = None
+) -> Pins:
+    """PINS with the results after some more COMMITS of the remote NAME, the arbiter. If these are all commits of an
+    epoch, it has BEGUN with the results of earlier ones."""
+    tip, address = pins.remote(name).tip, pins.named.address if pins.named else ""
+    basis = f"{RULES} {name} {address}"
+    is_another = pins.basis != basis or any(commit.settled for commit in commits)
+    after, law = pins.replace(arbiter=name, basis=basis), store.law
+    if is_another:
+        after = after.replace(counted=None)
+    if tip is None:
+        return after
+    whole = None if begun is None else (commits, begun)
+    if is_another or whole:
+        whole = whole or whole_history(store, tip)
+        after = after.replace(admitted=admit_commits(whole[1], whole[0], address))
+    else:
+        after = after.replace(admitted=admit_commits(after.admitted, commits, address))
+    if law is None:
         return after.replace(counted=None, law="")
     counts = law.counting(counting.signatures(store.caught_up(), law.repo))
-    if after.counted is None or after.law != law.basis or any(commit.parent is None for commit in commits):
-        from bb.ledger.travel.branch import History  # noqa: PLC0415
-
-        history = History(store.place.common, None)
-        commits = list(history.upto(tip.commit))
-        after = after.replace(counted=without_lines_that_do_not_count(history.settled, commits, counts))
-    counted = admit_commits(after.in_force, commits, counts)
+    if after.counted is None or after.law != law.basis or whole:
+        commits, begun = whole or whole_history(store, tip)
+        after = after.replace(counted=without_lines_that_do_not_count(begun, commits, counts))
+    counted = admit_commits(after.in_force, commits, address, counts)
     return after.replace(counted=counted, law=law.basis)
 
 
+def whole_history(store: Store, tip: Tip) -> tuple[Sequence[Commit], Admitted]:
+    """Every commit of the current epoch, and the results of earlier ones."""
+    from bb.ledger.travel.branch import History  # noqa: PLC0415
+
+    history = History(store.place.common, None)
+    return list(history.upto(tip.commit)), history.settled
+
+
 def may_have_holdings(octets: bytes) -> bool:
-    """Whether one of these lines may be about a reservation."""
-    return any(b'"kind":"%s"' % kind in octets for kind in HOLDING_KINDS)
+    """Whether one of these lines may be about a reservation, or about who has a name."""
+    return any(b'"kind":"%s"' % kind in octets for kind in KINDS)
 
 
 def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
@@ -56,21 +82,29 @@ def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
     return pins.replace(admitted=pins.admitted.keeping(names), counted=counted)
 
 
-def of_history(git_dir: str, commit: str) -> tuple[Admitted, Tip]:
-    """The results of publication order of a whole verified branch up to COMMIT, and its tip."""
+def of_history(git_dir: str, commit: str, arbiter: Arbiter | None) -> tuple[Admitted, Tip]:
+    """The results of publication order of a whole verified branch up to COMMIT, whose charter names the ARBITER, and
+    its tip."""
     from bb.ledger.travel.branch import History  # noqa: PLC0415
 
     history = History(git_dir, None)
     known: Admitted | None = None
     for one in history.upto(commit):  # not as a list: the lines of a long history need much memory
-        known = admit_commits(history.settled if known is None else known, [one])
+        known = admit_commits(history.settled if known is None else known, [one], arbiter.address if arbiter else "")
     return known or history.settled, history.tip
 
 
 def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
     """The results from before an epoch, without those of lines that do not count."""
     root = next(iter(commits), None)
-    lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
+    return _counting(known, _last_lines(root) if root else {}, counts)
+
+
+def _last_lines(commit: Commit) -> dict[str, int]:
+    return {writer: first + octets.count(b"\n") - 1 for writer, first, octets in commit.added}
+
+
+def _counting(known: Admitted, lasts: Mapping[str, int], counts: Counting) -> Admitted:
     out = set()
     for name in (*known.grants, *known.generations):
         writer, n = ids.split_event_id(name)
@@ -80,25 +114,34 @@ def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], 
     return known.without(out)
 
 
-def admit_commits(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
-    """The results of publication order after some more commits. With COUNTS, only of the lines that count."""
+def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None) -> Admitted:
+    """The results of publication order after some more commits of the remote at an ADDRESS. With COUNTS, only of the
+    lines that count.
+
+    A commit counts if its charter names that remote as the arbiter, or no arbiter at all.
+    """
+    lasts: dict[str, int] = {}
     for commit in commits:
-        if commit.is_carried:
+        if counts:
+            lasts |= _last_lines(commit)
+        if commit.settled is not None and commit.arbiter == address:
+            known = _counting(commit.settled, lasts, counts) if counts else commit.settled
+        if commit.is_carried or commit.arbiter not in ("", address):
             continue
-        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
+        facts = [fact for added in commit.added for fact in _deciding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 
 
-def _holding_facts(
+def _deciding_facts(
     writer: str, first: int, octets: bytes, counts: Counting | None
-) -> Iterator[tuple[str, HoldingFact]]:
+) -> Iterator[tuple[str, HoldingFact | AgentFact]]:
     last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
-            if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
+            if lines.clock_and_kind(raw)[1] in KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
+                if isinstance(fact, FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

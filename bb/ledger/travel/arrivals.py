@@ -12,7 +12,8 @@ from bb.ledger.records import payload_removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from bb.coordination.records.signers import Policy
     from bb.ledger.published.tip import Commit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
 RESERVED = kinds.BY_FACT["Reserved"][0]
+MUCH = 1 << 20  # bytes from which on the fast decoder is worth its import
 MOST_LOST = 100  # lost events in an answer
 
 
@@ -59,11 +61,12 @@ class Arrivals:
         """Note the authors of one writer's imported lines, and the age of each author's last line relative to the
         newest of these lines. Both times are from the writer's clock, so they can be compared. Lines that do not count
         are no sign of life."""
-        last_lines: dict[str, int] = {}
+        last_lines: dict[str, str] = {}
+        decode = _fast_decoder() if len(octets) >= MUCH else None
         counted = counting.for_index(self._store.caught_up())
         for raw in octets.split(b"\n")[:-1]:
             try:
-                members = lines.members(raw)
+                members = lines.members(raw, decode)
             except lines.Unreadable:
                 continue
             event, kind, by = members["id"], members["kind"], members["by"]
@@ -76,9 +79,10 @@ class Arrivals:
                 continue
             if counted and counted.is_doubted(event, kind, by):
                 self.unverified.add(by)
-            last_lines[by] = clock.parse_or(members["ts"], 0)
-        newest = max(last_lines.values(), default=0)
-        for agent, at in last_lines.items():
+            last_lines[by] = members["ts"]
+        times = {agent: clock.parse_or(ts, 0) for agent, ts in last_lines.items()}
+        newest = max(times.values(), default=0)
+        for agent, at in times.items():
             self.heard[agent] = min(newest - at, self.heard.get(agent, newest - at))
 
     def judge(self, policy: Policy, incoming: Sequence[Incoming]) -> None:
@@ -103,3 +107,9 @@ class Arrivals:
     def lost(self) -> dict[str, object]:
         """The lost events, for an answer."""
         return {"lost": self._lost[:MOST_LOST]} if self._lost else {}
+
+
+def _fast_decoder() -> Callable[[bytes], Any]:
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (its import is slow)
+
+    return bulk_check.decode

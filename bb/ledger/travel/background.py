@@ -12,6 +12,7 @@ import sys
 import bb
 from bb.ledger.git import ownership
 from bb.ledger.local import last_sync
+from bb.ledger.travel.sync_lock import is_syncing
 from bb.start import ALONE
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -
     if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):
         return False
     if not ownership.is_ours(place, env):  # the repository's settings may start programs
+        return False
+    if is_syncing(place.store):  # the attempt is not noted, so the next command starts one if it is still due
         return False
     try:
         os.utime(os.path.join(place.store, last_sync.NAME))

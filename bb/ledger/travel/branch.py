@@ -13,7 +13,8 @@ from bb.kernel import ids
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
 from bb.ledger.published import bounds, differences, past_epochs
-from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
+from bb.ledger.published.arbiter import latest
+from bb.ledger.published.charter import CHARTER, LEAP, Charter, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.published.tip import Commit, Compacted, Head, Tip
 from bb.ledger.travel import archive
@@ -43,6 +44,8 @@ class History:
         self._room = MOST_KEPT  # bytes left for them
         self._allowance = bounds.Allowance()
         self.settled = Admitted()  # results of earlier epochs, if the commits include the start of this epoch
+        self._taken_over: Admitted | None = None  # results that the current commit takes over from another arbiter
+        self._may_take_over = False  # whether the current commit changes the charter
 
     @property
     def tip(self) -> Tip:
@@ -54,13 +57,25 @@ class History:
 
     def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
         """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
-        chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
+            chain = self._short_chain(commit, objects) or self._chain(commit)
             changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
             for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
                     progress(place, len(chain), "Verifying published commits")
+
+    def _short_chain(self, commit: str, objects: git.Conversation) -> list[tuple[str, str | None]]:
+        """The same as `_chain`, without another process. Empty if there are more than a few commits, or no valid
+        chain."""
+        chain: list[tuple[str, str | None]] = []
+        while self._known and commit != self._known.commit:
+            parent = _only_parent(commit, objects) if len(chain) < differences.FEW else None
+            if parent is None:
+                return []
+            chain.append((commit, parent))
+            commit = parent
+        return chain[::-1]
 
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
         """The commits to verify, each with its parent. They must form one chain that continues from the known tip."""
@@ -97,6 +112,7 @@ class History:
         added: list[tuple[str, int, bytes]] = []
         blanked: list[str] = []
         compaction = Compaction(self._compacted, name, parent)
+        self._taken_over, self._may_take_over = None, False
         for change in sorted(changes, key=lambda change: change.path):
             folder = change.path.partition("/")[0]
             if folder == "w" and not change.is_removal:
@@ -118,13 +134,18 @@ class History:
         if previous:
             blanked += _blank_ones(added)
             past_epochs.check(self.settled, added, previous.generation)
+        arbiter = self._charter.arbiter
+        if arbiter:
+            self._take_over(arbiter.generation)
         self._generation += 1
         if compaction:
             heads = {writer: head.n for writer, head in self._heads.items()}
             self._compacted = compaction.after(heads, self._generation)
         self._blanked.update(blanked)
         self._last = name
-        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), previous is not None)
+        address = arbiter.address if arbiter else ""
+        about = (previous is not None, address, self._taken_over)
+        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), *about)
 
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
@@ -181,11 +202,25 @@ class History:
         if change.path == README:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
-            self._read_charter(charter_of(blob(objects, change.new, SMALL)))
+            charter = charter_of(blob(objects, change.new, SMALL))
+            self._read_charter(charter)
+            self._may_take_over = not is_root or charter.previous is None
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
+        elif change.path == SETTLED and self._may_take_over:
+            self._taken_over = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
         else:
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
+
+    def _take_over(self, generation: int) -> None:
+        """If this commit takes over results, continue after the last GENERATION of the arbiter before, so that tokens
+        only rise."""
+        settled = self._taken_over
+        if settled is None:
+            return
+        if settled.latest > generation or generation - self._generation >= LEAP:
+            raise NotALedger(f"{SETTLED} names commits that do not exist")
+        self._generation = max(self._generation, generation)
 
     def _read_charter(self, charter: Charter) -> None:
         earlier = self._charter
@@ -193,7 +228,21 @@ class History:
             self._generation = charter.previous.generation if charter.previous else 0
         elif (charter.repo, charter.epoch, charter.previous) != (earlier.repo, earlier.epoch, earlier.previous):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
+        elif latest(charter.arbiter, earlier.arbiter) != charter.arbiter:
+            raise LedgerRewritten(f"{CHARTER} names an earlier arbiter than before")
         self._charter = charter
+
+
+def _only_parent(commit: str, objects: git.Conversation) -> str | None:
+    """The parent of a commit; None if it is no commit, or has no parent or several."""
+    objects.write(b"%s^{commit}\n" % commit.encode())  # of a large file, git prints nothing
+    header = objects.read_line().split()
+    if len(header) != 3 or not header[2].isdigit():
+        return None
+    rows = objects.read(int(header[2]) + 1).partition(b"\n\n")[0].split(b"\n")
+    parents = [row[len(b"parent ") :] for row in rows if row.startswith(b"parent ")]
+    is_itself = header[0] == commit.encode()  # not a tag
+    return parents[0].decode("ascii", "replace") if is_itself and len(parents) == 1 else None
 
 
 def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from bb.ledger.published.pins import SnapshotVerdict
 from bb.ledger.published.tip import Compacted, Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
-from bb.ledger.travel import admitted, archive, publish, snapshot
+from bb.ledger.travel import admitted, archive, publish, rotation, snapshot
 from bb.ledger.travel.archive import Archived
 from bb.ledger.travel.snapshot import Place
 
@@ -52,14 +52,16 @@ def check_newest_snapshot(
 def _is_right(store: Store, tip: Tip, parts: list[bytes], heads: Mapping[str, int], results: Admitted | None) -> bool:
     """Whether a snapshot of HEADS equals the one made from our lines and commits."""
     git_dir, made_in = store.place.common, tip.compacted
+    charter = rotation.charter_at(git_dir, made_in.commit)
+    arbiter = charter.arbiter if charter else None
     parent = git.run(["rev-parse", "--verify", "--quiet", f"{made_in.commit}^"], git_dir=git_dir).strip()
-    if results is not None and made_in.generation:
-        at = Place(parent, made_in.generation, results)
+    if results is not None and made_in.generation and arbiter == tip.charter.arbiter:
+        at = Place(parent, made_in.generation, results, arbiter)
         if parts == snapshot.make(store, heads, at, store.progress):
             return True
     # Our results may lack reservations that have ended since. The history up to that commit has them.
-    results, known = admitted.of_history(git_dir, made_in.commit)
-    at = Place(parent, known.generation, results)
+    results, known = admitted.of_history(git_dir, made_in.commit, arbiter)
+    at = Place(parent, known.generation, results, arbiter)
     return parts == snapshot.make(store, heads, at, store.progress)
 
 
@@ -70,7 +72,8 @@ def commit(
     the new tip, the verdict on the snapshot, the number of archived lines, and the results of publication order in the
     snapshot: RESULTS, without reservations that have ended."""
     generation = tip.generation + 1
-    parts = snapshot.make(store, tip.last_lines, Place(tip.commit, generation, results), store.progress)
+    at = Place(tip.commit, generation, results, tip.charter.arbiter)
+    parts = snapshot.make(store, tip.last_lines, at, store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_files_of_lines(store, tip), MOST_ARCHIVED))

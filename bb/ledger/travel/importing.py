@@ -8,6 +8,7 @@ stores wrote under one id: then the published line counts, because all other clo
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 
 from bb.coordination.facts import Redacted
@@ -15,7 +16,7 @@ from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.journal import kinds
+from bb.ledger.journal import kinds, received
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine
@@ -26,10 +27,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.line import Link
     from bb.ledger.published.tip import Commit
     from bb.ledger.records.store import Store
 
 REDACTED = b'"kind":"x.bb.redacted"'
+MANY = 50  # journals that are synced to the disk together
 GLANCE = 1000  # lines between two progress reports
 
 LedgerForked = Conflict.declare(
@@ -61,7 +65,12 @@ def check(store: Store, commits: Sequence[Commit], published: dict[str, int]) ->
         for writer, first, octets in commit.added:
             starts.setdefault(writer, first)
             runs.setdefault(writer, []).append(octets)
-    return [_checked(store, writer, starts[writer], b"".join(run), published) for writer, run in runs.items()]
+    index = store.caught_up()
+    damaged = {damage.writer for damage in index.damages()}
+    return [
+        _checked(store, index, damaged, writer, starts[writer], b"".join(run), published)
+        for writer, run in runs.items()
+    ]
 
 
 def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
@@ -87,8 +96,16 @@ def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, 
             raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
 
 
-def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:
-    index, journal = store.caught_up(), Journal(store.path, writer)
+def _checked(
+    store: Store,
+    index: Index,
+    damaged: set[str],
+    writer: str,
+    first: int,
+    octets: bytes,
+    published: dict[str, int],
+) -> Incoming:
+    journal = Journal(store.path, writer)
     position = index.position(writer)
     head, link = position.link.n, position.link
     raws = octets.split(b"\n")[:-1]
@@ -107,25 +124,57 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
             raise LedgerForked(f"line {cut} of writer {writer} is published in two forms", writer=writer, n=cut)
         link = journal.link_before(cut)
     more = raws[same:]
-    if more and cut is None and writer in {damage.writer for damage in index.damages()}:
+    if more and cut is None and writer in damaged:
         store.refuse_damage()  # our own journal is repaired first, so that no line after the damage is lost
         cut = head + 1
-    for place, raw in enumerate(more):
-        if store.progress and not place % GLANCE:
-            store.progress(place, len(more), "Checking lines")
+    for start in range(0, len(more), GLANCE):
+        if store.progress:
+            store.progress(start, len(more), "Checking lines")
+        link = _followed(more[start : start + GLANCE], writer, link)
+    return Incoming(writer, cut, is_fork, b"\n".join([*more, b""]), first + len(raws) - 1)
+
+
+def _followed(raws: list[bytes], writer: str, link: Link) -> Link:
+    """The link of the last of RAWS, if each follows the one before it, and the first follows LINK."""
+    if len(raws) == GLANCE and max(map(len, raws)) < lines.MAX_LINE:
+        from bb.ledger.journal import bulk_check  # noqa: PLC0415  (its import is slow)
+
+        if checked := bulk_check.check(raws, writer, link):
+            return checked[1]
+    for raw in raws:
         try:
             link = lines.check(raw, writer, link)
         except BadLine as error:
             raise NotALedger(f"line {link.n + 1} of writer {writer} is invalid: {error}") from None
-    return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more), first + len(raws) - 1)
+    return link
 
 
 def write(store: Store, incoming: Sequence[Incoming]) -> None:
     """Write the checked lines into the journals."""
-    for change in incoming:
-        journal = Journal(store.path, change.writer)
-        disk.make_folder(journal.folder)
+    changed = [change for change in incoming if change.more or change.cut is not None]
+    for change in changed:
         if change.cut is not None:
+            journal = Journal(store.path, change.writer)
             set_aside.set_lines_aside(store.path, journal, change.cut, is_fork=change.is_fork, upto=change.upto)
-        with journal.lock_if_any():
-            journal.extend(change.more)
+    journals = [(Journal(store.path, change.writer), change.more) for change in changed]
+    for journal, more in journals:
+        if not journal.is_received:
+            with journal.lock_to_change():
+                journal.extend(more)
+    received_ones = [(journal, more) for journal, more in journals if journal.is_received]
+    if received_ones:
+        disk.make_folder(os.path.join(store.path, received.FOLDER))
+        with received.Changing(store.path, [journal.writer for journal, _ in received_ones]):
+            _write_received(store, received_ones)
+
+
+def _write_received(store: Store, journals: Sequence[tuple[Journal, bytes]]) -> None:
+    """Append lines to received journals. Many journals are synced to the disk together, which is much faster."""
+    are_many = len(journals) >= MANY and disk.CAN_SYNC_EVERYTHING
+    for place, (journal, more) in enumerate(journals):
+        if store.progress and not place % GLANCE:
+            store.progress(place, len(journals), "Writing lines")
+        disk.make_folder(journal.folder)
+        journal.extend(more, is_synced=not are_many)
+    if are_many:
+        disk.sync_everything()

@@ -21,9 +21,11 @@ def merge_into(source: Store, target: Store) -> int:
     _bring_blobs(source, target)
     count = 0
     for journal in source.journals():
-        with journal.lock_if_any():
+        with journal.lock_to_change():
             journal.repair_tail()
-            count += _copied(journal, Journal(target.path, journal.writer))
+            into = Journal(target.path, journal.writer)
+            with into.lock_to_change():
+                count += _copied(journal, into)
     target.caught_up()
     return count
 

@@ -18,7 +18,8 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
         raise LedgerRewritten(f"the branch of the ledger is missing on {sync.name}")
     history = History(sync.store.place.common, None)
     commits = list(history.upto(before.commit, sync.store.progress))
-    reservations = admitted.admit_commits(history.settled, commits).keeping(rotation.live(sync.store))
+    address = sync.pins.named.address if sync.pins.named else ""
+    reservations = admitted.admit_commits(history.settled, commits, address).keeping(rotation.live(sync.store))
     carried = reservations.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
     tip, judged, sync.archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
@@ -28,10 +29,11 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     except remote.Moved as moved:
         sync.look()
         if sync.pin.tip == before:
+            remote.refuse_two_places(sync.store.place, sync.name, sync.pin.ref, sync.left())
             hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
             raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
         raise remote.Contended("another clone published meanwhile", remote=sync.name) from None
-    if sync.pins.arbiter == sync.name:
+    if sync.decides:
         sync.pins = sync.pins.replace(admitted=carried)
     sync.remember(sync.pin.replace(tip=tip, judged=judged, put_off=0))
     remote.mark_verified(sync.store.place.common, sync.name, tip.commit)

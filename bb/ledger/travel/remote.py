@@ -1,25 +1,37 @@
 """The ledger's branch on a remote: it is fetched, and pushed only if it has not moved since.
 
-Errors of git are translated into a few refusals: the branch moved meanwhile (fetch again), the remote is unreachable,
-the push is denied, there is no such remote. If it is unknown whether a push arrived, the next fetch tells.
+Errors of git are translated into refusals (`remote_refusals.py`), unless the branch has moved meanwhile: then it is
+fetched again. If it is unknown whether a push arrived, the next fetch tells.
 """
 
 from __future__ import annotations
 
 import os
 
-from bb.kernel.errors import Busy, Conflict, NotFound, Refused
+from bb.kernel.errors import Busy, Conflict
 from bb.ledger.files import disk
-from bb.ledger.git import git, program
-from bb.ledger.published.charter import NotALedger
+from bb.ledger.git import git, head
 from bb.ledger.published.layout import BRANCH, HIDDEN, PLACES
+from bb.ledger.travel.remote_refusals import (
+    IS_FULL,
+    HostUnknown,
+    Offline,
+    PushDenied,
+    RemoteIsBundle,
+    RemoteNotFound,
+    last_words,
+    refusal_of,
+    says,
+    unreachable,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from bb.kernel.errors import BbError
+    from bb.ledger.git import program
     from bb.ledger.git.place import Place
 
+__all__ = ["HostUnknown", "Offline", "PushDenied", "RemoteNotFound", "unreachable"]  # others know them from here
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # the last fetched and the last verified commit
 MOST_REFS = 1 << 20  # bytes of a remote's list of refs
 DEEPEST = (1 << 31) - 2  # commits; with one more, git deepens every branch
@@ -31,35 +43,6 @@ SOUND = ("-c", "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c"
 NO_BRANCH = ("couldn't find remote ref",)
 MOVED = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "incorrect old value", "already exists")
 MOVED_THERE = ("failed to update ref", "remote ref does not exist", "failed to lock", "unable to create")
-NO_REMOTE = ("no such remote", "no configured push destination")
-DENIED = (
-    *("hook declined", "protected branch", "denied", "authentication failed", "not allowed", "prohibited", "forbidden"),
-    *("error: 403", "error: 401", "could not read username", "could not read password", "read-only"),
-)
-UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
-
-RemoteNotFound = NotFound.declare(
-    "REMOTE_NOT_FOUND", "There is no such remote", hint="`git remote -v` shows all remotes; name one with --remote"
-)
-
-Offline = Busy.declare(
-    "OFFLINE",
-    "The remote cannot be reached",
-    hint="everything you recorded stays in this clone; when the remote can be reached: `bb sync`",
-)
-
-PushDenied = Refused.declare(
-    "PUSH_DENIED",
-    "The remote does not let you push to its ledger",
-    hint="give your account permission to push to the branch bb-ledger; `bb sync --pull` works without it",
-)
-
-TransportNotAllowed = Refused.declare(
-    "TRANSPORT_NOT_ALLOWED",
-    "The address of the remote uses a transport that git may not use here: a program, or a file descriptor",
-    hint="`git remote -v` shows the address; to allow it: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`",
-)
-
 Contended = Busy.declare(
     "CONTENDED",
     "Other clones published at the same time, several times in a row",
@@ -85,16 +68,17 @@ def names(git_dir: str) -> list[str]:
 
 def url(git_dir: str, name: str) -> str:
     """The push URL of NAME, without credentials."""
-    return _without_secret(_address(git_dir, name, "--push"))
+    return _without_secret(address(git_dir, name, "--push"))
 
 
-def _address(git_dir: str, name: str, *how: str) -> str:
+def address(git_dir: str, name: str, *how: str) -> str:
+    """The URL of NAME, as git uses it, for fetching or as HOW says."""
     return git.ask(["remote", "get-url", *how, "--", name], git_dir=git_dir).out.decode("utf-8", "replace").strip()
 
 
-def _without_secret(address: str) -> str:
-    scheme, mark, rest = address.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else address
+def _without_secret(where: str) -> str:
+    scheme, mark, rest = where.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else where
 
 
 def valid_name(name: str) -> str:
@@ -111,7 +95,7 @@ def find(place: Place, name: str, patience: float) -> str | None:
     words = ["ls-remote", "--", name, *PLACES]
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience, most=MOST_REFS)
     if done.status != 0:
-        raise _refusal(name, done)
+        raise _refusal(place, name, done)
     return only_place(done.out, name)
 
 
@@ -139,10 +123,10 @@ def fetch(place: Place, name: str, patience: float, ref: str = BRANCH, *, whole:
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
-        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
-    if _says(done.err, NO_BRANCH):
+        return head.of_ref(place.common, incoming)
+    if says(done.err, NO_BRANCH):
         return None
-    raise _refusal(name, done)
+    raise _refusal(place, name, done)
 
 
 def mark_verified(git_dir: str, name: str, commit: str) -> None:
@@ -174,20 +158,21 @@ def _push(place: Place, name: str, leases: list[str], refspecs: list[str], patie
     if done.status == 0:
         return
     output = done.out.decode("utf-8", "replace") + done.err
-    is_moved_there = "[remote rejected]" in output and "(unpacker error)" not in output and _says(output, MOVED_THERE)
-    if is_moved_there or (_says(output, MOVED) and "hook declined" not in output):
-        _refuse_two_places(place, name, refspecs[0].partition(":")[2], patience)
-        raise Moved(_last_words(output))
-    raise _refusal(name, done)
+    if says(output, IS_FULL):  # then the hub cannot write its refs either, which looks as if they had moved
+        raise _refusal(place, name, done, is_push=True)
+    is_moved_there = "[remote rejected]" in output and "(unpacker error)" not in output and says(output, MOVED_THERE)
+    if is_moved_there or (says(output, MOVED) and "hook declined" not in output):
+        raise Moved(last_words(output))
+    raise _refusal(place, name, done, is_push=True)
 
 
-def _refuse_two_places(place: Place, name: str, ref: str, patience: float) -> None:
-    """Refuse a remote whose fetch and push addresses are different repositories. If both lead to one repository, the
-    branch is at the same commit at both."""
-    here, there = (_address(place.common, name, *how) for how in ([], ["--push"]))
+def refuse_two_places(place: Place, name: str, ref: str, patience: float) -> None:
+    """Refuse a remote whose fetch and push addresses are different repositories: a push was refused because REF has
+    moved, and a fetch does not find that. If both lead to one repository, REF is at the same commit at both."""
+    here, there = (address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return
-    fetched, pushed = (_commit_at(place, address, ref, patience) for address in (here, there))
+    fetched, pushed = (_commit_at(place, where, ref, patience) for where in (here, there))
     if None not in (fetched, pushed) and fetched != pushed:
         here, there = _without_secret(here), _without_secret(there)
         command = f"`git remote set-url --push {name} URL`"
@@ -200,9 +185,9 @@ def _refuse_two_places(place: Place, name: str, ref: str, patience: float) -> No
         )
 
 
-def _commit_at(place: Place, address: str, ref: str, patience: float) -> str | None:
-    """The commit of REF at an ADDRESS; empty if there is no such ref; None if the address cannot be reached."""
-    words = ["ls-remote", "--", address, ref]
+def _commit_at(place: Place, where: str, ref: str, patience: float) -> str | None:
+    """The commit of REF at a URL; empty if there is no such ref; None if the address cannot be reached."""
+    words = ["ls-remote", "--", where, ref]
     done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
@@ -212,33 +197,8 @@ def _from(place: Place) -> str:
     return place.work_tree or place.common
 
 
-def _refusal(name: str, done: program.Done) -> Exception:
-    output = done.err + done.out.decode("utf-8", "replace")
-    about = {"remote": name, "said": _last_words(output)}
-    if git.TOO_LARGE in output:
-        from bb.ledger.published.bounds import LedgerTooLarge  # noqa: PLC0415
-
-        return LedgerTooLarge(f"an object of that branch on {name} is larger than a ledger can have", **about)
-    if done.status is None:
-        return Offline(f"{name} did not answer in time", **about)
-    if f"'{name}' does not appear to be a git repository" in output or _says(output, NO_REMOTE):
-        return RemoteNotFound(f"git finds no repository at {name}: {about['said']}", **about)
-    if "transport '" in output and "' not allowed" in output:
-        return TransportNotAllowed(f"{name}: {about['said']}", **about)
-    if _says(output, DENIED) or "[remote rejected]" in output:
-        return PushDenied(f"{name} refused: {about['said']}", **about)
-    if _says(output, UNSOUND):
-        return NotALedger(f"{name} sent invalid objects: {about['said']}", **about)
-    return Offline(f"{name} cannot be reached: {about['said']}", **about)
-
-
-def _says(said: str, any_of: Sequence[str]) -> bool:
-    said = said.lower()
-    return any(words in said for words in any_of)
-
-
-def _last_words(said: str) -> str:
-    """The most useful line: the first error of git or the remote."""
-    rows = [row.strip() for row in said.splitlines() if row.strip()]
-    errors = [row for row in rows if row.startswith(("fatal:", "error:", "remote:", "!", "ssh:"))]
-    return (errors or rows or ["git gave no reason"])[0][:300]
+def _refusal(place: Place, name: str, done: program.Done, *, is_push: bool = False) -> BbError:
+    addresses = [address(place.common, name, *how) for how in ([], ["--push"])]
+    if is_push and os.path.isfile(os.path.join(_from(place), addresses[-1].removeprefix("file://"))):
+        return RemoteIsBundle(f"{name} is a file, to which nothing can be pushed", remote=name)
+    return refusal_of(name, done, addresses, is_push=is_push)

@@ -5,8 +5,9 @@ shallow. The transport settings of the current repository are passed through the
 their credentials there.
 
 Most of the time the last commit is enough, or the commits since the newest snapshot (`tip_reader.py`). Every commit is
-fetched if there is no snapshot that this version of bb can use, if a signing law decides which lines count, or if a
-line has lost its payload without a valid withdrawal (earlier commits still have the payload).
+fetched if there is no snapshot that this version of bb can use but the order of publication matters, if a signing law
+decides which lines count of a ledger with archived lines, or if a line has lost its payload without a valid withdrawal
+(earlier commits still have the payload).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -15,9 +16,10 @@ A line that does not follow from the one before it is a refusal, because part of
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bb.coordination.agents import roster
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
@@ -31,11 +33,12 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published import bounds, layout
+from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import NotALedger, must_be_ours
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import branch, rotation, tip_reader
+from bb.ledger.travel import arbitration, branch, rotation, tip_reader, transport
 from bb.ledger.travel.remote import MOST_REFS, RemoteNotFound, only_place
 from bb.ledger.travel.tip_reader import Latest
 
@@ -43,12 +46,6 @@ PATIENCE = 60.0
 MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
-# Settings about reaching a remote. Other settings are about the repository itself, and are not passed on.
-TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
-TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
-OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
-THE_TIP = "--depth=1"
-EVERYTHING = "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
 
 LedgerUnreachable = Refused.declare(
     "LEDGER_UNREACHABLE",
@@ -71,60 +68,73 @@ class Peek(Record):
     index: Index
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
+    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and the order of publication was read
+    is_whole: bool = False  # whether every commit was read, so that the order of all publications is known
 
 
 class Found(Record):
-    """An index that starts with the newest snapshot, and the last commit."""
+    """The lines of a ledger in an index, which may start with a snapshot, and the last commit."""
 
     index: Index
     commit: str
     committed_at: int
     generation: int | None
+    elsewhere: Arbiter | None
+    has_names: bool  # whether it is known who has a name that was registered twice
+    is_whole: bool = False  # whether every commit was read
 
 
 @contextmanager
-def published_ledger(place: Place, named: str | None, law: SigningLaw | None = None) -> Iterator[Peek]:
+def published_ledger(
+    place: Place, named: str | None, law: SigningLaw | None = None, *, in_order: bool = False
+) -> Iterator[Peek]:
     """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
 
     The fetched data is deleted at the end. If a LAW says which lines count, no snapshot is used, because a snapshot
-    contains the effects of all lines, whatever key signed them.
+    contains the effects of all lines, whatever key signed them. IN_ORDER: also the order in which the reservations were
+    published, which only all commits show.
     """
-    settings = _settings(place)
-    remote = _remote(_remotes(settings), named)
+    settings = transport.settings(place)
+    remote = _remote(transport.remotes(settings), named)
     folder = disk.temporary_folder("bb-peek-")
     try:
         repository = os.path.join(folder, "ledger.git")
-        _make(repository, dict(settings).get("extensions.objectformat", "sha1"))
+        transport.make_repository(repository, settings)
         source = _Source(place, repository, remote, settings)
-        source.fetch(THE_TIP)
-        commit, committed_at, generation = _tip(repository)
+        source.fetch(transport.THE_TIP)
+        commit, _, generation = _tip(repository)
         store = os.path.join(folder, "bb")
         if law and (charter := rotation.charter_at(repository, commit)):
             must_be_ours(charter.repo, law.policy.repo)
             law = law.replace(repo=charter.repo)
-        found = _read_latest(source, repository, store, law)
-        index, generation = (found.index, found.generation or generation) if found else (None, generation)
-        commit, committed_at = (found.commit, found.committed_at) if found else (commit, committed_at)
+        at = _address(place, remote)
+        found = None if in_order else _read_latest(source, repository, store, at, is_read_whole=law is not None)
+        index = found.index if found else None
         lost = _caught_up(index, store, law) if index else []
-        if index is None or lost:
+        if found is None or lost or (not found.has_names and found.index.count(roster.NAME, roster.RIVALS)):
             if index:
                 index.close()
-            source.fetch(EVERYTHING)
+            source.fetch(transport.EVERYTHING)
             commit, committed_at, _ = _tip(repository)
-            generation, commits, before = _read_everything(repository, commit, store)
+            history, commits = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
             lost = _caught_up(index, store, law)
-            if law:
-                _settle(store, index, law, commits, before)
+            elsewhere = _settle(store, index, law, history, commits, at)
+            found = Found(index, commit, committed_at, history.tip.generation, elsewhere, has_names=True, is_whole=True)
         try:
-            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost))
+            yield _peek(found, found.generation or generation, remote, store, lost)
         finally:
-            index.close()
+            found.index.close()
     finally:
         disk.remove_folder(folder)
 
 
-def _read_latest(source: _Source, repository: str, store: str, law: SigningLaw | None) -> Found | None:
+def _peek(found: Found, generation: int | None, remote: str, store: str, lost: list[str]) -> Peek:
+    about = (found.commit, found.committed_at, generation, found.index, store, tuple(lost), found.elsewhere)
+    return Peek(_shown(remote), *about, found.is_whole)
+
+
+def _read_latest(source: _Source, repository: str, store: str, at: str, *, is_read_whole: bool) -> Found | None:
     """Read the last commit, and the order of publication since its snapshot. None if every commit is needed."""
     latest: Latest | None = None
     for _ in range(MOST_LOOKS):
@@ -133,15 +143,16 @@ def _read_latest(source: _Source, repository: str, store: str, law: SigningLaw |
             if latest:
                 latest.index.close()
             disk.remove_folder(tip_reader.journals(store))
-            latest = tip_reader.read(repository, commit, store, is_read_whole=law is not None)
+            latest = tip_reader.read(repository, commit, store, is_read_whole=is_read_whole)
         if latest is None:
             return None
+        about = (latest.index, commit, committed_at)
         if not latest.needs_order:
-            _save_order(store, latest.newest.at.admitted if latest.newest else Admitted())
-            return Found(latest.index, commit, committed_at, generation)
+            newest = latest.newest
+            elsewhere = _save_order(store, newest.at.admitted, latest.arbiter, at) if newest else None
+            return Found(*about, generation, elsewhere, has_names=newest is not None)
         if order := tip_reader.order_since(repository, latest):
-            _save_order(store, order[0])
-            return Found(latest.index, commit, committed_at, order[1])
+            return Found(*about, order[1], _save_order(store, order[0], latest.arbiter, at), has_names=True)
         if latest.newest is None or generation is None or generation <= latest.newest.at.generation:
             break
         # Back to the commit of the snapshot. The commits before it have many files. The branch may move meanwhile.
@@ -151,11 +162,15 @@ def _read_latest(source: _Source, repository: str, store: str, law: SigningLaw |
     return None
 
 
-def _save_order(store: str, results: Admitted) -> None:
+def _save_order(store: str, results: Admitted, named: Arbiter | None, at: str) -> Arbiter | None:
+    """Save the RESULTS of publication order on the remote AT an address. If another remote is the arbiter that is
+    NAMED, its order decides nothing. Returns that arbiter."""
     from bb.ledger.published import pins  # noqa: PLC0415
 
     os.makedirs(store, exist_ok=True)
-    pins.write(store, pins.Pins({}, admitted=results))
+    is_elsewhere = named is not None and named.address != at
+    pins.write(store, pins.Pins({}, named=named) if is_elsewhere else pins.Pins({}, admitted=results))
+    return named if is_elsewhere else None
 
 
 def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
@@ -189,52 +204,24 @@ def _blank_lines(store: str) -> Iterator[bytes]:
 
 def _remote(known: list[str], named: str | None) -> str:
     if named is None:
-        if "origin" not in known and len(known) != 1:
-            raise LedgerUnpublished(
-                "several remotes are configured, and none is origin" if known else "no remote is configured"
+        if not known:
+            raise LedgerUnpublished("no remote is configured")
+        if "origin" not in known and len(known) > 1:  # one of them may have a ledger, so this is no reason to pass
+            raise RemoteNotFound(
+                f"several remotes are configured, and none is origin: {harmless(', '.join(known)[:200])}"
             )
         return "origin" if "origin" in known else known[0]
-    if named not in known and not _may_be_url(named):
+    if named not in known and not transport.may_be_url(named):
         raise RemoteNotFound(f"there is no remote {harmless(named[:60])!r}")
     return named
 
 
-def _settings(place: Place) -> list[tuple[str, str]]:
-    """The repository's own settings, with included files. Settings of the user and the system apply anyway."""
-    listed = git.run(["config", "--local", "--includes", "--null", "--list"], at=place.work_tree or place.common)
-    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
-    return [(name, value) for name, _, value in pairs]
-
-
-def _remotes(settings: list[tuple[str, str]]) -> list[str]:
-    names = (
-        name[len("remote.") : -len(".url")]
-        for name, _ in settings
-        if name.startswith("remote.") and name.endswith(".url")
-    )
-    return list(dict.fromkeys(names))
-
-
-def _may_be_url(remote: str) -> bool:
-    """Whether REMOTE may be a URL or a path, and cannot be an option."""
-    return remote.isprintable() and not remote.startswith("-") and any(mark in remote for mark in "/:\\")
-
-
-def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, str]:
-    """An environment with the settings for reaching REMOTE. On a command line, other users could read them."""
-    keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
-    passed = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
-    count = os.environ.get("GIT_CONFIG_COUNT", "")
-    start = int(count) if count.isascii() and count.isdigit() else 0
-    env = dict(os.environ)
-    for number, (name, value) in enumerate(passed, start):
-        env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return env | {"GIT_CONFIG_COUNT": str(start + len(passed))} | git.WHEN_FETCHING
-
-
-def _make(repository: str, form: str) -> None:
-    """Create an empty repository with the object format FORM, that of the current repository."""
-    git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
+def _address(place: Place, remote: str) -> str:
+    """The address that the remote is known by."""
+    if not transport.may_be_url(remote) or remote in git.run(["remote"], git_dir=place.common).split():
+        return arbitration.address(place, remote)
+    url = git.ask(["ls-remote", "--get-url", remote], git_dir=place.common).out.decode("utf-8", "replace").strip()
+    return address_of(url, place.work_tree or place.common)
 
 
 class _Source:
@@ -244,7 +231,7 @@ class _Source:
         self._root = place.work_tree or place.common  # a relative path is resolved from the top of the work tree
         self._repository = repository
         self._remote = remote
-        self._env = _environment(settings, remote)
+        self._env = transport.environment(settings, remote)
         self._ref: str | None = None
 
     def fetch(self, how_far: str) -> None:
@@ -273,23 +260,14 @@ class _Source:
         if ABSENT in done.err:
             raise LedgerUnpublished(f"{shown} has no ledger any more")
         errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-        reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
+        reason = harmless(transport.without_password((errors or ["git gave no reason"])[0])[:300])
         if "fsck" in done.err:
             raise NotALedger(f"git refuses the objects of that branch: {reason}")
         raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=shown)
 
 
 def _shown(remote: str) -> str:
-    return harmless(_without_password(remote))
-
-
-def _without_password(text: str) -> str:
-    """TEXT with the credentials before the @ of a URL removed."""
-    head, mark, rest = text.partition("://")
-    if not mark:
-        return text
-    authority, slash, path = rest.partition("/")
-    return head + mark + authority.rpartition("@")[2] + slash + _without_password(path)
+    return harmless(transport.without_password(remote))
 
 
 def _tip(repository: str) -> tuple[str, int, int | None]:
@@ -306,21 +284,31 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _settle(store: str, index: Index, law: SigningLaw, commits: list[Commit], before: Admitted) -> None:
-    """Save the results of publication order of the lines that count."""
+def _settle(
+    store: str, index: Index, law: SigningLaw | None, history: branch.History, commits: list[Commit], at: str
+) -> Arbiter | None:
+    """Save the results of publication order on the remote AT an address, of the lines that count. If another remote is
+    the arbiter, its order decides nothing. Returns that arbiter."""
     from bb.ledger.published import pins  # noqa: PLC0415
-    from bb.ledger.travel import admitted  # noqa: PLC0415
+    from bb.ledger.travel import admitted  # noqa: PLC0415  (the last commit is enough for most)
 
-    counts = law.counting(counting.signatures(index, law.repo))
-    lawful = admitted.admit_commits(admitted.without_lines_that_do_not_count(before, commits, counts), commits, counts)
-    pins.write(store, pins.read(store).replace(counted=lawful, law=law.basis))
+    named = history.tip.charter.arbiter
+    if named and named.address != at:
+        pins.write(store, pins.Pins({}, named=named))
+        return named
+    known = pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits, at if named else ""))
+    if law:
+        counts = law.counting(counting.signatures(index, law.repo))
+        before = admitted.without_lines_that_do_not_count(history.settled, commits, counts)
+        lawful = admitted.admit_commits(before, commits, at if named else "", counts)
+        known = known.replace(counted=lawful, law=law.basis)
+    pins.write(store, known)
+    return None
 
 
-def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
-    """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
-    the commits, and the results of earlier epochs."""
-    from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
-    from bb.ledger.travel import admitted, importing  # noqa: PLC0415  (the last commit is enough for most)
+def _read_everything(repository: str, commit: str, store: str) -> tuple[branch.History, list[Commit]]:
+    """Verify every commit, and save all lines as journals."""
+    from bb.ledger.travel import importing  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
@@ -330,5 +318,4 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     importing.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for one in commits for added in one.added):
         tip_reader.write_lines(store, writer, first, octets)
-    pins.write(store, pins.Pins({}, admitted=admitted.admit_commits(history.settled, commits)))
-    return history.tip.generation, commits, history.settled
+    return history, commits

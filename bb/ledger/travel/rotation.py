@@ -15,15 +15,13 @@ from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.ledger.git import git
 from bb.ledger.published import layout, past_epochs
-from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, Previous, charter_of
+from bb.ledger.published.charter import CHARTER, LEAP, Charter, LedgerRewritten, NotALedger, Previous, charter_of
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
 from bb.ledger.travel import importing, publish
 from bb.ledger.travel.branch import History
 from bb.ledger.travel.publish import Epoch, Unpublished
-
-LEAP = 1 << 32  # generations
 
 
 def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:

@@ -1,11 +1,11 @@
 """Snapshots: the folded state of all lines up to certain heads, for readers that do not need the lines.
 
-    {"after":"<parent>","format":2,"generation":7,"heads":{"<writer>":[n,lamport,head]},"rows":2,"state":8}
-    {"generations":{"…"},"grants":{"…"}}
+    {"after":"<parent>","arbiter":{"…"},"format":2,"generation":7,"heads":{"<writer>":[n,lamport,head]},"rows":2,…}
+    {"generations":{"…"},"grants":{"…"},"names":{"…"}}
     ["<fold>","<key>",{"…"}]
 
-The first line names the generation of the snapshot's commit, and its parent. The second one has the results of
-publication order up to then, because they cannot be computed from lines.
+The first line names the generation of the snapshot's commit, its parent, and the arbiter in its charter. The second one
+has the results of that arbiter's publication order up to then, because they cannot be computed from lines.
 
 A snapshot is a cache. Its name is a digest of the heads. Every clone makes the same snapshot from the same commits, and
 a wrong one is replaced. It contains the results of folds, so only a bb with the same folds can use it. Others read the
@@ -27,6 +27,7 @@ from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.journal.line import Link
 from bb.ledger.journal.segments import Block
 from bb.ledger.published import bounds, layout
+from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import is_number
 
@@ -49,12 +50,13 @@ HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class Place(Record):
-    """The commit of a snapshot: its parent, its generation, and the results of publication order so far. To make a
-    snapshot, those of a later commit will do."""
+    """The commit of a snapshot: its parent, its generation, the results of publication order so far, and the arbiter
+    that its charter names. To make a snapshot, the results of a later commit will do."""
 
     parent: str
     generation: int
     admitted: Admitted
+    arbiter: Arbiter | None
 
 
 class Snapshot(Record):
@@ -118,6 +120,7 @@ def _rows(index: Index, heads: Mapping[str, int], at: Place) -> Iterator[bytes]:
     links = {writer: index.position(writer).link for writer in sorted(heads)}
     written = {writer: [link.n, link.lamport, link.head_digest] for writer, link in links.items()}
     about = {"after": at.parent, "generation": at.generation, "heads": written, "rows": len(rows)}
+    about |= {"arbiter": at.arbiter and at.arbiter.as_dict()}
     yield bulk_check.canonical(about | {"format": FORMAT, "state": database.VERSION})
     yield bulk_check.canonical(at.admitted.as_json())
     yield from rows
@@ -161,7 +164,8 @@ def read(octets: bytes) -> Snapshot | None:
         header = bulk_check.decode(first)
         if (header["format"], header["state"], header["rows"]) != (FORMAT, database.VERSION, rest.count(b"\n")):
             return None
-        at = Place(header["after"], header["generation"], Admitted.from_dict(bulk_check.decode(settled)))
+        arbiter = Arbiter.from_json(header["arbiter"]) if header["arbiter"] is not None else None
+        at = Place(header["after"], header["generation"], Admitted.from_dict(bulk_check.decode(settled)), arbiter)
         if type(at.generation) is not int or at.generation < max(at.admitted.latest, 1):
             return None
         rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
@@ -229,8 +233,10 @@ def fill(index: Index, links: Mapping[str, Link], rows: Iterable[tuple[str, str,
     from bb.ledger.journal import bulk_check  # noqa: PLC0415
 
     index.cursors.forget()
-    at = ((writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items())
-    index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+    at = (
+        (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None, True) for writer, link in links.items()
+    )
+    index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
     terms_of: dict[str, Callable[[str, Any], Iterable[tuple[str, str]]] | None] = {}
     states: list[tuple[str, str, str]] = []
     terms: list[tuple[str, str, str, str]] = []

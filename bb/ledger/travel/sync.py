@@ -13,18 +13,20 @@ from __future__ import annotations
 import os
 import time
 
+from bb.coordination.holdings.admission import Admitted
 from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
 from bb.ledger.index import database
+from bb.ledger.journal import received
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, must_be_ours
 from bb.ledger.published.layout import HIDDEN, LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -32,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from bb.ledger.travel.importing import Incoming
 
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
+MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
@@ -70,6 +73,7 @@ class SyncResult(Record):
     archived: int | None  # lines archived with a snapshot, if one was made
     not_compacted: str | None  # why no snapshot was made although one was due
     begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
+    arbiter_moved: dict[str, object] | None  # the arbiter, if this clone learned of its move
     signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
 
 
@@ -80,7 +84,9 @@ class Sync:
         self.store = store
         self.name = name
         self.pins = pins.read(store.path)
-        self.signatures = OwnSignatures(store, self.pins.arbiter or name, now)
+        self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self._named_before = self.pins.named
+        self._at: str | None = None  # the address of the remote, once it was asked for
         self.now = now
         self._deadline = time.monotonic() + patience
         self._went = self._attempts = 0
@@ -96,9 +102,23 @@ class Sync:
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
+    @property
+    def address(self) -> str:
+        """The address that the remote is known by."""
+        if self._at is None:
+            self._at = arbitration.address(self.store.place, self.name)
+        return self._at
+
+    @property
+    def decides(self) -> bool:
+        """Whether the remote is the arbiter: whether its publication order decides."""
+        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
+
     def run(self, direction: str, *, publishes: bool = False, ref: str | None = None) -> None:
         """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on, at the place REF if
         one is given."""
+        if self.store.exists and len(received.all_in(self.store.path)) <= MOST_LOOKED_AT:
+            self.store.look_at_everything()
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
         self._record_again()
@@ -113,7 +133,7 @@ class Sync:
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time."""
-        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
+        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name and self.decides:
             law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
@@ -144,8 +164,13 @@ class Sync:
             archived=self.archived,
             not_compacted=self._not_compacted,
             begun_anew=_told(self.begun_anew),
+            arbiter_moved=self._told_of_move(),
             signatures=self._told_of_signatures(),
         )
+
+    def _told_of_move(self) -> dict[str, object] | None:
+        named = self.pins.named
+        return named.as_dict() if named and named.turn > 1 and named != self._named_before else None
 
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
@@ -189,9 +214,7 @@ class Sync:
         except LedgerRewritten.error as refusal:
             refusal.details |= {"remote": self.name, "found": remote_tip, "verified": tip.commit if tip else None}
             raise
-        if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.replace(admitted=history.settled)
-        self._take_in(commits, history.tip)
+        self._take_in(commits, history)
 
     def _fetched(self, *, whole: bool) -> str | None:
         """Fetch the ledger from its place on the remote. A ledger that is not known yet, or not there any more, is
@@ -215,6 +238,7 @@ class Sync:
             except remote.Moved as moved:
                 self.look()
                 if self.pin.tip == tip and self.pin.ref != ref:
+                    remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
                     raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
             else:
                 break
@@ -238,14 +262,15 @@ class Sync:
         from bb.ledger.travel import rotation  # noqa: PLC0415
 
         commits = list(history.upto(found, self.store.progress))
-        rotation.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        rotation.check(history, commits, tip, self.pins.admitted if self.decides else None)
         self.begun_anew = history.tip.charter
         return commits
 
-    def _take_in(self, commits: list[Commit], after: Tip) -> None:
+    def _take_in(self, commits: list[Commit], history: History) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
+        after = history.tip
         must_be_ours(after.charter.repo, self.signatures.known.policy.repo)
         try:
             incoming = importing.check(self.store, commits, self._published(but=None if self.begun_anew else self.name))
@@ -270,7 +295,8 @@ class Sync:
         self._arrivals.take(commits, incoming)
         if self.signatures.known.text is not None and self.signatures.known.mode != signers.OFF:
             self._arrivals.judge(self.signatures.known.policy, incoming)
-        self.remember(self.pin.replace(tip=after), commits)
+        begun = history.settled if commits and commits[0].parent is None else None
+        self.remember(self.pin.replace(tip=after), commits, begun)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
@@ -286,7 +312,7 @@ class Sync:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
         from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.records.journals import JOURNALS  # noqa: PLC0415
+        from bb.ledger.journal.writers import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
         for change in incoming:
@@ -324,46 +350,73 @@ class Sync:
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def publish_all(self) -> None:
-        """Publish unpublished lines. Try again if another clone was faster."""
+        """Publish the unpublished lines in one commit. Try again if another clone was faster.
+
+        Lines that are recorded meanwhile are left to the next sync, because agents may never stop recording.
+        """
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left(), self.pin.ref)
             self._is_gone = False
-        pause, tip_before = FIRST_PAUSE, self.pin.tip
+        pause = FIRST_PAUSE
         while pending := self.wanted():
             self._attempts += 1
             try:
                 self.push(pending)
             except remote.Moved as moved:
-                if self.left() <= pause:
-                    message = f"other clones were faster in {self._attempts} attempts"
-                    raise remote.Contended(message, remote=self.name) from None
-                pause = random_pause(pause)
-                self.look()
-                if self.pin.tip == tip_before and self._attempts >= MOST_IN_VAIN:
-                    raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
-                tip_before = self.pin.tip
-            except remote.Offline.error:
+                pause = self._look_later(moved, pause)
+            except remote.unreachable():
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip):
+                if self.pin.tip is None or not pending.is_in(self.pin.tip):
                     raise
+                return
             except program.GitFailed:
                 if self._attempts > 1:
                     raise
                 self.look()  # git may have deleted the parent commit, and fetches it again
+            else:
+                return
 
-    def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
+    def _look_later(self, moved: remote.Moved, pause: float) -> float:
+        """Look after a random time, because another clone was faster. Returns the pause after the next attempt."""
+        if self.left() <= pause:
+            message = f"other clones were faster in {self._attempts} attempts"
+            raise remote.Contended(message, remote=self.name) from None
+        pause, tip_before = random_pause(pause), self.pin.tip
+        self.look()
+        if self.pin.tip == tip_before:
+            remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
+            if self._attempts >= MOST_IN_VAIN:
+                raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
+        return pause
+
+    def push(
+        self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None
+    ) -> Tip:
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. To move the
+        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before."""
         before = self.pin.tip
         expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key)
+        about = (names or self._arbiter_to_name(), takes_over)
+        tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, None, *about)
         remote.push(self.store.place, self.name, tip.commit, expected, self.left(), self.pin.ref)
-        commit = Commit(tip.commit, expected, tip.generation, tuple(publish.lines_of(self.store, before, wanted)), ())
+        lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
+        commit = Commit(tip.commit, expected, tip.generation, lines, (), False, at.address if at else "", takes_over)
         self._went += wanted.count
-        self.remember(self.pin.replace(tip=tip), [commit])
+        self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
         return tip
+
+    def _arbiter_to_name(self) -> Arbiter | None:
+        """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
+        `moving.py`, because the new arbiter takes over results."""
+        tip, named = self.pin.tip, self.pins.named
+        if named is None and self.decides:
+            named = arbitration.first(self.store.place, self.name, self.address)
+        is_said = tip is not None and tip.charter.arbiter == named
+        is_move = tip is not None and named is not None and named.turn > 1 and named.address == self.address
+        return None if is_said or is_move else named
 
     def _compact(self) -> None:
         """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
@@ -375,7 +428,7 @@ class Sync:
             return
         try:
             self._compact_on(before)
-        except (remote.Moved, remote.Offline.error):
+        except (remote.Moved, remote.Offline.error, remote.HostUnknown.error):
             return
         except BbError as refusal:
             self._not_compacted = f"{refusal.code}: {refusal.message}"
@@ -393,7 +446,9 @@ class Sync:
             self.remember(self.pin.replace(judged=judged))
             if self._is_usable and not before.is_due:
                 return
-        results = self._known_results() or admitted.of_history(self.store.place.common, before.commit)[0]
+        results = self._known_results()
+        if results is None:
+            results = admitted.of_history(self.store.place.common, before.commit, before.charter.arbiter)[0]
         tip, judged, lines, settled = compacting.commit(self.store, before, self.now, results, self.signatures.key)
         patience = max(self.left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience, self.pin.ref)
@@ -429,11 +484,16 @@ class Sync:
 
     # -- remembering
 
-    def remember(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
-        """Save PIN, and the results of publication order after COMMITS."""
+    def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
+        """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
         after: Pins = self.pins.with_remote(self.name, pin)
-        if after.arbiter == self.name:
-            after = admitted.after_commits(after, self.store, pin.tip, list(commits))
+        self.pins = after = after.replace(named=arbitration.known(after))
+        if pin.tip and self.decides:
+            if after.named and after.named.turn > 1 and pin.publishes:
+                after = after.replace(home=self.name)
+            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        elif after.arbiter == self.name:
+            after = after.replace(arbiter=None)
         self.pins = after
         pins.write(self.store.path, after)
 

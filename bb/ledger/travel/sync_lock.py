@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from bb.kernel.errors import Busy
+from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import try_lock
 
@@ -30,7 +30,7 @@ def random_pause(pause: float) -> float:
 
 
 class SyncLock:
-    """`with Turn(store, patience):` makes this process the only one that syncs the clone. AlreadySyncing if another
+    """`with SyncLock(store, patience):` makes this process the only one that syncs the clone. AlreadySyncing if another
     process syncs it for longer than PATIENCE seconds."""
 
     def __init__(self, store: str, patience: float = 0.0) -> None:
@@ -53,3 +53,12 @@ class SyncLock:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+def is_syncing(store: str) -> bool:
+    """Whether a process syncs the clone just now, or this user may not sync it."""
+    try:
+        with SyncLock(store):
+            return False
+    except BbError:
+        return True

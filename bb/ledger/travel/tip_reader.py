@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bb.ledger.journal.line import Link
+    from bb.ledger.published.arbiter import Arbiter
 
 MOST_BYTES = 1 << 30
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
@@ -34,12 +35,13 @@ GLOBAL = b'"base":"'  # in the line of a global reservation
 
 
 class Latest(Record):
-    """The last commit: an index that starts with its NEWEST snapshot, and whether the order of publication matters for
-    the lines after it."""
+    """The last commit: an index that starts with its NEWEST snapshot, the ARBITER that its charter names, and whether
+    the order of publication matters for the lines after the snapshot."""
 
     commit: str
     index: Index
     newest: Snapshot | None
+    arbiter: Arbiter | None
     needs_order: bool
 
 
@@ -51,7 +53,7 @@ def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> La
         charter = files.pop(CHARTER, None)
         if charter is None:
             raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
-        charter_of(layout.blob(objects, charter, layout.SMALL))
+        arbiter = charter_of(layout.blob(objects, charter, layout.SMALL)).arbiter
         allowance = bounds.Allowance()
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
         is_archived = any(path.startswith(archive.FOLDER) for path in files)
@@ -59,8 +61,7 @@ def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> La
         if is_archived and newest is None:
             return None
         heads = newest.heads if newest else {}
-        about_reservations: set[str] = set()  # writers
-        has_global = False
+        changes_order = has_global = False
         for (writer, first), blob in segments.items():
             last = heads[writer].n if writer in heads else 0
             octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
@@ -70,13 +71,13 @@ def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> La
                 octets = b"\n".join(raws)
                 write_lines(store, writer, max(first, last + 1), octets)
                 has_global = has_global or GLOBAL in octets
-                about_reservations |= {writer} if admitted.may_have_holdings(octets) else set()
+                changes_order = changes_order or admitted.may_have_holdings(octets)
     index = None if _lacks_lines(segments, heads) else _begun(newest)
     if index is None:
         return None
-    # If all reservations are of one clone, none of them is contested, and only global ones need the order.
-    is_alone = newest is None and len(about_reservations) < 2
-    return Latest(commit, index, newest, has_global or bool(about_reservations and not is_alone))
+    # Without a snapshot, only global reservations need the order, and contested ones, for which CI asks.
+    needs_order = has_global or (newest is not None and (changes_order or newest.at.arbiter != arbiter))
+    return Latest(commit, index, newest, arbiter, needs_order)
 
 
 def order_since(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
@@ -90,13 +91,16 @@ def order_since(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
     if not made_in or newest.at.parent != _parent(repository, made_in):
         return None  # git says of the first commit that it has that it changed every file
     base = _tip_at(repository, made_in, newest, name)
-    if base is None:
+    if base is None or base.charter.arbiter != newest.at.arbiter:
         return None
+    if newest.at.arbiter not in (None, latest.arbiter):
+        return None  # these are the results of another arbiter
+    address = latest.arbiter.address if latest.arbiter else ""
     history = branch.History(repository, base)
     results = newest.at.admitted
     try:
         for one in history.upto(latest.commit) if latest.commit != made_in else ():
-            results = admitted.admit_commits(results, [one])
+            results = admitted.admit_commits(results, [one], address)
     except (NotALedger, LedgerRewritten.error):
         return None  # all commits are read, and that shows the refusal
     return results, history.tip.generation

@@ -7,6 +7,7 @@ the tables are filled again from the beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from itertools import takewhile
 from typing import Any
 
 from bb.coordination.records import redactions
@@ -233,12 +234,15 @@ def _covered(markers: Sequence[Marker], writer: str, last: Post) -> Callable[[Po
     A message that may have reached that clone together with LAST counts as unread: reading twice is better than never.
     """
     if last.writer == writer:
-        heads, own = [marker for marker in markers if marker.n <= last.n][-1].heads, last.n
+        before, own = [marker for marker in markers if marker.n <= last.n], last.n
     else:
-        before = [marker for marker in markers if marker.heads.get(last.writer, 0) < last.n]
-        heads, own = before[-1].heads, before[-1].n
-        later = [marker.n for marker in markers if marker.n > before[-1].n]
-        own = later[0] - 1 if later else own
+        before = list(takewhile(lambda marker: marker.runs.get(last.writer, (0, 0))[1] < last.n, markers))
+        later = markers[len(before) :]
+        own = later[0].n - 1 if later else before[-1].n
+    heads: dict[str, int] = {}
+    for marker in before:
+        for other, (_, head) in marker.runs.items():
+            heads[other] = max(head, heads.get(other, 0))
 
     def covers(post: Post) -> bool:
         return post == last or post.n <= (own if post.writer == writer else heads.get(post.writer, 0))

@@ -6,16 +6,16 @@ The index finds overlapping scopes: two scopes can overlap only if the lead of o
 
 from __future__ import annotations
 
-from bb.coordination.agents import liveness, pauses, roster
+from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import holdings, scopes
-from bb.coordination.holdings.held import Held, Overlap, were_made_apart, wins_over
+from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
 from bb.ledger.local import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.index.index import Index
     from bb.ledger.lines.regions_now import RegionsNow
+    from bb.ledger.published.pins import Pins
 
 
 class Holdings:
@@ -43,8 +44,9 @@ class Holdings:
         self._regions: RegionsNow | None = None
         self._seen: dict[str, tuple[int, str]] = {}
         self._pauses: dict[str, Any] | None = None
-        self._settled: Admitted | None = None
+        self._pins: Pins | None = None
         self._is_alone: bool | None = None
+        self._rivals: dict[str, frozenset[str]] | None = None
 
     @property
     def now(self) -> int:
@@ -68,7 +70,7 @@ class Holdings:
                 other = scope_of(reservation)
                 if (
                     other
-                    and (reservation.agent == whose or self.counts(reservation))
+                    and (reservation.agent == whose or self.counts(reservation) or self.is_unknown(reservation))
                     and (kind := lies(other)) != scopes.DISJOINT
                 ):
                     if scope.region is not None or other.region is not None:
@@ -109,7 +111,8 @@ class Holdings:
             return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
         if is_over:
             return holdings.EXPIRED
-        return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
+        is_contested = self.is_of_rival(reservation) or self._is_contested(reservation)
+        return holdings.CONTESTED if is_contested else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
         """Whether a reservation of another clone takes precedence over this one, as far as this clone knows."""
@@ -120,27 +123,19 @@ class Holdings:
     def _has_company(self) -> bool:
         """Whether this clone has lines of other writers."""
         if self._is_alone is None:
-            self._is_alone = len(self._index.heads()) < 2
+            self._is_alone = not self._index.has_company()
         return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
         """The reservation of another clone, made without knowledge of HELD, that takes precedence over it, or None. A
         freeze is never contested."""
         mine = held.reservation
-        if mine.is_freeze:
-            return None
-        for overlap in self.overlaps([held.scope], in_any_clone=True):
-            other = overlap.held.reservation
-            if (
-                other.is_freeze
-                or other.agent == mine.agent
-                or (other.coexists and mine.coexists)
-                or overlap.held.is_over
-            ):
-                continue
-            is_behind = were_made_apart(mine, other) and wins_over(other, mine, self.settled)
-            if is_behind and not self._have_agreed(mine, other):
-                return overlap.held
+        for overlap in self.overlaps([held.scope], in_any_clone=True) if not mine.is_freeze else ():
+            other = overlap.held
+            if other.is_over or not may_contest(mine, other.reservation):
+                continue  # the results of publication order are not needed, and not read
+            if loses_to(mine, other.reservation, self.settled, self._have_agreed):
+                return other
         return None
 
     def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
@@ -156,11 +151,39 @@ class Holdings:
     @property
     def settled(self) -> Admitted:
         """The results of publication order, read on first use."""
-        if self._settled is None:
+        return self._published.in_force
+
+    @property
+    def _published(self) -> Pins:
+        if self._pins is None:
             from bb.ledger.published import pins  # noqa: PLC0415  (most reservations are local)
 
-            self._settled = pins.read(self._store).in_force
-        return self._settled
+            self._pins = pins.read(self._store)
+        return self._pins
+
+    def is_unknown(self, reservation: Reservation) -> bool:
+        """Whether this is a global reservation, and only the arbiter, which this clone does not read, knows whether it
+        was admitted. It keeps other agents out, and excuses nothing."""
+        if reservation.base is None or not self._published.is_elsewhere:
+            return False
+        return reservation.id not in self.settled.grants and reservation.id not in self.settled.generations
+
+    def excuses(self, held: Held) -> bool:
+        """Whether a reservation permits its holder's changes, unless it is contested."""
+        return self.counts(held.reservation) and not held.is_of_rival
+
+    def is_of_rival(self, reservation: Reservation) -> bool:
+        """Whether another agent of the holder's name made it, which registered the name later (`name_claims`)."""
+        if self._rivals is None:
+            self._rivals = self._rivals_by_name() if self._index.count(roster.NAME, roster.RIVALS) else {}
+        return ids.split_event_id(reservation.id)[0] in self._rivals.get(reservation.agent, ())
+
+    def _rivals_by_name(self) -> dict[str, frozenset[str]]:
+        """The writers of rivals, by the name that they registered."""
+        names = self.settled.names
+        agents = roster.in_service(self._index.entries_by_term(roster.NAME, roster.RIVALS))
+        late = {agent.agent_id: name_claims.rivals(agent, names.get(agent.agent_id, ())) for agent in agents}
+        return {name: frozenset(one.writer for one in several) for name, several in late.items()}
 
     def covers(self, held: Held, path: Scope) -> bool:
         """Whether PATH is entirely in the scope of HELD."""
@@ -173,8 +196,15 @@ class Holdings:
         return [overlap.held for overlap in self.overlaps([scope]) if overlap.kind == scopes.EXACT]
 
     def reservations_of_agent(self, agent: str) -> list[Held]:
-        """The current reservations of AGENT."""
-        return self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
+        """The current reservations of AGENT, without those of a rival of its name."""
+        held = self._held(self._index.entries_by_term(holdings.NAME, f"live of {agent}"))
+        return [one for one in held if not one.is_of_rival]
+
+    def of_writers(self, writers: Container[str]) -> list[Held]:
+        """The current reservations that these writers recorded, oldest first. The others are not read."""
+        keys = [key for _, key in self._index.newest_keys(holdings.NAME, "live", -1)]
+        ours = [key for key in keys if ids.split_event_id(key)[0] in writers]
+        return self._held(list(self._index.states_of(holdings.NAME, ours).items()))
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""
@@ -263,7 +293,8 @@ class Holdings:
     def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
         seen_at, state = self._seen_of(reservation.agent)
         expires_at = reservation.expiry(seen_at, self._now)
-        return Held(reservation, scope, state, expires_at, expires_at <= self._now)
+        is_of_rival = self.is_of_rival(reservation)
+        return Held(reservation, scope, state, expires_at, expires_at <= self._now, is_of_rival)
 
     def _near(self, scope: Scope) -> list[tuple[str, Any]]:
         """The reservations that may overlap SCOPE."""

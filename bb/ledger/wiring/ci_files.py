@@ -16,7 +16,7 @@ LARGEST = 1 << 20
 FILES = {GITHUB: ".github/workflows/bb.yml", GITLAB: ".gitlab/bb.yml"}
 GITLAB_MAIN = ".gitlab-ci.yml"
 INCLUDE = "include:\n  - local: .gitlab/bb.yml\n"
-CALLS = (b"bb ci check", b"/.github/actions/check@", b".gitlab/bb.yml")  # what a CI file says that calls bb
+CALLS = (b"bb ci check", b"bb-ci", b"/.github/actions/check@", b".gitlab/bb.yml")  # what a CI file says that calls bb
 
 
 class CiFile(Record):

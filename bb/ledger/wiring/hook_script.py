@@ -46,9 +46,17 @@ NOT_JUDGED = """    echo "bb is not installed any more, so this commit is not ch
     echo "Agent $BB_AGENT may not commit unchecked. Install bb again, or remove $0." >&2
     exit 1
 """
+# The note says that this git process has had its commit judged: the hook after the commit need not look at it.
 JUDGE = f"""bb hook pre-commit </dev/null
 verdict=$?
-{IS_PERSON}exit $verdict
+{IS_PERSON}[ $verdict = 0 ] && echo "$PPID" 2>/dev/null >"$(git rev-parse --git-path bb-judged)"
+exit $verdict
+"""
+NO_REBASE = """[ -f "$(git rev-parse --git-path rebase-apply/rebasing)" ] && exit 0
+"""
+# A message that was written in an editor exists only now. Mostly it has its trailer from prepare-commit-msg.
+SIGN_LATE = f"""{IS_PERSON}grep -q '^BB-Agent:' "$1" || bb hook prepare-commit-msg "$1" </dev/null
+exit 0
 """
 SIGN = f"""{IS_PERSON}bb hook prepare-commit-msg "$1" ${{2+"$2"}} </dev/null
 exit 0
@@ -59,11 +67,24 @@ SYNC = """[ -d "$(git rev-parse --git-path rebase-merge)" ] && exit 0
 (exec </dev/null >/dev/null 2>&1; bb sync --background &)
 exit 0
 """
+# git runs no pre-commit hook for a revert, a cherry-pick and `--no-verify`, so their commits are recorded now.
+RECORD = f"""[ -d "$(git rev-parse --git-path rebase-merge)" ] && exit 0
+note=$(git rev-parse --git-path bb-judged) judged=
+[ -f "$note" ] && {{ read -r judged <"$note"; rm -f "$note"; }}
+[ "$judged" = "$PPID" ] || case ${{BB_AGENT:-{IN_SESSION}user}} in
+user) ;;
+*) bb hook post-commit </dev/null ;;
+esac
+"""
 # hook -> its script if bb is not installed any more, and its script otherwise
 HOOKS = {
     "pre-commit": (NOT_JUDGED, JUDGE),
     "prepare-commit-msg": (LET_GO, SIGN),
-    "post-commit": (LET_GO, SYNC),
+    "commit-msg": (LET_GO, SIGN_LATE),
+    "post-commit": (LET_GO, RECORD + SYNC),
+    "applypatch-msg": (LET_GO, SIGN_LATE),
+    "pre-applypatch": (NOT_JUDGED, NO_REBASE + JUDGE),
+    "post-applypatch": (LET_GO, NO_REBASE + RECORD + SYNC),
     "post-merge": (LET_GO, SYNC),
     "post-checkout": (LET_GO, '[ "${3-1}" = 1 ] || exit 0\n' + SYNC),
     "pre-push": (LET_GO, SYNC),

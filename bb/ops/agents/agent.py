@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
 from bb.ledger.records import creation
-from bb.ops.agent_params import DisplayName, NewAgentId, Role
+from bb.ops.agent_params import DisplayName, Email, NewAgentId, Role
 from bb.ops.catalogue import op
 from bb.ops.desk import session_agent, signs_of_life
 from bb.ops.params import AgentId, AllowSecretReason, Key, Text
@@ -39,6 +39,7 @@ class Liveness(Text):
     examples=(
         "bb agent register --name amber-otter --role builder",
         "bb agent register --name amber-otter --role reviewer --force-update --json",
+        "bb agent register --name tidy-robin --role bot --email 'renovate[bot]@users.noreply.github.com'",
     ),
 )
 def register(
@@ -47,6 +48,7 @@ def register(
     name: NewAgentId,
     role: Role,
     display: DisplayName | None = None,
+    email: list[Email] | None = None,
     force_update: bool = False,
     key: Key | None = None,
     allow_secret: AllowSecretReason | None = None,
@@ -54,11 +56,13 @@ def register(
     """Register this session as an agent under an unused name.
 
     Choose an adjective-noun name, such as amber-otter or cobalt-harbor, and a new name for every session. A name that
-    is already registered is refused. --force-update changes the role and display name of your own active identity. To
-    continue as an agent that has become silent, adopt it: `bb init --adopt`. If the repository has no ledger, it is
-    created first.
+    is already registered is refused. --force-update changes the role, display name and addresses of your own active
+    identity. To continue as an agent that has become silent, adopt it: `bb init --adopt`. If the repository has no
+    ledger, it is created first.
 
     Parameters:
+        email: An address under which its commits appear, as author or co-author. `bb ci check` uses it for commits
+            without a BB-Agent trailer. The addresses replace those registered before.
         force_update: Update the identity if it exists already.
     """
     now, _, session = desk.now(), desk.stale_after, _session(desk, name)
@@ -73,7 +77,7 @@ def register(
         is_decided = True
         present = roster.agent(name, index.state(roster.NAME, name))
         state = desk.holdings(index, now).liveness_of(name)
-        fact = identity.register(present, name, role, display, force=force_update, state=state)
+        fact = identity.register(present, name, role, display, force=force_update, state=state, emails=email)
         if isinstance(fact, Updated):
             desk.actor(name)
             signs_of_life.checked_agent(desk, index, name)
@@ -147,6 +151,7 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     last = signs_of_life.presence_of(registered_agent, presence.read(desk.place.store, who, now), now)
     last = last.replace(paused=pause_check.pause_row(desk.store.caught_up(), who))
     answer = last.shown(now, desk.stale_after_in(desk.store.index))
+    answer |= {"emails": list(registered_agent.emails)} if registered_agent.emails else {}
     return answer | ({"status": "retired", "liveness": None} if registered_agent.is_retired else {})
 
 

@@ -67,6 +67,7 @@ class Desk:
         self.groups: dict[str, Any] = {}  # open groups by their ids (`group_desk.GroupDesk`)
         self.live: Any = None  # running actors (`live_daemon.Live`); only a daemon has them
         self._only_reads = only_reads  # whether the op changes nothing; then a ledger of another user may be read
+        self._records = 0  # of the store, before this request
         self._has_beaten = False  # whether this request was a heartbeat, which other clones do not know of yet
         self._said: tuple[str, ...] = ()  # the session ids that the host has sent with this request
         self._place: Place | None = None
@@ -76,6 +77,12 @@ class Desk:
     def begin(self, *, only_reads: bool, request: str = "") -> None:
         """Begin a request. REQUEST is its digest, if it has an idempotency key."""
         self._only_reads, self.request = only_reads, request
+        self._records = self._store.records if self._store is not None else 0
+
+    @property
+    def has_recorded(self) -> bool:
+        """Whether this request has recorded something."""
+        return self._store is not None and self._store.records > self._records
 
     def add_to_request_digest(self, octets: bytes) -> None:
         """Add OCTETS to the request digest: content that the request only names, such as that of a file."""
@@ -284,7 +291,7 @@ class Desk:
 
     def sync_later(self) -> None:
         """Start a background sync if this request changed anything and a sync is due."""
-        if not (self._has_beaten or (self._store is not None and self._store.has_recorded)):
+        if not (self._has_beaten or (self._store is not None and self._store.records)):
             return
         age = last_sync.age(self.place.store)
         if age is not None and age >= RARELY:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bb.coordination.agents import pauses
 from bb.ledger.local import presence
+from bb.ops.desk.after_recording import AfterRecording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,4 +48,5 @@ def update_presence(desk: Desk) -> None:
         if last.paused != (pause_json := pause and pause.as_json()):
             # A paused agent is silent because it was told to stop. Its silence counts from the moment of the unpause.
             seen_at = last.seen_at if pause_json else max(last.seen_at, desk.now())
-            presence.write(desk.place.store, last.replace(paused=pause_json, seen_at=seen_at))
+            with AfterRecording(desk):
+                presence.write(desk.place.store, last.replace(paused=pause_json, seen_at=seen_at))

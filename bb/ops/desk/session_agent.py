@@ -10,6 +10,7 @@ from bb.coordination.agents import callers, liveness, roster
 from bb.ledger.git import place as places
 from bb.ledger.local import editor_sessions, host_processes, presence
 from bb.ledger.local.editor_sessions import Session
+from bb.ops.desk.after_recording import AfterRecording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def save(desk: Desk, who: str, *, continues: bool = False) -> None:
     outers = {outer for file in files.values() for outer in file.outer}
     for session, file in files.items():
         if _is_free(desk, file) or (continues and callers.session_digest(session) not in outers):
-            start(desk, session, who, file)
+            with AfterRecording(desk):
+                start(desk, session, who, file)
 
 
 def goes_on(desk: Desk) -> Session | None:

@@ -6,21 +6,24 @@ act has succeeded, so a refused act does not make an agent active again.
 
 from __future__ import annotations
 
-from bb.coordination.agents import callers, identity, liveness, roster, thresholds
+import os
+
+from bb.coordination.agents import callers, identity, liveness, name_claims, roster, thresholds
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy, Forbidden, Refused
 from bb.kernel.escaping import harmless
 from bb.ledger.local import pinned_threshold, presence
 from bb.ledger.local.presence import Presence
+from bb.ops.desk.after_recording import AfterRecording
 from bb.ops.desk.desk import NoAgent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from typing import Any, TypeAlias
 
-    from bb.coordination.agents.roster import Agent
+    from bb.coordination.agents.roster import Agent, Registration
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
     from bb.ledger.journal.kinds import Fact
@@ -163,8 +166,41 @@ def refuse_other_session(desk: Desk, index: Index, who: str) -> None:
     agent = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
     if agent is None or agent.is_retired:
         return
+    agent = as_seen_here(desk, agent)
     is_evicted = agent.session and state_of(desk, index, agent, desk.now()) == liveness.EVICTED
     refuse_session_mismatch(desk, index, agent, is_evicted=bool(is_evicted))
+
+
+def as_seen_here(desk: Desk, agent: Agent) -> Agent:
+    """The agent, with the sessions of the registration that has its name. Refused if this clone registered the name
+    and another one had it first."""
+    if not agent.registrations:
+        return agent
+    ours = {one.writer for one in own_registrations(desk, agent)}
+    return name_claims.as_seen(agent, _published(desk, agent), ours)
+
+
+def own_rivals(desk: Desk, agent: Agent) -> list[Registration]:
+    """The registrations of the agent's name that were recorded in this clone, after another clone had the name."""
+    if not agent.registrations:
+        return []
+    late, own = name_claims.rivals(agent, _published(desk, agent)), own_registrations(desk, agent)
+    return [one for one in own if one in late]
+
+
+def _published(desk: Desk, agent: Agent) -> Sequence[str]:
+    """The registrations of the agent's name in the order of their publication."""
+    from bb.ledger.published import pins  # noqa: PLC0415  (few names have several registrations)
+
+    return pins.read(desk.store.path).in_force.names.get(agent.agent_id, ())
+
+
+def own_registrations(desk: Desk, agent: Agent) -> list[Registration]:
+    """The registrations of the agent's name that were recorded in this clone, if there are several in all."""
+    from bb.ledger.journal import writers  # noqa: PLC0415  (few names have several registrations)
+
+    journals = os.path.join(desk.place.store, "j")
+    return [one for one in agent.registrations if writers.read_owner(journals, one.writer)]
 
 
 def principal(desk: Desk) -> str:
@@ -234,8 +270,9 @@ def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
     still = contested(desk, agent.agent_id) if last.contested else ()
     pause = pause_check.pause_row(desk.store.caught_up(), agent.agent_id)
     last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause, ended_at=0)
-    presence.open_session(desk.place.store, agent.agent_id, agent.session)
-    presence.write(desk.place.store, last)
+    with AfterRecording(desk):
+        presence.open_session(desk.place.store, agent.agent_id, agent.session)
+        presence.write(desk.place.store, last)
     return last
 
 
@@ -248,22 +285,37 @@ def end_session(desk: Desk, who: str) -> None:
         presence.write(desk.place.store, last.replace(ended_at=max(now, last.seen_at)))
 
 
-def update_presence(desk: Desk) -> None:
+def update_presence(desk: Desk, heard: Container[str] = ()) -> None:
     """Write ledger state into the presence files, because a heartbeat does not open the ledger: pauses, the session
-    that holds each name, and the stale threshold."""
+    that holds each name, and the stale threshold. Of thousands of other clones' agents, only those HEARD are looked at.
+    """
     from bb.ops.desk import pause_check  # noqa: PLC0415
 
     if not desk.store.exists:
         return
     index, store = desk.store.caught_up(), desk.place.store
-    pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
-    for agent, last in presence.all_presences(store, desk.now()).items():
+    with AfterRecording(desk):
+        pinned_threshold.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
+    for agent, last in presence.local_and(store, heard, desk.now()).items():
         current_agent = roster.agent(agent, index.state(roster.NAME, agent))
+        if current_agent and current_agent.registrations:
+            current_agent = _or_told(desk, current_agent)
         noted = {last.session, presence.session(store, agent)}
         if current_agent and not current_agent.is_retired and noted != {current_agent.session}:
-            presence.open_session(store, agent, current_agent.session)
-            presence.write(store, last.replace(session=current_agent.session))
+            with AfterRecording(desk):
+                presence.open_session(store, agent, current_agent.session)
+                presence.write(store, last.replace(session=current_agent.session))
     pause_check.update_presence(desk)
+
+
+def _or_told(desk: Desk, agent: Agent) -> Agent | None:
+    """The agent as seen here. None if its name belongs to another clone: its next heartbeat reads that in the
+    ledger."""
+    try:
+        return as_seen_here(desk, agent)
+    except Forbidden:
+        presence.remove(desk.place.store, agent.agent_id)
+        return None
 
 
 def contested(desk: Desk, agent: str) -> tuple[str, ...]:
@@ -278,10 +330,16 @@ def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
     """Record the signs of life of these agents in other clones. AGES are the milliseconds between the sign of life and
     its publication; an agent counts as seen that long ago."""
     store, now = desk.store, desk.now()
+    if not ages:
+        return
+    index = store.caught_up()
+    gone_after = 2 * desk.stale_after_in(index)
     for who, age in ages.items():
-        agent = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
+        last = presence.read(store.path, who, now)
+        if last is None and age >= gone_after:
+            continue  # it was evicted before this clone heard of it, and thousands of such files would slow down others
+        agent = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
         if agent and not agent.is_retired:
-            last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
                 fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True, ended_at=0)

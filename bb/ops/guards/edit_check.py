@@ -40,6 +40,8 @@ def edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) ->
         if not desk.store.exists:
             return allow(heard)
         who = agent_of(desk, heard, named)
+        if who and (why := _of_bb(desk, heard.paths)):
+            return refuse(heard, f"bb: {why}")
         files = files_of(desk, heard.paths)
         state = repeated_edits.state_of(desk)
         return _judged(desk, heard, who, files, bead, state) if files else allow(heard)
@@ -49,6 +51,17 @@ def edit(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) ->
         if not who and not isinstance(error, BbError | NotUnderstood):
             raise  # a bug is reported as one
         return _no_verdict(heard, who, error)  # editors allow a tool when its hook fails, so even a bug must refuse
+
+
+def _of_bb(desk: Desk, paths: Sequence[str]) -> str:
+    """Why the tool may not write these files, if they are bb's own."""
+    common = os.path.realpath(desk.place.common)
+    near = [path for path in paths if os.path.realpath(os.path.join(desk.cwd, path)).startswith(common)]
+    if not near:
+        return ""
+    from bb.ops.guards import own_files  # noqa: PLC0415  (few edits are in git's folder)
+
+    return own_files.refused_edit(desk, near)
 
 
 def written(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 TRAILER, TOKEN = "BB-Agent", "BB-Token"
-WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that exists before an editor opens
+# The sources of a message that exists before an editor opens. Without a source, the file has a finished message, as in
+# a commit-msg hook, or only comments.
+WRITTEN = ("message", "merge", "squash", "commit", None)
+FRAMEWORK = "PRE_COMMIT_COMMIT_MSG_SOURCE"  # the pre-commit framework names the source in this variable
 
 
 @op("hook.pre-commit", reads=True, screen="guards", examples=("bb hook pre-commit",))
@@ -41,17 +44,19 @@ def prepare_commit_msg(desk: Desk, file: UncheckedText, source: UncheckedText | 
 
     If the agent holds a global reservation of a committed path, its token is added too: `BB-Token: 41`. Only a
     registered agent is named (BB_AGENT, else that of the host's session), and only if the message exists already. An
-    existing trailer is kept. Commits that a rebase or a cherry-pick repeats keep their authors.
+    existing trailer is kept. Commits that a rebase or a cherry-pick repeats keep their authors. The hooks commit-msg
+    and applypatch-msg call this without SOURCE, for messages that were written in an editor, and for `git am`.
 
     Parameters:
         file (FILE): The file with the message.
-        source (SOURCE): The source of the message as git names it: message, template, merge, squash or commit.
+        source (SOURCE): The source of the message as git names it: message, template, merge, squash or commit. None
+            for a finished message.
     """
     note_hook_call(desk, hook_calls.GIT, "prepare-commit-msg")
     agent = desk.env.get("BB_AGENT")
     try:
         agent = desk.actor(None) or None
-        signed = bool(agent) and source in WRITTEN and _sign(desk, agent or "", file)
+        signed = bool(agent) and (source or desk.env.get(FRAMEWORK)) in WRITTEN and _sign(desk, agent or "", file)
     except BbError as error:
         return {"agent_id": agent, "signed": False, "because": f"[{error.code}] {error.message}"}
     return {"agent_id": agent if signed else None, "signed": signed, "because": None}

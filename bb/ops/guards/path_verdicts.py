@@ -94,6 +94,7 @@ class WorkTreeEdit:
 def verdict_on(held: Holdings, path: Scope, who: str | None, edit: Edit | None) -> dict[str, Any]:
     """The verdict on PATH, as in `path_verdict`. EDIT tells which regions of the file change; None: all of them."""
     met = sorted((overlap.held for overlap in held.overlaps([path])), key=_order)
+    met = [one for one in met if not (one.is_of_rival and one.reservation.agent == who)]
     if edit:
         met = [
             one for one in met if one.reservation.agent == who or one.scope.region is None or edit.touches(one.scope)
@@ -120,7 +121,7 @@ def _order(one: Held) -> tuple[bool, bool]:
 def _is_mine(held: Holdings, path: Scope, mine: Sequence[Held], others: Sequence[Held], edit: Edit | None) -> bool:
     """Whether the reservations MINE cover all of PATH, or all lines that are TOUCHED. If two clones reserved the path
     at the same time, a reservation counts only if it is the one that holds."""
-    sound = [one for one in mine if not (others and held.contested_by(one))]
+    sound = [one for one in mine if held.excuses(one) and not (others and held.contested_by(one))]
     if any(held.covers(one, path) for one in sound):
         return True
     own = [one.scope for one in sound if one.scope.region is not None]

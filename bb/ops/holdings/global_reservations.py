@@ -11,8 +11,6 @@ and the remote cannot be reached, the reservation is pending: it is not granted,
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.holdings import admission
@@ -24,7 +22,8 @@ from bb.kernel.errors import BbError, Busy
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published import pins
-from bb.ledger.travel import remote
+from bb.ledger.published.pins import Pins
+from bb.ledger.travel import arbitration, remote
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, SyncLock, random_pause
 from bb.ledger.views.holdings import Holdings
@@ -32,7 +31,12 @@ from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
-from bb.ops.ledger.sync import NotPublished
+from bb.ops.ledger.sync import ONLY_PULL, NotPublished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 PATIENCE = 30.0  # seconds for all attempts together
 
@@ -63,18 +67,31 @@ def refuse_incompatible_options(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve WANTED in every clone, or refuse."""
     store = desk.store
-    arbiter = pins.read(store.path).publishes_to
-    if arbiter is None:
-        raise NotPublished("a global reservation needs a remote that this clone publishes to")
+    arbiter = _arbiter(desk, pins.read(store.path))
     try:
         with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
-    except remote.Offline.error as offline:
+    except remote.unreachable() as offline:
         if fallback is None:
             offline.hint = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
             raise
         here_only = recording.reserved(desk, wanted, None, allow_secret)
         return here_only | {"fallback": fallback, "why": offline.message}
+
+
+def _arbiter(desk: Desk, known: Pins) -> str:
+    """The remote that decides about global reservations. This clone must publish there."""
+    if known.named is None:
+        if known.publishes_to is None:
+            raise NotPublished("a global reservation needs a remote that this clone publishes to")
+        return known.publishes_to
+    name = known.arbiter or arbitration.find(desk.place, known.named)
+    if name is None:
+        raise arbitration.refusal(desk.place, known.named, None)
+    if not known.remote(name).publishes:
+        message = f"a global reservation needs the arbiter, {name}, and this clone has not published there"
+        raise NotPublished(message, hint=f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}")
+    return name
 
 
 class _Attempts:
@@ -85,6 +102,7 @@ class _Attempts:
         self._at_work = at_work
         self._wanted = wanted
         self._allow_secret = allow_secret
+        self._base = ""  # the published commit of the last attempt
         self._void: list[str] = []  # reservations that were recorded but not admitted
         self._deadline = time.monotonic() + PATIENCE
 
@@ -109,8 +127,13 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
+        if at_work.base() == self._base:  # a push was refused, but there is nothing new
+            remote.refuse_two_places(desk.place, at_work.name, at_work.pin.ref, at_work.left())
+        self._base = at_work.base()
+        if not at_work.decides and at_work.pins.named:
+            raise arbitration.refusal(desk.place, at_work.pins.named, at_work.name)
         signs_of_life.record_remote_signs_of_life(desk, at_work.outcome().heard)
-        wanted_request = self._wanted.replace(base=at_work.base())
+        wanted_request = self._wanted.replace(base=self._base)
         later: list[Any] = []
 
         def decide(index: Index, held: Holdings) -> list[Any]:
@@ -164,10 +187,10 @@ class _Attempts:
             at_work.push(at_work.wanted())
         except remote.Moved:
             return False
-        except remote.Offline.error as offline:
+        except remote.unreachable() as offline:
             try:
                 at_work.look()  # the push may have arrived, and only the answer was lost
-            except remote.Offline.error:
+            except remote.unreachable():
                 self._void = []  # it may have been admitted, so it must not be released here
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.in_force.grants for name in names)

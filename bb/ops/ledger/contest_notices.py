@@ -18,6 +18,7 @@ from bb.ledger.local import presence
 from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.after_recording import AfterRecording
 from bb.ops.desk.desk import Desk
 
 HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
@@ -43,17 +44,12 @@ def notify_losers(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
 
 def _lost(desk: Desk, held: Holdings, came: Sequence[str]) -> list[Incurred]:
     """The reservations of this clone that lose to a reservation that CAME, as INCURSIONs."""
-    lost: dict[str, Incurred] = {}
-    for name in came:
-        theirs = held.live(name)
-        for overlap in held.overlaps([theirs.scope], in_any_clone=True) if theirs else []:
-            ours = overlap.held
-            if ours.is_over or not _is_of_this_clone(desk, ours):
-                continue
-            winner = held.contested_by(ours)
-            if winner and winner.reservation.id == name:
-                lost[ours.reservation.id] = _incursion(ours, winner)
-    return list(lost.values())
+    news, lost = set(came), []
+    for ours in held.of_writers(_writers_of_this_clone(desk)):
+        winner = None if ours.is_over else held.contested_by(ours)
+        if winner and winner.reservation.id in news:
+            lost.append(_incursion(ours, winner))
+    return lost
 
 
 def _incursion(ours: Held, winner: Held) -> Incurred:
@@ -72,10 +68,10 @@ def _incursion(ours: Held, winner: Held) -> Incurred:
     )
 
 
-def _is_of_this_clone(desk: Desk, held: Held) -> bool:
-    """Whether a reservation was made in this clone. Other clones notify the holders of theirs."""
-    writer, _ = ids.split_event_id(held.reservation.id)
-    return writers.read_owner(os.path.join(desk.store.path, "j"), writer) is not None
+def _writers_of_this_clone(desk: Desk) -> set[str]:
+    """The writers whose reservations were made in this clone. Other clones notify the holders of theirs."""
+    journals = os.path.join(desk.store.path, writers.JOURNALS)
+    return {writer for writer in writers.all_in(journals) if writers.read_owner(journals, writer) is not None}
 
 
 def _flag(desk: Desk, agent: str) -> None:
@@ -83,4 +79,5 @@ def _flag(desk: Desk, agent: str) -> None:
     now = desk.now()
     last = presence.read(desk.store.path, agent, now)
     if last:
-        presence.write(desk.store.path, last.replace(contested=signs_of_life.contested(desk, agent)))
+        with AfterRecording(desk):
+            presence.write(desk.store.path, last.replace(contested=signs_of_life.contested(desk, agent)))

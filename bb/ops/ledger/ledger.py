@@ -169,10 +169,14 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """
     store = desk.ledger
     report = audit.audit(store, desk.progress)
-    retired = writers.retired(os.path.join(store.path, "j")).keys()
+    journals = os.path.join(store.path, writers.JOURNALS)
     answer: dict[str, Any] = {
         "chains": [
-            chain.as_dict() | {"damage": chain.damage and chain.damage.as_dict(), "is_retired": chain.writer in retired}
+            chain.as_dict()
+            | {
+                "damage": chain.damage and chain.damage.as_dict(),
+                "is_retired": writers.is_retired(journals, chain.writer),
+            }
             for chain in report.chains
         ],
         "events": sum(chain.lines for chain in report.chains),
@@ -182,7 +186,7 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
         "unreadable": [line.as_dict() for line in audit.unreadable_lines(store)],
     }
     for chain in report.chains:
-        if chain.damage and chain.writer not in retired:
+        if chain.damage and not writers.is_retired(journals, chain.writer):
             bad = chain.damage
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not report.is_index_right:
@@ -197,16 +201,20 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
 
 @op("ledger.digest", reads=True, examples=("bb ledger digest", "bb ledger digest --json"))
 def ledger_digest(desk: Desk) -> dict[str, Any]:
-    """Print one digest of the ledger. Two clones have equal digests exactly if they have the same lines.
+    """Print one digest of the ledger. Two clones with equal digests have the same lines and give the same verdicts.
 
-    It covers every writer's chain and the resulting state.
+    It covers every writer's chain, the resulting state, and the results of the arbiter's order: which reservations were
+    admitted, and which was published first. So a clone that does not read the arbiter has another digest. The digest
+    of the lines alone is shown too.
     """
     store = desk.ledger
     index = store.caught_up()
     heads = {writer: [n, index.position(writer).link.head_digest] for writer, n in index.heads().items()}
     state = audit.state_digest(index)
+    lines = json_text.canonical([heads, state])
     return {
-        "digest": digest(json_text.canonical([heads, state]).encode()),
+        "digest": digest(f"{lines} {json_text.canonical(audit.settled(store, index))}".encode()),
+        "lines": digest(lines.encode()),
         "state": state,
         "events": sum(index.heads().values()),
         "writers": len(heads),
@@ -265,7 +273,7 @@ def export(
 def rebuild(desk: Desk) -> dict[str, Any]:
     """Delete the index and build it again from the journals. This is always safe and should never be needed."""
     store = desk.ledger
-    store.index.rebuild(store.journals(), desk.progress)
+    store.index.rebuild(store.sources(), desk.progress)
     return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.damages())}
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
 
 from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.journal import writers
+from bb.ledger.journal.writers import JOURNALS
 from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import BRANCH, HIDDEN, LOCAL
 from bb.ledger.records import counted_lines, creation, policy, set_aside
-from bb.ledger.records.journals import JOURNALS
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
-from bb.ledger.travel import importing
+from bb.ledger.travel import importing, sync_runs
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
@@ -74,7 +75,7 @@ class LedgerPlace(Text):
 
 
 class Timeout(Seconds):
-    """Stop after this many seconds."""
+    """Stop after this many seconds. At most half of them is spent waiting for another sync of this clone."""
 
     least = 1
     most = 3600
@@ -104,8 +105,9 @@ def sync(
     The ledger has its own branch on the remote, `bb-ledger`. HEAD, index, work tree and your branches are not changed,
     no hook runs, and git asks no questions. A clone publishes nothing until you run --publish in it once; --dry-run
     shows what would become visible to whom. Fetched lines are verified first. A rewritten ledger is refused, and your
-    own copy is kept. Only one sync runs at a time; a second one reports that and ends. If a clone publishes, commands
-    that record something start a background sync, at most every five minutes; BB_SYNC=off prevents this.
+    own copy is kept. Only one sync runs at a time; calls that wait for it are served by the next one together. If a
+    clone publishes, commands that record something start a background sync, at most every five minutes; BB_SYNC=off
+    prevents this.
 
     Parameters:
         pull: Only fetch the published lines of other clones.
@@ -258,8 +260,8 @@ def remote_of(desk: Desk, named: str | None) -> str:
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
     saved_pins = pins.read(desk.place.store)
-    if saved_pins.arbiter:
-        return saved_pins.arbiter
+    if saved_pins.home:
+        return saved_pins.home
     names = remotes.names(desk.place.common)
     if not names:
         raise NoRemote()
@@ -271,44 +273,64 @@ def remote_of(desk: Desk, named: str | None) -> str:
 def run_sync(
     desk: Desk, name: str, direction: str, patience: int, *, publishes: bool, ref: str | None = None
 ) -> dict[str, Any]:
-    """Sync with remote NAME in one direction or both; the answer of `bb sync`. With REF, the ledger moves there."""
-    store, now = desk.store, desk.now()
+    """Sync with remote NAME in one direction or both; the answer of `bb sync`. With REF, the ledger moves there.
+
+    While another process syncs this clone, a background sync ends at once. Others wait, for at most half of their
+    PATIENCE. Then the first of them syncs for all that wait.
+    """
+    store, is_background = desk.store, in_background.MARK in desk.env
+    deadline = time.monotonic() + patience
     try:
         creation.make_folder(store.place)
-        with SyncLock(store.path):
-            if direction != PULL:
-                signs_of_life.roll_up(desk)
-            at_work = Sync(store, name, now, patience)
-            try:
-                at_work.run(direction, publishes=publishes, ref=ref)
-                lost = apply_fetched(desk, at_work.outcome())
-                if lost and direction != PULL:
-                    at_work.run(PUSH)  # publish the new INCURSIONs
-            except BbError as refusal:
-                save_outcome(desk, name, now, refusal, None)
-                raise
+        at_call = sync_runs.read(store.path).number
+        with SyncLock(store.path, 0.0 if is_background else patience / 2):
+            last = sync_runs.read(store.path)
+            is_served = last.number > at_call and last.remote == name and last.direction in (direction, BOTH)
+            if is_served and last.answer and not publishes:
+                return {**last.answer, "shared": True}
+            run = last.next(name, direction)
+            sync_runs.write(store.path, run)
+            at_work = Sync(store, name, desk.now(), deadline - time.monotonic())
+            answer = _ran(desk, at_work, direction, publishes=publishes, ref=ref)
+            if not (is_background or publishes or answer["forks"]):  # forks are told to one caller
+                sync_runs.write(store.path, run.replace(answer=answer))
     except AlreadySyncing.error:
         return {"already_running": True, "remote": name}
-    outcome = at_work.outcome()
-    save_outcome(desk, name, now, None, outcome)
-    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
-    if outcome.signatures and in_background.MARK not in desk.env:
-        late = counted_lines.since_last_report(store)
-        answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
-    # This includes forks from an interrupted earlier sync. A background sync leaves them for the next visible one.
-    forks = [] if in_background.MARK in desk.env else set_aside.unreported_forks(store.path)
-    answer["forks"] = [fork.as_dict() for fork in forks]
-    if first := next((fork for fork in forks if fork.kept), None):  # not if all its lines were recorded again
-        message = f"lines of writer {first.writer} were put aside, in {first.path}"
+    if first := next((fork for fork in answer["forks"] if fork["kept"]), None):  # not if its lines were recorded again
+        message = f"lines of writer {first['writer']} were put aside, in {first['path']}"
         raise importing.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
+
+
+def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str | None) -> dict[str, Any]:
+    """The answer after a sync that holds the lock."""
+    if direction != PULL:
+        signs_of_life.roll_up(desk)
+    try:
+        at_work.run(direction, publishes=publishes, ref=ref)
+        lost = apply_fetched(desk, at_work.outcome())
+        if lost and direction != PULL:
+            at_work.run(PUSH)  # publish the new INCURSIONs
+    except BbError as refusal:
+        save_outcome(desk, at_work.name, at_work.now, refusal, None)
+        raise
+    outcome = at_work.outcome()
+    save_outcome(desk, at_work.name, at_work.now, None, outcome)
+    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
+    # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
+    is_background = in_background.MARK in desk.env
+    if outcome.signatures and not is_background:
+        late = counted_lines.since_last_report(desk.store)
+        answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
+    forks = [] if is_background else set_aside.unreported_forks(desk.store.path)
+    return answer | {"forks": [fork.as_dict() for fork in forks]}
 
 
 def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
     """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
     those reservations."""
     signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
-    signs_of_life.update_presence(desk)
+    signs_of_life.update_presence(desk, outcome.heard)
     if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
         return []
     from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)

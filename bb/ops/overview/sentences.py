@@ -18,6 +18,7 @@ from bb.coordination.facts import (
     Expired,
     Incurred,
     LeftLine,
+    NameSettled,
     Overridden,
     Paused,
     PauseFact,
@@ -290,7 +291,7 @@ def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
     return None
 
 
-def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
+def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:  # noqa: C901  (one case for each fact)
     """Changes of an agent. `Seen` for an active agent only informs other clones, so it is omitted."""
     match fact:
         case Registered(agent, role):
@@ -301,6 +302,10 @@ def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
             return f"changed how {agent} runs", None, [agent]
         case Updated(agent):
             return "changed its role or name", None, [agent]
+        case NameSettled(agent, _, None):
+            return f"is the same agent as {agent} in another clone", None, [agent]
+        case NameSettled(agent, _, name):
+            return f"is called {name} now, because another clone had the name {agent} first", None, [agent, str(name)]
         case Started(agent):
             return f"started {agent}", None, [agent]
         case Stopped(agent):

@@ -10,7 +10,7 @@ from bb.coordination.agents import adoption, callers, identity, liveness, names,
 from bb.coordination.agents import beads as rules
 from bb.coordination.agents.adoption import Evidence
 from bb.coordination.agents.roster import Agent
-from bb.coordination.facts import Registered, Resumed, Updated
+from bb.coordination.facts import NameSettled, Registered, Resumed, Updated
 from bb.coordination.guards import changes
 from bb.coordination.holdings import reservations, scopes
 from bb.coordination.holdings.scopes import Scope
@@ -249,7 +249,8 @@ def _resumed(
         )
         is_back = agent.is_retired
         back = Registered(name, agent.role, agent.title, None, session) if is_back else Updated(name, session=session)
-        return [back, fact]
+        settled = [NameSettled(name, own.event) for own in signs_of_life.own_rivals(desk, agent)]
+        return [back, fact, *(settled if not is_back else ())]
 
     recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
     signs_of_life.write_presence(desk, signs_of_life.in_service(desk.store.caught_up(), name), desk.now())

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.agents import roster
-from bb.coordination.agents.roster import Agent
-from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
+from bb.coordination.agents.roster import Agent, Registration
+from bb.coordination.facts import NameSettled, Registered, Retired, Seen, Started, Stopped, Updated
+from bb.kernel.total_order import event, sortable
 
 A, B = "a" * 12, "b" * 12
 MOMENT = {minute: f"1970-01-01T00:{minute:02}:00.000Z" for minute in range(60)}
@@ -235,6 +236,7 @@ facts = st.one_of(
     st.builds(Registered, st.just("ada"), words, words, profiles),
     st.builds(Updated, st.just("ada"), st.none() | words, st.none() | words, profiles),
     st.just(Retired("ada")),
+    st.builds(NameSettled, st.just("ada"), st.sampled_from([f"{A}.1", f"{B}.2"]), st.sampled_from([None, "bo1"])),
     st.just(Started("ada")),
     st.just(Stopped("ada")),
     st.builds(Seen, st.just("ada"), st.sampled_from(["stale", "evicted"])),
@@ -245,6 +247,23 @@ histories = st.lists(
     max_size=9,
     unique_by=lambda said: said[1],
 )
+
+
+def registrations(story: list[Said]) -> tuple[Registration, ...]:
+    """The registrations that are left at the end of the story."""
+    left: list[list[Any]] = []
+    for fact, place, _ in story:
+        if isinstance(fact, Registered):
+            left = [each for each in left if each[1] != place[1]] + [list(place)]
+        elif isinstance(fact, Retired):
+            others = [each for each in left if each[1] != place[1]]
+            left = others if len(others) < len(left) else []
+    settled: dict[str, str | None] = {}
+    for fact, _, _ in story:
+        if isinstance(fact, NameSettled):
+            settled.setdefault(fact.registration, fact.renamed_to)
+    found = [(event(each), sortable(each)) for each in left if settled.get(event(each)) is None]
+    return tuple(Registration(name, place, name in settled) for name, place in found)
 
 
 def told(history: list[Said]) -> Agent | None:
@@ -264,13 +283,15 @@ def told(history: list[Said]) -> Agent | None:
             runs["enabled"] = isinstance(fact, Started)
     roles = [fact.role for fact, _, _ in story if isinstance(fact, Registered | Updated) and fact.role]
     titles = [fact.title for fact, _, _ in story if isinstance(fact, Registered | Updated) and fact.title]
+    in_force = registrations(story)
     return Agent(
         agent_id="ada",
         role=roles[-1],
         title=titles[-1],
         created_at=times[joined[0]],
         heard_at=times[story[-1][2]],
-        is_retired=isinstance(lives[-1], Retired),
+        is_retired=not in_force,
+        registrations=in_force if len(in_force) > 1 else (),
         changes=sum(not isinstance(fact, Seen) for fact, _, _ in story),
         profile=runs,
         order=joins[-1],

@@ -9,9 +9,10 @@ import pytest
 
 from bb.coordination import facts
 from bb.coordination.agents import pauses
-from bb.coordination.guards import ci
-from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
-from bb.coordination.holdings import holdings, leases
+from bb.coordination.guards import ci, ci_findings, commit_authors
+from bb.coordination.guards.ci_findings import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
+from bb.coordination.guards.commit_authors import Signed
+from bb.coordination.holdings import admission, holdings, leases
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.leases import MARGIN, Lease
 from bb.coordination.holdings.scopes import Scope
@@ -52,7 +53,7 @@ def commit(
 ) -> ci.Commit:
     trailers = [*([("BB-Agent", by)] if by else []), *((name.replace("_", "-"), value) for name, value in more.items())]
     moment = at(minutes)
-    return ci.Commit("c0ffee", moment if written is None else at(written), moment, tuple(trailers), paths)
+    return ci.Commit("c0ffee", moment if written is None else at(written), moment, Signed((tuple(trailers),)), paths)
 
 
 def verdict(
@@ -61,6 +62,11 @@ def verdict(
     known = ci.Known(held, frozenset(agreed))
     found = ci.judge(commits, known, ci.Wanted(now=at(now), **wanted))
     return [(each.severity, each.rule) for each in found]
+
+
+def author(*trailers: tuple[str, str], otherwise: str | None = None) -> commit_authors.Author:
+    """The author of a commit with these trailers in one paragraph."""
+    return commit_authors.author(Signed((trailers,)), {}, otherwise)
 
 
 # -- frozen, and paused
@@ -113,8 +119,8 @@ def test_what_a_paused_agent_commits_is_told_from_then_on(minutes: float, by: st
 
     found = ci.judge([commit("docs/a.md", by=by, minutes=minutes)], known, ci.Wanted(now=at(600)))
 
-    assert [each.rule for each in found] == ([ci.PAUSED] if is_told else [])
-    assert ci.refusal(found) is (ci.PausedAuthor if is_told else None)
+    assert [each.rule for each in found] == ([ci_findings.PAUSED] if is_told else [])
+    assert ci_findings.refusal(found) is (ci_findings.PausedAuthor if is_told else None)
 
 
 # -- who held it
@@ -299,21 +305,21 @@ def test_reserving_anything_is_a_sign_of_life():
     ],
 )
 def test_the_last_trailer_that_names_an_agent_counts(named: list[str], agent: str | None, doubts: int):
-    found = ci.author([("bb-agent", name) for name in named], None)
+    found = author(*(("bb-agent", name) for name in named))
 
     assert (found.agent, len(found.doubts)) == (agent, doubts)
 
 
 def test_who_names_nobody_is_who_is_named_for_all_of_them():
-    assert ci.author([], OTTER).agent == OTTER
-    assert ci.author([("BB-Agent", "user")], OTTER).agent is None
+    assert author(otherwise=OTTER).agent == OTTER
+    assert author(("BB-Agent", "user"), otherwise=OTTER).agent is None
 
 
 def test_a_person_is_told_and_not_stopped_unless_people_are_to_be():
     change = commit("src/parser/lex.py", by=None)
 
     assert verdict(change, held=[lease()]) == [(WARNING, HELD_THEN)]
-    assert verdict(change, held=[lease()], is_strict=True) == [(ERROR, HELD_THEN)]
+    assert verdict(change, held=[lease()], is_strict=True, is_about_people=True) == [(ERROR, HELD_THEN)]
     assert verdict(change, held=[lease()], otherwise=HARBOR) == [(ERROR, HELD_THEN)]
 
 
@@ -321,7 +327,7 @@ def test_an_unclear_author_is_told_of():
     change = commit("docs/a.md", by="../x")
 
     assert verdict(change, held=[]) == [(WARNING, UNCLEAR_AUTHOR)]
-    assert verdict(change, held=[], is_strict=True) == [(ERROR, UNCLEAR_AUTHOR)]
+    assert verdict(change, held=[], is_strict=True, is_about_people=True) == [(ERROR, UNCLEAR_AUTHOR)]
 
 
 # -- what was declared
@@ -345,7 +351,9 @@ def test_what_was_declared_by_word_counts_for_everybody():
 
 def test_a_person_reserves_nothing_and_so_leaves_nothing():
     assert verdict(commit("src/a.py", by=None), held=[], must_declare=True) == []
-    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True) == [(ERROR, OUTSIDE)]
+    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True, is_about_people=True) == [
+        (ERROR, OUTSIDE)
+    ]
 
 
 def test_a_tools_own_files_need_no_declaration_but_may_be_held():
@@ -366,7 +374,7 @@ def test_a_token_lower_than_a_later_grants_is_fenced_off(token: str, found: list
 
 
 def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
-    found = ci.author([("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x")], None)
+    found = author(("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x"))
 
     assert (found.token, len(found.doubts)) == (3, 1)
 
@@ -386,8 +394,8 @@ def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
     ],
 )
 def test_the_gravest_finding_decides_what_it_is_refused_as(rules: list[str], code: str | None):
-    found = [ci.Finding(rule, ERROR, "a", HARBOR, None, ("c",), "t") for rule in rules]
-    refusal = ci.refusal([*found, ci.Finding(HELD_NOW, WARNING, "a", HARBOR, None, ("c",), "t")])
+    found = [ci_findings.Finding(rule, ERROR, "a", HARBOR, None, ("c",), "t") for rule in rules]
+    refusal = ci_findings.refusal([*found, ci_findings.Finding(HELD_NOW, WARNING, "a", HARBOR, None, ("c",), "t")])
 
     assert (refusal.code if refusal else None) == code
 
@@ -398,3 +406,126 @@ def test_errors_come_first():
     )
 
     assert [(each.severity, each.path) for each in found] == [(ERROR, "src/parser/z.py"), (WARNING, "src/parser/a.py")]
+
+
+# -- contests
+
+
+HERE, THERE = "aaaaaaaaaaaa.1", "bbbbbbbbbbbb.1"
+
+
+def contest(*, settled: dict[str, int] | None = None, **mine: Any) -> list[Lease]:
+    """OTTER's lease of one clone, and HARBOR's of another."""
+    return [
+        lease(OTTER, id=HERE, place="1"),
+        lease(HARBOR, "src", **{"id": THERE, "place": "2"} | mine),
+    ]
+
+
+def judged(*commits: ci.Commit, held: list[Lease], **known: Any) -> list[tuple[str, str]]:
+    found = ci.judge(commits, ci.Known(held, **known), ci.Wanted(now=at(600), must_declare=True))
+    return [(each.severity, each.rule) for each in found]
+
+
+def published(**generations: int) -> admission.Admitted:
+    return admission.Admitted({}, {{"here": HERE, "there": THERE}[name]: n for name, n in generations.items()})
+
+
+def test_what_is_contested_excuses_nobody_and_was_not_declared():
+    both = {(ERROR, HELD_THEN), (ERROR, OUTSIDE)}
+    for order, loser in ((published(here=1, there=2), HARBOR), (published(here=2, there=1), OTTER)):
+        winner = OTTER if loser == HARBOR else HARBOR
+        assert set(judged(commit("src/parser/lex.py", by=loser), held=contest(), settled=order)) == both
+        assert judged(commit("src/parser/lex.py", by=winner), held=contest(), settled=order) == []
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        {"id": "aaaaaaaaaaaa.2"},  # made in the same clone, so with knowledge of the other
+        {"shared": True},
+    ],
+)
+def test_what_may_be_held_beside_the_other_is_not_contested(mine: dict[str, Any]):
+    held = contest(**mine)
+    if mine.get("shared"):
+        held[0] = lease(OTTER, id=HERE, place="1", shared=True)
+
+    assert judged(commit("src/parser/lex.py"), held=held, settled=published(here=1, there=2)) == []
+
+
+def test_an_owner_that_agreed_to_the_overlap_does_not_contest_it():
+    order = {"settled": published(here=1, there=2)}
+
+    assert (
+        judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "src")]), **order) == []
+    )
+    assert judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "docs")]), **order)
+
+
+def test_what_ended_before_the_other_was_made_is_no_rival_whatever_the_clocks_say():
+    gone = {"state": holdings.RELEASED, "ended_at": at(30), "ended_place": "15"}
+    held = [lease(OTTER, id=HERE, place="1", **gone), lease(HARBOR, "src", id=THERE, place="2")]
+
+    assert judged(commit("src/parser/lex.py"), held=held, settled=published(here=1, there=2)) == []
+
+
+def test_a_contest_ends_when_the_winner_ends():
+    gone = {"state": holdings.RELEASED, "ended_at": at(30), "ended_place": "25"}
+    held = [lease(OTTER, id=HERE, place="1", **gone), lease(HARBOR, "src", id=THERE, place="2")]
+    order = {"settled": published(here=1, there=2)}
+
+    assert judged(commit("src/parser/lex.py", minutes=31), held=held, **order) == []
+    assert (ERROR, HELD_THEN) in judged(commit("src/parser/lex.py", minutes=29), held=held, **order)
+
+
+def test_the_order_is_needed_only_where_two_clones_reserved_a_changed_path():
+    wanted, known = ci.Wanted(now=at(600)), ci.Known(contest())
+    change = [commit("src/parser/lex.py")]
+
+    assert ci.needs_order(change, known, wanted)
+    assert not ci.needs_order([commit("docs/a.md")], known, wanted)
+    assert not ci.needs_order(change, known.replace(settled=published(here=1)), wanted)
+    assert not ci.needs_order(change, known.replace(overlaps=frozenset([(OTTER, HARBOR, "src")])), wanted)
+    assert not ci.needs_order(change, ci.Known(contest(id="aaaaaaaaaaaa.2")), wanted)
+
+
+def test_a_lease_that_an_admitted_reservation_took_over_ended_then():
+    taken = leases.lease(reservation(base="c"), Scope("src"), at(0), at(60), 1, taken_at=at(20))
+
+    assert (taken.until, taken.is_live) == (at(20), False)
+
+
+# -- several agents, and merges
+
+
+def test_a_squash_is_excused_by_one_agent_and_stopped_where_none_held_it():
+    squash = commit("src/parser/lex.py", by=None).replace(
+        signed=Signed(((("BB-Agent", OTTER),), (("BB-Agent", HARBOR),)))
+    )
+
+    assert verdict(squash, held=[lease()]) == [(WARNING, UNCLEAR_AUTHOR)]
+    assert verdict(squash, held=[lease("dusty-wren")]) == [(ERROR, HELD_THEN), (WARNING, UNCLEAR_AUTHOR)]
+
+
+def test_every_agent_of_a_squash_must_be_unpaused():
+    squash = commit("docs/a.md", by=None).replace(signed=Signed(((("BB-Agent", OTTER),), (("BB-Agent", HARBOR),))))
+    state = pauses.step(None, facts.Paused("user", OTTER, "wait"), [1, "a" * 12, 1], clock.text(at(5)))
+
+    found = ci.judge([squash], ci.Known([], frozenset(), {OTTER: state}), ci.Wanted(now=at(600)))
+
+    assert [(each.severity, each.rule) for each in found] == [(ERROR, ci_findings.PAUSED), (WARNING, UNCLEAR_AUTHOR)]
+
+
+def test_a_merge_is_repeated_only_if_it_would_be_a_finding():
+    asked: list[str] = []
+
+    def merges(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    plain, found = commit("docs/a.md").replace(parents=2), commit("src/parser/lex.py").replace(parents=2, id="beef")
+
+    assert judged(found, commit("x").replace(parents=1), held=[lease()], merges=merges)[0][1] == OUTSIDE
+    assert verdict(plain, held=[lease()]) == []
+    assert asked == ["beef"]

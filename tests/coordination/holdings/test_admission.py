@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver
+from bb.coordination.facts import (
+    Expired,
+    NameSettled,
+    Registered,
+    Released,
+    Renewed,
+    Reserved,
+    Retired,
+    TakenOver,
+)
 from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.scopes import Scope
@@ -333,3 +342,66 @@ def test_what_was_settled_at_an_earlier_commit_follows_from_what_is_settled_now(
     assert now.upto(6) == now
     assert now.upto(4) == Admitted({"a.1": ended.replace(ended=None), "a.2": open_}, {"a.1": 2, "a.2": 3})
     assert now.upto(1) == Admitted()
+
+
+# -- names that were registered twice
+
+
+def joins(agent: str) -> Registered:
+    return Registered(agent, "builder", agent)
+
+
+A_JOINS, B_JOINS = "aaaaaaaaaaaa.9", "bbbbbbbbbbbb.9"
+
+
+def test_a_rival_of_a_name_is_granted_nothing_in_every_clone():
+    commits: list[Facts] = [[(B_JOINS, joins(ADA))], [(A_JOINS, joins(ADA))], [(ONE, wants(ADA, "src", "c2"))]]
+
+    known = after(*commits)
+
+    assert known.names == {ADA: (B_JOINS, A_JOINS)}
+    assert (known.grants, known.generations) == ({}, {ONE: 3}), "void"
+    assert live(after([(TWO, wants(ADA, "src", "c3"))], known=known, begun=3)) == {TWO: (ADA, "src")}
+
+
+@pytest.mark.parametrize("to", [None, BO])
+def test_once_the_name_is_settled_its_agent_is_granted_something(to: str | None):
+    begun: list[Facts] = [[(B_JOINS, joins(ADA))], [(A_JOINS, joins(ADA))], [(THREE, NameSettled(ADA, A_JOINS, to))]]
+
+    known = after(*begun, [(ONE, wants(to or ADA, "src", "c3"))])
+
+    assert known.names == {ADA: (B_JOINS,)}
+    assert live(known) == {ONE: (to or ADA, "src")}
+
+
+def test_registered_and_reserved_in_one_commit_by_a_rival_is_not_admitted_either():
+    known = after([(B_JOINS, joins(ADA))], [(ONE, wants(ADA, "src", "c1")), (A_JOINS, joins(ADA))])
+
+    assert not known.grants
+
+
+def test_a_retirement_ends_the_registration_of_its_writer_or_all():
+    both: list[Facts] = [[(B_JOINS, joins(ADA))], [(A_JOINS, joins(ADA))]]
+
+    assert after(*both, [("bbbbbbbbbbbb.10", Retired(ADA))]).names == {ADA: (A_JOINS,)}
+    assert after(*both, [("aaaaaaaaaaaa.10", Retired(ADA))]).names == {ADA: (B_JOINS,)}
+    assert after(*both, [("cccccccccccc.10", Retired(ADA))]).names == {}
+
+
+about_names = st.one_of(
+    st.builds(Registered, st.sampled_from(AGENTS), st.just("builder"), st.just("x")),
+    st.builds(Retired, st.sampled_from(AGENTS)),
+    st.builds(NameSettled, st.sampled_from(AGENTS), st.sampled_from([ONE, TWO, A_JOINS]), st.none() | st.just(CY)),
+)
+ids_of_events = st.builds("{}.{}".format, st.sampled_from(["a" * 12, "b" * 12, "c" * 12]), st.integers(1, 9))
+
+
+@given(commits=st.lists(st.lists(st.tuples(ids_of_events, about_names), max_size=4, unique_by=lambda one: one[0])))
+def test_names_are_the_same_whatever_the_order_within_a_commit_and_wherever_one_stops(commits: list[Facts]):
+    known = Admitted()
+    for place, facts in enumerate(commits):
+        known = after(facts[::-1], known=Admitted.from_dict(json.loads(json.dumps(known.as_json()))), begun=place)
+
+    assert known == after(*commits)
+    for events in known.names.values():
+        assert len({event.partition(".")[0] for event in events}) == len(events), "one for each writer"

@@ -436,8 +436,9 @@ def test_what_the_clock_of_another_clone_says_delays_and_hastens_nothing(make: M
     store = world.group.store
     lamport = store.caught_up().lamport() + 1
     there = Journal(store.path, "ddddeeeeffff")
-    Path(there.folder).mkdir()
-    there.extend(_sealed(lamport, clock.text(clock.parse(NOON) + hours * clock.HOUR)) + b"\n")
+    with there.lock_to_change():
+        Path(there.folder).mkdir()
+        there.extend(_sealed(lamport, clock.text(clock.parse(NOON) + hours * clock.HOUR)) + b"\n")
     world.wait(1)
     assert world.told() == []
     world.wait(58)

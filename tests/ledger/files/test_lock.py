@@ -54,7 +54,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == FILELOCK:
         monkeypatch.setattr(locks, "try_lock", lock_elsewhere.try_lock)
         monkeypatch.setattr(locks, "unlock", lock_elsewhere.unlock)
-        monkeypatch.setattr(locks, "_wait_in_line", locks._poll)
+        monkeypatch.setattr(locks, "wait_for_lock", locks._poll)
     return str(request.param)
 
 

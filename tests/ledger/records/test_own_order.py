@@ -358,4 +358,4 @@ def test_any_portions_make_the_same_course(before: list, after: list, portions: 
 
 
 def test_the_beginning_is_before_everything():
-    assert (START.n, START.foreign_before, START.heads) == (0, 0, {})
+    assert (START.n, START.foreign_before) == (0, 0)

@@ -76,11 +76,22 @@ def test_what_an_agent_is_about_to_add_keeps_nobody_out(work: Project):
     assert checked(work) == []
 
 
-def test_in_a_clone_without_contents_a_region_is_the_whole_file(work: Project):
+def test_in_a_clone_without_contents_they_are_fetched_beside_it(work: Project):
     hold(work, f"{FILE}::roman")
     work.commit(HARBOR, {FILE: NUMBER.replace("return 2", "return 20")})
 
-    assert checked(work, "--filter=blob:none", "--no-checkout") == [("error", "held-then", FILE)]
+    assert checked(work, "--filter=blob:none", "--no-checkout") == []
+
+
+def test_where_contents_cannot_be_fetched_a_region_is_the_whole_file(work: Project):
+    hold(work, f"{FILE}::roman")
+    work.commit(HARBOR, {FILE: NUMBER.replace("return 2", "return 20")})
+    work.publish()
+    work.push("work")
+    ci = work.checkout("checkout", "--filter=blob:none", "--no-checkout")
+    ci.git("config", "remote.origin.url", "file:///nowhere")
+
+    assert told(work.check(ci, "--remote", work.url)) == [("error", "held-then", FILE)]
 
 
 def test_a_file_that_another_agent_holds_open_may_be_changed(work: Project):

@@ -32,6 +32,18 @@ def everything(repo: Scratch) -> dict[str, Any]:
     return {str(path): path.read_bytes() for path in repo.path.rglob("*") if path.is_file()}
 
 
+def test_of_several_remotes_none_is_guessed_and_nothing_passes_unchecked(work: Project):
+    work.publish()
+    ci = work.checkout("several")
+    ci.git("remote", "rename", "origin", "hub")
+    assert work.check(ci, base="HEAD").status == 0
+
+    ci.git("remote", "add", "other", work.url)
+    assert work.check(ci, base="HEAD").code == "REMOTE_NOT_FOUND"
+    assert work.check(ci, "--unreachable", "pass", base="HEAD").code == "REMOTE_NOT_FOUND"
+    assert work.check(ci, "--remote", "hub", base="HEAD").status == 0
+
+
 def test_looking_at_the_ledger_leaves_nothing_behind(work: Project, tmp_path: Path):
     """No ref, no object, no shallow file: a full clone stays a full clone."""
     work.publish()
@@ -112,14 +124,13 @@ def test_without_a_remote_there_is_only_what_is_here(tmp_path: Path):
     assert told(made.check(base="main")) == [("error", "held-then", LEX)]
 
 
-def test_of_several_remotes_without_origin_none_is_guessed(work: Project):
+def test_a_clone_with_several_remotes_may_name_one_or_use_its_own_ledger(work: Project):
     for name in ("one", "two"):
         work.repo.git("remote", "add", name, work.url)
     work.repo.git("remote", "remove", "origin")
 
-    ran = work.check(base="main")
-
-    assert ran.envelope["error"]["details"]["ledger"]["kind"] == "local"
+    assert work.check(base="main").code == "REMOTE_NOT_FOUND"
+    assert work.check(None, "--local", base="main").envelope["error"]["details"]["ledger"]["kind"] == "local"
 
 
 # -- what is recorded

@@ -14,7 +14,10 @@ from tests.support import Scratch, scratch
 from tests.waiting import until
 
 AS_HARBOR = {"BB_AGENT": HARBOR}
-NAMES = ["pre-commit", "prepare-commit-msg", "post-commit", "post-merge", "post-checkout", "pre-push"]
+NAMES = [
+    *("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "post-merge", "post-checkout", "pre-push"),
+]
 
 
 @pytest.fixture

@@ -213,7 +213,7 @@ def storm(path: Path, logs: Path, seconds: float, writers: int) -> tuple[list[st
 
 
 @pytest.mark.parametrize(
-    ("seconds", "writers"), [(2, 4), pytest.param(60, 8, marks=pytest.mark.long)], ids=["short", "long"]
+    ("seconds", "writers"), [(2, 4), (2, 16), pytest.param(60, 16, marks=pytest.mark.long)], ids=["few", "many", "long"]
 )
 def test_what_was_acknowledged_survives_any_number_of_kills(tmp_path: Path, seconds: float, writers: int):
     path, logs = repository(tmp_path / "here"), tmp_path / "logs"

@@ -40,12 +40,12 @@ def own_writer(one: Clone) -> str:
 
 
 def foreign_writer(one: Clone) -> str:
-    (found,) = {each.name for each in (one.store / "j").iterdir()} - {own_writer(one)}
+    (found,) = (each.name for each in (one.store / "received").iterdir() if each.name != "log")
     return found
 
 
 def journal(one: Clone, writer: str) -> Path:
-    (found,) = (one.store / "j" / writer).glob("*.jsonl")
+    found, *_ = [*one.store.glob(f"j/{writer}/*.jsonl"), *one.store.glob(f"received/{writer}/*.jsonl")]
     return found
 
 
@@ -222,7 +222,7 @@ def test_what_is_published_in_two_forms_on_two_remotes_is_refused_and_nothing_ch
 
 def kept(one: Clone) -> dict[str, bytes]:
     """What the store knows, but for how the last sync went."""
-    passing = ("sync.", "index.", "lock")
+    passing = ("sync", "index.", "lock")
     return {name: octets for name, octets in every_file(one.store).items() if not name.startswith(passing)}
 
 
@@ -243,7 +243,7 @@ def _cut(writer_of: Callable[[Clone], str], size: float) -> Callable[[Clone], No
 
 def _without(writer_of: Callable[[Clone], str], name: str) -> Callable[[Clone], None]:
     def spoil(one: Clone) -> None:
-        folder = one.store / "j" / writer_of(one)
+        folder = Path(writers.folder_of(str(one.store / "j"), writer_of(one)))
         shutil.rmtree(folder) if not name else [path.unlink() for path in folder.glob(name)]
 
     return spoil

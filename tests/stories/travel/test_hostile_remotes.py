@@ -31,7 +31,7 @@ from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_
 Files = dict[Name, File]
 
 NO_LEDGER, REWRITTEN, TOO_NEW = "NOT_A_LEDGER", "LEDGER_REWRITTEN", "LEDGER_TOO_NEW"
-NOTES = ("sync.json", "sync.lock")  # what a sync came to, and that one is under way
+NOTES = ("sync.json", "sync-runs.json", "sync.lock")  # what a sync came to, and that one is under way
 
 
 class Scene:
@@ -98,7 +98,7 @@ class Scene:
 def state(here: Clone) -> dict[str, bytes]:
     """What the store holds, file by file, but for what is said about syncing itself."""
     files = every_file(here.store)
-    passing = ("sync.json", "sync.lock", "index.sqlite-wal", "index.sqlite-shm")
+    passing = (*NOTES, "index.sqlite-wal", "index.sqlite-shm")
     return {name: octets for name, octets in files.items() if name not in passing}
 
 

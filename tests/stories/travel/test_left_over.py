@@ -28,7 +28,7 @@ def test_what_the_hub_refused_and_was_given_up_keeps_nobody_out_when_it_comes_ou
     here, there = pair
     hook = guarded(origin, "echo no >&2; exit 1")
     assert here.refused("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True}).code == (
-        "PUSH_DENIED"
+        "HOOK_DECLINED"
     )
     hook.unlink()
     here.sync()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bb.ledger.travel import publish
+from bb.ledger.travel import background, publish, remote, sync_runs
+from bb.ledger.travel.sync import PUSH
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
+from tests.waiting import until
 
 
 def test_a_first_sync_is_refused_and_says_what_would_become_visible_to_whom(origin: Path):
@@ -151,11 +158,94 @@ def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: 
     assert (AMBER, "src", "active") in there.holds()
 
 
-def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
-    from bb.ledger.travel.sync_lock import SyncLock
+@pytest.mark.parametrize("answer_is_lost", [False, True])
+def test_a_sync_carries_what_was_there_when_it_began_and_leaves_the_rest_to_the_next(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch, answer_is_lost: bool
+):
+    here, there = pair
+    push, pushes = remote.push, [0]
 
+    def while_agents_record(*given: object, **named: object) -> None:
+        pushes[0] += 1
+        here.ask("agent.reserve", agent=AMBER, scope=[f"during/{pushes[0]}"], bead="bb-1")
+        push(*given, **named)  # type: ignore[arg-type]
+        here.ask("agent.reserve", agent=AMBER, scope=[f"after/{pushes[0]}"], bead="bb-1")
+        if answer_is_lost:
+            raise remote.Offline("the line went dead")
+
+    monkeypatch.setattr(remote, "push", while_agents_record)
+    here.ask("agent.reserve", agent=AMBER, scope=["before"], bead="bb-1")
+    here.sync()
+    there.sync(pull=True)
+
+    assert pushes == [1]
+    assert {scope for _, scope, _ in there.holds()} == {"before"}
+    monkeypatch.undo()
+    settle(pair)
+    assert {scope for _, scope, _ in there.holds()} == {"before", "during/1", "after/1"}
+
+
+def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
     here, _ = pair
     with SyncLock(str(here.store)):
+        assert here.sync(timeout=1) == {"already_running": True, "remote": "origin"}
+
+
+def waiting_syncs(here: Clone, number: int, monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[dict[str, Any]]:
+    """The answers of some syncs of one clone that all wait for the same one."""
+    enter, waiting = SyncLock.__enter__, []
+
+    def noted(lock: SyncLock) -> SyncLock:
+        waiting.append(lock)
+        return enter(lock)
+
+    with ThreadPoolExecutor(number) as pool:
+        with SyncLock(str(here.store)):
+            monkeypatch.setattr(SyncLock, "__enter__", noted)
+            called = [pool.submit(here.sync, **given) for _ in range(number)]
+            until(lambda: len(waiting) == number, "that all wait")
+            here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+        answers = [each.result() for each in called]
+    monkeypatch.undo()
+    return answers
+
+
+def test_syncs_that_wait_for_another_one_are_served_by_one_sync_together(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    settle(pair)
+    before = there.sync()["generation"]
+
+    answers = waiting_syncs(here, 8, monkeypatch)
+
+    assert sorted(bool(answer.pop("shared", False)) for answer in answers) == [False] + [True] * 7
+    assert {answer["went"] for answer in answers} == {2}, "the reservation, and that what came before was read"
+    assert all(answer == answers[0] for answer in answers)
+    assert there.sync()["generation"] == before + 1, "they made one commit"
+    assert (AMBER, "src", "active") in there.holds()
+
+
+def test_a_sync_is_not_served_by_one_in_another_direction(pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+    there.sync()
+    settled = sync_runs.SyncRun(1, "origin", PUSH, {"already_running": False})
+    monkeypatch.setattr(sync_runs, "read", lambda _: settled.replace(number=settled.number + next(calls)))
+    calls = iter(range(10))
+
+    assert here.sync(pull=True)["came"] == 2, "the reservation, and that what came before was read"
+    assert here.sync(push=True) == {"already_running": False, "shared": True}
+
+
+def test_a_background_sync_does_not_wait_for_another_one(pair: list[Clone]):
+    here, _ = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    here.settings[background.SETTING] = "on"
+    os.utime(here.store / "sync.json", (time.time() - 3600,) * 2)
+    with SyncLock(str(here.store)):
+        assert here.sync(background=True) == {"started": False}
+        here.settings[background.MARK] = "1"
         assert here.sync() == {"already_running": True, "remote": "origin"}
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bb.kernel.errors import BbError
 from bb.ledger.journal import writers
+from bb.ledger.travel import arbitration
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from tests.near import Near
@@ -59,9 +63,18 @@ class Clone(Near):
         found = self.ask("agent.status")["reservations"]
         return {(each["agent_id"], each["scope"], each["state"]) for each in found}
 
+    def states_of(self, agent: str) -> dict[str, str]:
+        """What an agent holds, and what that is worth."""
+        return {scope: state for holder, scope, state in self.holds() if holder == agent}
+
     @property
     def digest(self) -> str:
         return str(self.ask("ledger.digest")["digest"])
+
+    @property
+    def lines(self) -> str:
+        """The digest of the lines alone. It is equal although a clone does not read the arbiter."""
+        return str(self.ask("ledger.digest")["lines"])
 
     @property
     def tip(self) -> str:
@@ -98,7 +111,8 @@ def agents_at_work(at: Path, *names: str, after: Callable[[list[Clone]], object]
 def _at_work(names: tuple[str, ...], after: Callable[[list[Clone]], object]) -> Path:
     """The folder of a hub and its clones, once what is AFTER their registration has happened."""
     folder = made_once("at-work")
-    after(agents_at_work(hub(folder / "hub.git"), *names))
+    with _without_an_arbiter():
+        after(agents_at_work(hub(folder / "hub.git"), *names))
     return folder
 
 
@@ -111,11 +125,20 @@ def _registered(names: tuple[str, ...]) -> Path:
     for place, name in enumerate(names):
         made = clone(at, f"clone-{place}")
         made.ask("agent.register", name=name, role="builder")
-        made.sync(publish=True)
+        with _without_an_arbiter():
+            made.sync(publish=True)
         found.append(made)
     for each in found:
         each.sync(pull=True)
     return folder
+
+
+@contextmanager
+def _without_an_arbiter() -> Iterator[None]:
+    """Publish as earlier versions did. The hub is copied to another path; the next publication names it there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arbitration, "first", lambda *_: None)
+        yield
 
 
 def _moved(original: Path, at: Path) -> Clone:
