@@ -5,9 +5,9 @@ shallow. The transport settings of the current repository are passed through the
 their credentials there.
 
 Most of the time the last commit is enough, or the commits since the newest snapshot (`tip_reader.py`). Every commit is
-fetched if there is no snapshot that this version of bb can use but the order of publication matters, if a signing law
-decides which lines count of a ledger with archived lines, or if a line has lost its payload without a valid withdrawal
-(earlier commits still have the payload).
+fetched if lines are archived and no snapshot can be used (this version of bb did not make it, or a signing law decides
+which lines count), if the order of publication matters and no snapshot has it, or if a line has lost its payload
+without a valid withdrawal (earlier commits still have the payload).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
