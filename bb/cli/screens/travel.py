@@ -53,6 +53,8 @@ def synced(found: Foreign) -> list[str]:
     ]
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
+    if found["place"] == "hidden":
+        lines.append("It is at a hidden ref: `git clone` and `git fetch` do not get it")
     lines += _of_the_branch(found)
     lines += _of_strays(found["quarantined"])
     lines += _of_signatures(found.get("signatures", {}))
@@ -62,6 +64,10 @@ def synced(found: Foreign) -> list[str]:
         f"{conflict['held']} in another clone"
         for conflict in found["contested"]
     ]
+    if farewell := found.get("farewell"):
+        retired = f", and writer {farewell['writer']} of this clone is retired" if farewell["writer"] else ""
+        lines.append(f"Everything is published{retired}")
+        lines += [f"{held['agent_id']} still holds {held['scope']}" for held in farewell["still_held"]]
     if found.get("visible_to"):
         lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
     return lines

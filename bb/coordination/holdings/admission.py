@@ -80,6 +80,16 @@ class Admitted(Record):
         kept = ((name, tuple(one for one in several if one not in events)) for name, several in self.names.items())
         return self.replace(grants=grants, generations=generations, names={name: left for name, left in kept if left})
 
+    def upto(self, generation: int) -> Self:
+        """The state right after the commit with that GENERATION."""
+        grants = {
+            name: grant.replace(ended=None) if (grant.ended or 0) > generation else grant
+            for name, grant in self.grants.items()
+            if grant.token <= generation
+        }
+        generations = {name: at for name, at in self.generations.items() if at <= generation}
+        return self.replace(grants=grants, generations=generations)
+
     def keeping(self, live: Sequence[str]) -> Self:
         """The state with the generations of LIVE reservations only: ended reservations cannot conflict."""
         kept = {name: self.generations[name] for name in live if name in self.generations}

@@ -141,11 +141,12 @@ class Contests:
         return lease.is_live and not any(other.is_live for other in self._winners_over(lease))
 
     def is_undecided(self, lease: Lease) -> bool:
-        """Whether the order of publication is needed to know which of two rivals holds, and is unknown."""
+        """Whether the order of publication is needed to know which of two rivals holds, and is unknown for one of them.
+        A snapshot of a published ledger has no order of reservations that had ended before."""
         mine = lease.reservation
         return any(
             not self._have_agreed(mine, other.reservation)
-            and self._settled.generations.keys().isdisjoint((mine.id, other.reservation.id))
+            and not self._settled.generations.keys() >= {mine.id, other.reservation.id}
             for other in self._leases.rivals(lease)
         )
 

@@ -20,7 +20,7 @@ from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.events import events_with_unreadable
 from bb.ledger.records.store import Store
-from bb.ledger.travel import compacting, importing, quarantine
+from bb.ledger.travel import admitted, compacting, importing, quarantine
 
 
 class Chain(Record):
@@ -111,7 +111,9 @@ def check_published(store: Store, progress: Progress | None = None) -> list[Chec
 def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
     found = quarantine.read(store.path, store.place.common, None, tip.commit, progress)
     importing.check(store, found.commits, tip.last_lines)
-    judged = compacting.check_newest_snapshot(store, found.tip)
+    arbiter = found.tip.charter.arbiter
+    results = admitted.admit_commits(found.settled, found.commits, arbiter.address if arbiter else "")
+    judged, _ = compacting.check_newest_snapshot(store, found.tip, results)
     return Checked(
         remote=name,
         tip=tip.commit,

@@ -13,6 +13,8 @@ from bb.ledger.journal import line as lines
 from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
 
 BRANCH = "refs/heads/bb-ledger"
+HIDDEN = "refs/bb/published"  # outside refs/heads: plain clones do not fetch it, but some hosts do not allow it
+PLACES = (BRANCH, HIDDEN)  # on a remote; a ledger is at one of them
 LOCAL = "refs/bb/ledger"
 README = "README.md"
 SETTLED = "settled.json"

@@ -14,6 +14,7 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import Charter
+from bb.ledger.published.layout import BRANCH, PLACES
 from bb.ledger.published.tip import Compacted, Head, Tip
 
 TYPE_CHECKING = False
@@ -25,11 +26,14 @@ LARGEST = 1 << 26
 
 
 class SnapshotVerdict(Record):
-    """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events."""
+    """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events, for folds of version
+    STATE."""
 
     commit: str
     taken_back: int
     is_right: bool
+    is_outdated: bool = False  # only earlier versions of bb can use it
+    state: int = 0
 
 
 class Pin(Record):
@@ -39,6 +43,7 @@ class Pin(Record):
     publishes: bool = False
     judged: SnapshotVerdict | None = None  # the newest snapshot there
     put_off: int = 0  # number of events when making a snapshot last failed
+    ref: str = BRANCH  # the place of the ledger there
 
 
 class Pins(Record):
@@ -111,13 +116,16 @@ def write(store: str, pins: Pins) -> None:
 
 def _pin(written: Any) -> Pin:
     judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
-    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, int(written.get("put_off", 0)))
+    ref = written.get("ref", BRANCH)
+    put_off = int(written.get("put_off", 0))
+    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, put_off, ref if ref in PLACES else BRANCH)
 
 
 def _written_pin(pin: Pin) -> dict[str, Any]:
     judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
     put_off = {"put_off": pin.put_off} if pin.put_off else {}
-    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off
+    ref = {"ref": pin.ref} if pin.ref != BRANCH else {}
+    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off | ref
 
 
 def _tip(written: Any) -> Tip | None:

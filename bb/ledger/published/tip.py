@@ -11,18 +11,21 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.admission import Admitted
 
-AT_LEAST, SHARE = 2000, 4  # a snapshot needs 2000 new lines, and a quarter of the lines that the last one covers
+AT_LEAST, SHARE = 2000, 8  # a snapshot needs 2000 new lines, and an eighth of the lines that the last one covers
+# Or this many new commits with a hundredth as many lines: readers without a clone read each commit after the snapshot.
+MOST_COMMITS, LEAST_SHARE = 500, 100
 
 
 class Compacted(Record):
     """The last archived line of each writer, the number of manifests, and the snapshots that replace archived lines,
-    oldest first. The newest snapshot covers COVERED lines and was made in COMMIT."""
+    oldest first. The newest snapshot covers COVERED lines and was made in COMMIT, of that GENERATION."""
 
     archived: Mapping[str, int] = {}
     manifests: int = 0
     snapshots: tuple[str, ...] = ()
     covered: int = 0
     commit: str = ""
+    generation: int = 0
 
 
 class Head(Record):
@@ -49,8 +52,10 @@ class Tip(Record):
     @property
     def is_due(self) -> bool:
         """Whether a snapshot is due: there are enough new lines to be worth its cost."""
-        new = self.events - self.compacted.covered
-        return new >= max(AT_LEAST, self.compacted.covered // SHARE)
+        new, covered = self.events - self.compacted.covered, self.compacted.covered
+        if self.generation - self.compacted.generation > MOST_COMMITS and new >= covered // LEAST_SHARE:
+            return True
+        return new >= max(AT_LEAST, covered // SHARE)
 
     def has_grown_since(self, events: int) -> bool:
         """Whether enough lines were added since there were EVENTS events to try a snapshot again."""

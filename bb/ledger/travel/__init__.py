@@ -7,6 +7,6 @@
 2. Otherwise fetch. `branch.py` verifies each commit after the tip, and `importing.py` compares every line with what is
    here before it writes any. Lines of other writers go to the end of their journals. Back to 1, a little later. If a
    commit is not valid, `quarantine.py` finds the commits that count, and the next push continues after it.
-3. Compact. When a snapshot is due, `compacting.py` publishes one and archives full files, in a commit of its own.
+3. Compact. When a snapshot is due, `compacting.py` publishes one and archives what it covers, in a commit of its own.
 4. In doubt, fetch. The result of a push is never guessed.
 """

@@ -13,6 +13,7 @@ from bb.kernel import ids
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
+from bb.ledger.published.charter import LedgerRewritten, NotALedger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
     from bb.coordination.facts import AgentFact, HoldingFact
     from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Commit, Tip
     from bb.ledger.records.store import Store
     from bb.ledger.signing.verdicts import Counting
 
 RULES = "2"  # raised if these rules decide differently than before
-REMEMBERED = 1000  # reservations; above that, ended ones are removed
 FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
 KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 
@@ -47,16 +48,16 @@ def after_commits(
     whole = None if begun is None else (commits, begun)
     if is_another or whole:
         whole = whole or whole_history(store, tip)
-        after = after.replace(admitted=_without_ended(admit_commits(whole[1], whole[0], address), store))
+        after = after.replace(admitted=admit_commits(whole[1], whole[0], address))
     else:
-        after = after.replace(admitted=_without_ended(admit_commits(after.admitted, commits, address), store))
+        after = after.replace(admitted=admit_commits(after.admitted, commits, address))
     if law is None:
         return after.replace(counted=None, law="")
     counts = law.counting(counting.signatures(store.caught_up(), law.repo))
     if after.counted is None or after.law != law.basis or whole:
         commits, begun = whole or whole_history(store, tip)
         after = after.replace(counted=without_lines_that_do_not_count(begun, commits, counts))
-    counted = _without_ended(admit_commits(after.in_force, commits, address, counts), store)
+    counted = admit_commits(after.in_force, commits, address, counts)
     return after.replace(counted=counted, law=law.basis)
 
 
@@ -68,11 +69,36 @@ def whole_history(store: Store, tip: Tip) -> tuple[Sequence[Commit], Admitted]:
     return found.commits, found.settled
 
 
-def _without_ended(known: Admitted, store: Store) -> Admitted:
-    """KNOWN without ended reservations, if there are more than REMEMBERED."""
-    if len(known.generations) <= REMEMBERED:
-        return known
-    return known.keeping([name for name, _ in store.caught_up().entries_by_term(holdings.NAME, "live")])
+def may_have_holdings(octets: bytes) -> bool:
+    """Whether one of these lines may be about a reservation, or about who has a name."""
+    return any(b'"kind":"%s"' % kind in octets for kind in KINDS)
+
+
+def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
+    """PINS without the reservations that had ended at a GENERATION, with the results SETTLED. Those are in a snapshot
+    that is right, so the results of later snapshots do not need the others."""
+    later = (name for name, at in pins.admitted.generations.items() if at > generation)
+    names = [*settled.generations, *later]
+    counted = pins.counted and pins.counted.keeping(names)
+    return pins.replace(admitted=pins.admitted.keeping(names), counted=counted)
+
+
+def of_history(git_dir: str, commit: str, arbiter: Arbiter | None) -> tuple[Admitted, Tip]:
+    """The results of publication order of a whole verified branch up to COMMIT, whose charter names the ARBITER, and
+    its tip."""
+    from bb.ledger.travel.branch import History  # noqa: PLC0415
+
+    history, address = History(git_dir, None), arbiter.address if arbiter else ""
+    known: Admitted | None = None
+    try:
+        for one in history.upto(commit):  # not as a list: the lines of a long history need much memory
+            known = admit_commits(history.settled if known is None else known, [one], address)
+    except (NotALedger, LedgerRewritten.error) as refusal:
+        from bb.ledger.travel import quarantine  # noqa: PLC0415  (stray commits are rare)
+
+        found = quarantine.sift("", git_dir, None, commit, refusal)
+        return admit_commits(found.settled, found.commits, address), found.tip
+    return known or history.settled, history.tip
 
 
 def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:

@@ -1,5 +1,5 @@
-"""Archiving: full files whose lines a snapshot covers are removed from the branch's tree, so the tree stays small.
-Nothing is lost: earlier commits still have the files, and a manifest lists them.
+"""Archiving: files whose lines a snapshot covers are removed from the branch's tree, so the tree stays small, however
+many writers there were. Nothing is lost: earlier commits still have the files, and a manifest lists them.
 
     archive/<number, 6 digits>.jsonl   one line for each file that the commit removed:
     {"path":"w/…","blob":"…","sha256":"…","first":1,"last":256,"end":"<head of the last line>","commit":"…"}
@@ -96,15 +96,20 @@ class Compaction:
         self._commit = commit
         self._parent = parent or ""
         self._listed: list[Archived] = []  # by the manifest
-        self._removed: list[tuple[Archived, bool]] = []  # with whether the file was full
+        self._paths: set[str] = set()  # of these files
+        self._removed: list[Archived] = []
         self._added_snapshots: set[str] = set()
         self._removed_snapshots: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._added_snapshots or self._removed_snapshots or self._listed or self._removed)
 
     def manifest(self, change: Change, octets: bytes) -> None:
         """Read a manifest that the commit adds."""
         if self._listed or not change.is_new or change.path != path_of(self._before.manifests + 1):
             raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
         self._listed = read_manifest(octets)
+        self._paths = {archived.path for archived in self._listed}
 
     def snapshot(self, change: Change) -> None:
         """Note a part of a snapshot that the commit adds, changes or removes."""
@@ -115,30 +120,31 @@ class Compaction:
 
     def removed(self, change: Change, octets: bytes) -> None:
         """Note a file of lines that the commit removes from the tree."""
-        if all(change.path != archived.path for archived in self._listed):
+        if change.path not in self._paths:
             raise LedgerRewritten(f"{change.path[:200]!r} is missing from the published ledger")
-        archived = entry(change.path, change.old, octets, self._parent)
-        self._removed.append((archived, layout.is_full(archived.last - archived.first + 1, len(octets))))
+        self._removed.append(entry(change.path, change.old, octets, self._parent))
 
-    def after(self, heads: Mapping[str, int]) -> Compacted:
-        """The compacted state after the commit, in which writers are at HEADS. Refused if anything is invalid."""
-        if self._listed != [archived for archived, _ in self._removed]:
+    def after(self, heads: Mapping[str, int], generation: int) -> Compacted:
+        """The compacted state after the commit of a GENERATION, in which writers are at HEADS. Refused if anything is
+        invalid."""
+        if self._listed != self._removed:
             raise NotALedger("a manifest does not match the archived files")
-        if not (self._added_snapshots or self._removed_snapshots or self._listed):
-            return self._before
         after = self._before.replace(
-            archived=self._archived_after(heads),
+            archived=self._archived_after(),
             manifests=self._before.manifests + bool(self._listed),
             snapshots=self._snapshots_after(heads),
         )
-        return after.replace(covered=sum(heads.values()), commit=self._commit) if self._added_snapshots else after
+        if not self._added_snapshots:
+            return after
+        return after.replace(covered=sum(heads.values()), commit=self._commit, generation=generation)
 
-    def _archived_after(self, heads: Mapping[str, int]) -> dict[str, int]:
+    def _archived_after(self) -> dict[str, int]:
+        """The last archived line of each writer. A file may be archived whether it is full or not: the snapshot in the
+        same commit covers it, and the writer's next line begins a new file."""
         ends = dict(self._before.archived)
-        for archived, was_full in self._removed:
-            is_sealed = was_full or archived.last < heads[archived.writer]
-            if not is_sealed or archived.first != ends.get(archived.writer, 0) + 1:
-                raise NotALedger(f"{archived.path} was archived too early")
+        for archived in self._removed:
+            if archived.first != ends.get(archived.writer, 0) + 1:
+                raise NotALedger(f"{archived.path} was archived before an earlier file")
             ends[archived.writer] = archived.last
         return ends
 
@@ -151,6 +157,6 @@ class Compaction:
         kept = tuple(name for name in earlier if name not in removed | added) + tuple(added)
         if not kept or kept[-1] not in added | {*earlier[-1:]}:
             raise NotALedger("the newest snapshot is missing, and no other replaces it")
-        if len(kept) > snapshot.KEPT:
+        if len(kept) > snapshot.MOST:
             raise NotALedger("there are more snapshots than a ledger can have")
         return kept

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+MOST_KEPT = 16 << 20  # bytes of the files that grow
+
+
 class History:
     """Verifies the commits of a published ledger one by one. After the last one, `tip` is the resulting state."""
 
@@ -37,7 +40,8 @@ class History:
         self._last = known.commit if known else ""
         self._blanked = set(known.blanked) if known else set()
         self._compacted = known.compacted if known else Compacted()
-        self._files: dict[str, bytes] = {}  # the contents of the last file of each writer
+        self._files: dict[str, bytes] = {}  # the contents of files that may grow; if one is not here, git has it
+        self._room = MOST_KEPT  # bytes left for them
         self._allowance = bounds.Allowance()
         self.settled = Admitted()  # results of earlier epochs, if the commits include the start of this epoch
         self._taken_over: Admitted | None = None  # results that the current commit takes over from another arbiter
@@ -116,7 +120,7 @@ class History:
                 self._read_lines(change, objects, added, blanked)
             elif folder == "w":
                 compaction.removed(change, self._before(change, objects))
-                self._files.pop(change.path, None)
+                self._forget(change.path)
             elif folder == "archive":
                 manifest = blob(objects, change.new, archive.LARGEST_MANIFEST)
                 self._allowance.take(manifest)
@@ -131,11 +135,13 @@ class History:
         if previous:
             blanked += _blank_ones(added)
             past_epochs.check(self.settled, added, previous.generation)
-        self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
         arbiter = self._charter.arbiter
         if arbiter:
             self._take_over(arbiter.generation)
         self._generation += 1
+        if compaction:
+            heads = {writer: head.n for writer, head in self._heads.items()}
+            self._compacted = compaction.after(heads, self._generation)
         self._blanked.update(blanked)
         self._last = name
         address = arbiter.address if arbiter else ""
@@ -157,7 +163,7 @@ class History:
         kept = now[: len(before)]
         if kept != before:
             blanked += _blanked(change.path, writer, first, before, kept)
-            self._files.pop(change.path, None)
+            self._forget(change.path)
         if more := now[len(before) :]:
             self._allowance.take(more)
             added.append((writer, self._grown(writer, first, bool(before), more, now), more))
@@ -176,10 +182,21 @@ class History:
         if not has_begun:
             if first != head.n + 1:
                 raise NotALedger(f"a file of writer {writer} begins with line {first} instead of {head.n + 1}")
-            self._files.pop(path_of(writer, head.first), None)
-        self._files[path_of(writer, first)] = now
+            self._forget(path_of(writer, head.first))
+        self._keep(path_of(writer, first), now)
         self._heads[writer] = Head(head.n + more.count(b"\n"), first)
         return head.n + 1
+
+    def _keep(self, path: str, octets: bytes) -> None:
+        """Keep the contents of a file for the next commit that extends it. With ten thousand writers, not of all."""
+        self._forget(path)
+        self._files[path] = octets
+        self._room -= len(octets)
+        while self._room < 0 and len(self._files) > 1:
+            self._forget(next(iter(self._files)))
+
+    def _forget(self, path: str) -> None:
+        self._room += len(self._files.pop(path, b""))
 
     def _read_about(self, change: Change, objects: git.Conversation, *, is_root: bool) -> None:
         """Read a file about the ledger itself: README, charter, or the results of earlier epochs."""

@@ -20,14 +20,14 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     reservations = admitted.admit_commits(found.settled, found.commits, address).keeping(rotation.live(sync.store))
     carried = reservations.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
-    tip, judged, sync.archived = compacting.commit(sync.store, root, sync.now, keeps=True, key=sync.signatures.key)
+    tip, judged, sync.archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
     rotation.check_before_publishing(sync.store, tip, before, carried)
     try:
-        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left())
+        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left(), sync.pin.ref)
     except remote.Moved as moved:
         sync.look()
         if sync.pin.tip == before:
-            remote.refuse_two_places(sync.store.place, sync.name, sync.left())
+            remote.refuse_two_places(sync.store.place, sync.name, sync.pin.ref, sync.left())
             hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
             raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
         raise remote.Contended("another clone published meanwhile", remote=sync.name) from None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel.errors import Busy
+from bb.kernel.errors import Busy, Conflict
 from bb.ledger.files import disk
 from bb.ledger.git import git, head
-from bb.ledger.published.layout import BRANCH
+from bb.ledger.published.layout import BRANCH, HIDDEN, PLACES
 from bb.ledger.travel.remote_refusals import (
     IS_FULL,
     HostUnknown,
@@ -58,6 +58,13 @@ Contended = Busy.declare(
 )
 
 
+TwoLedgers = Conflict.declare(
+    "TWO_LEDGERS",
+    "The remote has two ledgers, and it is not known which one counts",
+    hint=f"ask who published the second one, and delete it: `git push REMOTE --delete {HIDDEN}`, or the branch",
+)
+
+
 class Moved(Exception):
     """The branch has moved; fetch again."""
 
@@ -90,8 +97,26 @@ def valid_name(name: str) -> str:
     return name
 
 
-def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> str | None:
-    """Fetch the ledger's branch. Returns its commit; None if the remote has no such branch.
+def find(place: Place, name: str, patience: float) -> str | None:
+    """The place of the ledger on a remote: the branch, or the hidden ref. None if there is no ledger."""
+    env = {**os.environ, **git.WHEN_FETCHING}
+    words = ["ls-remote", "--", name, *PLACES]
+    done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience, most=MOST_REFS)
+    if done.status != 0:
+        raise _refusal(place, name, done)
+    return only_place(done.out, name)
+
+
+def only_place(listed: bytes, name: str) -> str | None:
+    """The place of the ledger in the list of a remote's refs. Refused if there are two."""
+    found = [ref for row in listed.decode("utf-8", "replace").splitlines() if (ref := row.partition("\t")[2]) in PLACES]
+    if len(found) > 1:
+        raise TwoLedgers(f"{name} has a ledger at {BRANCH} and another one at {HIDDEN}", remote=name)
+    return found[0] if found else None
+
+
+def fetch(place: Place, name: str, patience: float, ref: str = BRANCH, *, whole: bool = False) -> str | None:
+    """Fetch the ledger from its place REF on a remote. Returns its commit; None if there is no such ref.
 
     All contents are fetched, even in a partial clone. WHOLE fetches the complete history, even in a shallow clone.
     """
@@ -102,7 +127,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
         flags += ["--refetch"]  # in a partial clone, git may have commits without their contents
     if whole and os.path.exists(os.path.join(place.common, "shallow")):
         flags += [f"--depth={DEEPEST}"]
-    words = [*git.IN_PIECES, *SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
+    words = [*git.IN_PIECES, *SOUND, "fetch", "--quiet", *flags, "--", name, f"+{ref}:{incoming}"]
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
@@ -121,12 +146,22 @@ def mark_verified(git_dir: str, name: str, commit: str) -> None:
     )
 
 
-def push(place: Place, name: str, commit: str, expected: str | None, patience: float) -> None:
-    """Move the remote's branch to COMMIT, if it is at the EXPECTED commit. Raises Moved if it is not."""
-    lease = f"--force-with-lease={BRANCH}:{expected or ''}"
+def push(place: Place, name: str, commit: str, expected: str | None, patience: float, ref: str = BRANCH) -> None:
+    """Move the ledger on a remote to COMMIT, if it is at the EXPECTED commit. Raises Moved if it is not."""
+    _push(place, name, [f"--force-with-lease={ref}:{expected or ''}"], [f"{commit}:{ref}"], patience)
+
+
+def relocate(place: Place, name: str, commit: str, old: str, new: str, patience: float) -> None:
+    """Move the ledger on a remote from one place to another, both or neither, if it is at COMMIT. Raises Moved if it is
+    not."""
+    leases = [f"--force-with-lease={old}:{commit}", f"--force-with-lease={new}:"]
+    _push(place, name, ["--atomic", *leases], [f"{commit}:{new}", f":{old}"], patience)
+
+
+def _push(place: Place, name: str, leases: list[str], refspecs: list[str], patience: float) -> None:
     flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
     settings = ["-c", f"remote.{name}.mirror=false", "-c", "push.pushOption="]
-    words = [*settings, "push", *flags, lease, "--", name, f"{commit}:{BRANCH}"]
+    words = [*settings, "push", *flags, *leases, "--", name, *refspecs]
     done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
     if done.status == 0:
         return
@@ -139,14 +174,13 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
     raise _refusal(place, name, done, is_push=True)
 
 
-def refuse_two_places(place: Place, name: str, patience: float) -> None:
-    """Refuse a remote whose fetch and push addresses are different repositories: a push was refused because the branch
-    has moved, and a fetch does not find that. If both lead to one repository, the branch is at the same commit at
-    both."""
+def refuse_two_places(place: Place, name: str, ref: str, patience: float) -> None:
+    """Refuse a remote whose fetch and push addresses are different repositories: a push was refused because REF has
+    moved, and a fetch does not find that. If both lead to one repository, REF is at the same commit at both."""
     here, there = (address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return
-    fetched, pushed = (_branch_at(place, where, patience) for where in (here, there))
+    fetched, pushed = (_commit_at(place, where, ref, patience) for where in (here, there))
     if None not in (fetched, pushed) and fetched != pushed:
         here, there = _without_secret(here), _without_secret(there)
         command = f"`git remote set-url --push {name} URL`"
@@ -159,10 +193,9 @@ def refuse_two_places(place: Place, name: str, patience: float) -> None:
         )
 
 
-def _branch_at(place: Place, where: str, patience: float) -> str | None:
-    """The commit of the ledger's branch at a URL; empty if there is no branch; None if the address cannot be
-    reached."""
-    words = ["ls-remote", "--", where, BRANCH]
+def _commit_at(place: Place, where: str, ref: str, patience: float) -> str | None:
+    """The commit of REF at a URL; empty if there is no such ref; None if the address cannot be reached."""
+    words = ["ls-remote", "--", where, ref]
     done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 

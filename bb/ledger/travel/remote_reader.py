@@ -4,10 +4,11 @@ The fetch goes into a temporary repository, so the current repository gets no ob
 shallow. The transport settings of the current repository are passed through the environment, because CI checkouts keep
 their credentials there.
 
-The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
-if there were global reservations or names with rivals (both depend on the order of publication), or if a line has lost
-its payload without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one
-that bb makes, or is invalid: then the state is read up to the last commit that counts (`quarantine.py`).
+Most of the time the last commit is enough, or the commits since the newest snapshot (`tip_reader.py`). Every commit is
+fetched if lines are archived and no snapshot can be used (this version of bb did not make it, or a signing law decides
+which lines count), if the order of publication matters and no snapshot has it, or if a line has lost its payload
+without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one that bb
+makes, or is invalid: then the state is read up to the last commit that counts (`quarantine.py`).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
@@ -16,9 +17,11 @@ A line that does not follow from the one before it is a refusal, because part of
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bb.coordination.agents import roster
+from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.escaping import harmless
@@ -30,30 +33,24 @@ from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
-from bb.ledger.journal.line import Link
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.arbiter import Arbiter, address_of
-from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of, must_be_ours
+from bb.ledger.published.charter import Charter, LedgerRewritten, NotALedger, must_be_ours
 from bb.ledger.published.layout import charter_at
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import arbitration, archive, snapshot, transport
-from bb.ledger.travel.remote import RemoteNotFound
-from bb.ledger.travel.snapshot import Snapshot
+from bb.ledger.travel import arbitration, tip_reader, transport
+from bb.ledger.travel.remote import MOST_REFS, RemoteNotFound, only_place
+from bb.ledger.travel.tip_reader import Latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bb.ledger.travel.quarantine import Sound, Stray
 
 PATIENCE = 60.0
-MOST_BYTES = 1 << 30
-MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
+MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
-PLAIN = ("100644", "blob")
-GLOBAL = b'"base":"'  # in the line of a global reservation
 
 LedgerUnreachable = Refused.declare(
     "LEDGER_UNREACHABLE",
@@ -76,8 +73,22 @@ class Peek(Record):
     index: Index
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
-    quarantined: tuple[Stray, ...] = ()  # commits on the branch that do not count, if all commits were fetched
-    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and there were global reservations
+    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and the order of publication was read
+    is_whole: bool = False  # whether every commit was read, so that the order of all publications is known
+    quarantined: tuple[Stray, ...] = ()  # commits on the branch that do not count, if all commits were read
+
+
+class Found(Record):
+    """The lines of a ledger in an index, which may start with a snapshot, and the last commit."""
+
+    index: Index
+    commit: str
+    committed_at: int
+    generation: int | None
+    elsewhere: Arbiter | None
+    has_names: bool  # whether it is known who has a name that was registered twice
+    is_whole: bool = False  # whether every commit was read
+    quarantined: tuple[Stray, ...] = ()
 
 
 @contextmanager
@@ -96,37 +107,41 @@ def published_ledger(
     try:
         repository = os.path.join(folder, "ledger.git")
         transport.make_repository(repository, settings)
-        _fetch(place, repository, remote, settings, transport.THE_TIP)
-        commit, committed_at, generation = _tip(repository)
-        store = os.path.join(folder, "bb")
+        source = _Source(place, repository, remote, settings)
+        source.fetch(transport.THE_TIP)
+        commit, _, generation = _tip(repository)
+        store, at = os.path.join(folder, "bb"), _address(place, remote)
         is_enough = generation is not None and not in_order
-        index, lost = _index_of_tip(repository, commit, store, law) if is_enough else (None, [])
-        strays: Sequence[Stray] = ()
-        elsewhere: Arbiter | None = None
-        if index is None or lost or index.count(roster.NAME, roster.RIVALS):
-            if index:
-                index.close()
-            _fetch(place, repository, remote, settings, transport.EVERYTHING)
-            index, lost, found = _index_of_everything(repository, commit, store, law)
-            elsewhere = _settle(store, index, found, _address(place, remote))
-            commit, committed_at, generation = found.tip.commit, _time(repository, found), found.tip.generation
-            strays = found.strays
+        found, lost = _latest(source, repository, store, at, law) if is_enough else (None, [])
+        if found is None or lost or (not found.has_names and found.index.count(roster.NAME, roster.RIVALS)):
+            if found:
+                found.index.close()
+            source.fetch(transport.EVERYTHING)
+            commit, _, _ = _tip(repository)
+            found, lost = _everything(repository, commit, store, at, law)
         try:
-            about = (commit, committed_at, generation)
-            yield Peek(_shown(remote), *about, index, store, tuple(lost), tuple(strays), elsewhere)
+            yield _peek(found, found.generation or generation, remote, store, lost)
         finally:
-            index.close()
+            found.index.close()
     finally:
         disk.remove_folder(folder)
 
 
-def _index_of_tip(repository: str, commit: str, store: str, law: SigningLaw | None) -> tuple[Index | None, list[str]]:
-    """An index of the last commit, and the lost events. None if every commit is needed, also because the last commit is
-    not a valid one."""
+def _peek(found: Found, generation: int | None, remote: str, store: str, lost: list[str]) -> Peek:
+    about = (found.commit, found.committed_at, generation, found.index, store, tuple(lost), found.elsewhere)
+    return Peek(_shown(remote), *about, found.is_whole, found.quarantined)
+
+
+def _latest(
+    source: _Source, repository: str, store: str, at: str, law: SigningLaw | None
+) -> tuple[Found | None, list[str]]:
+    """The ledger by its last commit, and the lost events. None if every commit is needed, also because the last commit
+    is not a valid one."""
     try:
-        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
-        law = _in_force(law, charter_at(repository, commit))
-        return index, _caught_up(index, store, law) if index else []
+        found = _read_latest(source, repository, store, at, is_read_whole=law is not None)
+        if found is None:
+            return None, []
+        return found, _caught_up(found.index, store, _in_force(law, charter_at(repository, found.commit)))
     except NotALedger as refusal:
         if isinstance(refusal, bounds.LedgerTooLarge.error):
             raise
@@ -139,6 +154,14 @@ def _in_force(law: SigningLaw | None, charter: Charter | None) -> SigningLaw | N
         return law
     must_be_ours(charter.repo, law.policy.repo)
     return law.replace(repo=charter.repo)
+
+
+def _everything(repository: str, commit: str, store: str, at: str, law: SigningLaw | None) -> tuple[Found, list[str]]:
+    """The ledger by all commits that count, and the lost events."""
+    index, lost, sound = _index_of_everything(repository, commit, store, law)
+    elsewhere = _settle(store, index, sound, at)
+    about = (index, sound.tip.commit, _time(repository, sound), sound.tip.generation, elsewhere)
+    return Found(*about, has_names=True, is_whole=True, quarantined=tuple(sound.strays)), lost
 
 
 def _index_of_everything(
@@ -168,11 +191,52 @@ def _indexed(store: str, found: Sound, law: SigningLaw | None) -> tuple[Index, l
     return index, _caught_up(index, store, law)
 
 
+def _read_latest(source: _Source, repository: str, store: str, at: str, *, is_read_whole: bool) -> Found | None:
+    """Read the last commit, and the order of publication since its snapshot. None if every commit is needed."""
+    latest: Latest | None = None
+    for _ in range(MOST_LOOKS):
+        commit, committed_at, generation = _tip(repository)
+        if generation is None:
+            break
+        if latest is None or latest.commit != commit:
+            if latest:
+                latest.index.close()
+            disk.remove_folder(tip_reader.journals(store))
+            latest = tip_reader.read(repository, commit, store, is_read_whole=is_read_whole)
+        if latest is None:
+            return None
+        about = (latest.index, commit, committed_at)
+        if not latest.needs_order:
+            newest = latest.newest
+            elsewhere = _save_order(store, newest.at.admitted, latest.arbiter, at) if newest else None
+            return Found(*about, generation, elsewhere, has_names=newest is not None)
+        if order := tip_reader.order_since(repository, latest):
+            return Found(*about, order[1], _save_order(store, order[0], latest.arbiter, at), has_names=True)
+        if latest.newest is None or generation <= latest.newest.at.generation:
+            break
+        # Back to the commit of the snapshot. The commits before it have many files. The branch may move meanwhile.
+        source.fetch(f"--depth={generation - latest.newest.at.generation + 1}")
+    if latest:
+        latest.index.close()
+    return None
+
+
+def _save_order(store: str, results: Admitted, named: Arbiter | None, at: str) -> Arbiter | None:
+    """Save the RESULTS of publication order on the remote AT an address. If another remote is the arbiter that is
+    NAMED, its order decides nothing. Returns that arbiter."""
+    from bb.ledger.published import pins  # noqa: PLC0415
+
+    os.makedirs(store, exist_ok=True)
+    is_elsewhere = named is not None and named.address != at
+    pins.write(store, pins.Pins({}, named=named) if is_elsewhere else pins.Pins({}, admitted=results))
+    return named if is_elsewhere else None
+
+
 def _caught_up(index: Index, store: str, law: SigningLaw | None) -> list[str]:
     """Let INDEX read the journals. Returns the lost events. If this fails, INDEX is closed."""
     try:
         index.law = law
-        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
+        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(tip_reader.journals(store))}])
         _refuse_damage(index)
         return payload_removal.unexplained_blanks(index, _blank_lines(store))
     except BaseException:
@@ -188,8 +252,8 @@ def _refuse_damage(index: Index) -> None:
 
 def _blank_lines(store: str) -> Iterator[bytes]:
     """The lines in the journals that have no payload."""
-    for writer in disk.names(_journals(store)):
-        folder = os.path.join(_journals(store), writer)
+    for writer in disk.names(tip_reader.journals(store)):
+        folder = os.path.join(tip_reader.journals(store), writer)
         for name in disk.names(folder):
             with disk.reader(os.path.join(folder, name)) as file:
                 octets = file.read()
@@ -219,30 +283,46 @@ def _address(place: Place, remote: str) -> str:
     return address_of(url, place.work_tree or place.common)
 
 
-def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
-    """Fetch the branch to the depth HOW_FAR. A relative path is resolved from the top of the work tree."""
-    root = place.work_tree or place.common
-    words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
-    done = git.ask(
-        [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
-        git_dir=repository,
-        at=root,
-        env=transport.environment(settings, remote),
-        patience=PATIENCE,
-    )
-    if done.status == 0:
-        return
-    if done.status is None:
-        raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
-    if git.TOO_LARGE in done.err:
-        raise bounds.LedgerTooLarge("an object on that branch is larger than a ledger can have")
-    if ABSENT in done.err:
-        raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
-    errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-    reason = harmless(transport.without_password((errors or ["git gave no reason"])[0])[:300])
-    if "fsck" in done.err:
-        raise NotALedger(f"git refuses the objects of that branch: {reason}")
-    raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=_shown(remote))
+class _Source:
+    """The ledger of a remote, and the temporary repository that it is fetched into."""
+
+    def __init__(self, place: Place, repository: str, remote: str, settings: list[tuple[str, str]]) -> None:
+        self._root = place.work_tree or place.common  # a relative path is resolved from the top of the work tree
+        self._repository = repository
+        self._remote = remote
+        self._env = transport.environment(settings, remote)
+        self._ref: str | None = None
+
+    def fetch(self, how_far: str) -> None:
+        """Fetch the ledger to the depth HOW_FAR."""
+        self._ref = self._ref or self._find()
+        words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
+        words = [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words]
+        self._ask([*words, self._remote, f"+{self._ref}:{FETCHED}"])
+
+    def _find(self) -> str:
+        shown = _shown(self._remote)
+        found = only_place(self._ask(["ls-remote", "--", self._remote, *layout.PLACES]), shown)
+        if found is None:
+            raise LedgerUnpublished(f"{shown} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
+        return found
+
+    def _ask(self, words: list[str]) -> bytes:
+        done = git.ask(words, git_dir=self._repository, at=self._root, env=self._env, patience=PATIENCE, most=MOST_REFS)
+        if done.status == 0:
+            return done.out
+        shown = _shown(self._remote)
+        if done.status is None:
+            raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=shown)
+        if git.TOO_LARGE in done.err:
+            raise bounds.LedgerTooLarge("an object on that branch is larger than a ledger can have")
+        if ABSENT in done.err:
+            raise LedgerUnpublished(f"{shown} has no ledger any more")
+        errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
+        reason = harmless(transport.without_password((errors or ["git gave no reason"])[0])[:300])
+        if "fsck" in done.err:
+            raise NotALedger(f"git refuses the objects of that branch: {reason}")
+        raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=shown)
 
 
 def _shown(remote: str) -> str:
@@ -253,7 +333,7 @@ def _tip(repository: str) -> tuple[str, int, int | None]:
     """The last commit, its time, and its generation; None if it is not one that bb makes. Then only the commits before
     it show whether it deleted something."""
     form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)%n%s"
-    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
+    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > tip_reader.MOST_ABOUT:
         raise bounds.LedgerTooLarge("the message of the last commit is longer than a ledger can have")
     about, _, subject = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).partition("\n")
     commit, moment, generation = (*about.split(), "", "")[:3]
@@ -291,133 +371,13 @@ def _save(store: str, found: Sound) -> None:
     """Save all lines as journals."""
     from bb.ledger.travel import importing  # noqa: PLC0415  (the last commit is enough for most)
 
-    disk.remove_folder(_journals(store))
+    disk.remove_folder(tip_reader.journals(store))
     importing.refuse_wrong_blanks(store, found.commits, {})
     for writer, first, octets in (added for one in found.commits for added in one.added):
-        _write_lines(store, writer, first, octets)
+        tip_reader.write_lines(store, writer, first, octets)
 
 
 def _time(repository: str, found: Sound) -> int:
     """The time of the last commit that counts."""
     words = ["log", "-1", "--no-show-signature", "--format=%ct", found.tip.commit]
     return (_number(git.run(words, git_dir=repository).strip()) or 0) * clock.SECOND
-
-
-def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
-    """Save the lines of the last commit that the newest snapshot does not cover as journals. Returns an index that
-    starts with the snapshot. None if every commit is needed."""
-    files = _listed(repository, commit)
-    with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
-        charter = files.pop(CHARTER, None)
-        if charter is None:
-            raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
-        charter_of(layout.blob(objects, charter, layout.SMALL))
-        allowance = bounds.Allowance()
-        segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
-        is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
-        if is_archived and newest is None:
-            return None
-        heads = newest.heads if newest else {}
-        has_global = False
-        for (writer, first), blob in segments.items():
-            last = heads[writer].n if writer in heads else 0
-            octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
-            allowance.take(octets)
-            has_global = has_global or GLOBAL in octets
-            raws = octets.split(b"\n")[max(last - first + 1, 0) :]
-            if len(raws) > 1:
-                _write_lines(store, writer, max(first, last + 1), b"\n".join(raws))
-    return None if has_global or _lacks_lines(segments, heads) else _begun(newest)
-
-
-def _begun(newest: Snapshot | None) -> Index | None:
-    """An index that starts with a snapshot; None if the snapshot has global reservations or is invalid."""
-    index = Index(":memory:", None)
-    if newest is None:
-        return index
-    try:
-        snapshot.fill(index, newest.heads, newest.rows)
-        if not newest.has_global:
-            return index
-    except Exception:  # noqa: S110  (folds may fail in any way on forged states)
-        pass
-    index.close()
-    return None
-
-
-def _holds_lines(path: str) -> bool:
-    """Whether the file at PATH is a file of lines."""
-    if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
-        return False
-    return not (path.startswith("snap/") and snapshot.name_in(path))
-
-
-def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Link]) -> bool:
-    """Whether lines are missing between the snapshot and a writer's first file."""
-    firsts: dict[str, int] = {}
-    for writer, first in segments:
-        firsts[writer] = min(first, firsts.get(writer, first))
-    return any(first > (heads[writer].n if writer in heads else 0) + 1 for writer, first in firsts.items())
-
-
-def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
-    """The newest snapshot in a commit; None unless every snapshot is usable, because the newest one is needed."""
-    blobs: dict[str, list[str]] = {}
-    for path, blob in files.items():
-        if path.startswith("snap/") and (name := snapshot.name_in(path)):
-            blobs.setdefault(name, []).append(blob)
-    if len(blobs) > snapshot.KEPT:
-        raise NotALedger("there are more snapshots than a ledger can have")
-    snapshots = []
-    for name, names in blobs.items():
-        parts = snapshot.load(repository, names)
-        read = snapshot.read(b"".join(parts)) if parts else None
-        if read is None or snapshot.name_of({writer: link.n for writer, link in read.heads.items()}) != name:
-            return None
-        snapshots.append(read)
-    return max(snapshots, key=lambda read: sum(link.n for link in read.heads.values()), default=None)
-
-
-def _journals(store: str) -> str:
-    return os.path.join(store, "j")
-
-
-def _write_lines(store: str, writer: str, first: int, octets: bytes) -> None:
-    folder = os.path.join(_journals(store), writer)
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, f"{first:012}.jsonl"), "wb") as file:
-        file.write(octets)
-
-
-def _whole(path: str, octets: bytes) -> bytes:
-    """OCTETS, which must be complete lines. Unlike a journal in use, a published file may not end in a partial line."""
-    if not octets.endswith(b"\n"):
-        raise NotALedger(f"{harmless(path)} does not end with a complete line")
-    bounds.must_be_lines(octets, harmless(path))
-    return octets
-
-
-def _listed(repository: str, commit: str) -> dict[str, str]:
-    """The files of a commit, each with its blob. Refused if there is anything but regular files, or too much."""
-    blobs: dict[str, str] = {}
-    total = 0
-    try:
-        words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
-        listed = git.output(words, git_dir=repository, most=bounds.MAX_GIT_OUTPUT)
-    except git.TooMuchOutput.error as error:
-        raise bounds.LedgerTooLarge() from error
-    if listed.count(b"\0") > bounds.MOST_FILES:
-        raise bounds.LedgerTooLarge()
-    for entry in listed.split(b"\0"):
-        if not entry:
-            continue
-        about, _, path = entry.decode("utf-8", "backslashreplace").partition("\t")
-        mode, kind, blob, size = about.split()
-        if (mode, kind) != PLAIN:
-            raise NotALedger(f"{harmless(path[:200])} is not a regular file")
-        total += int(size)
-        blobs[path] = blob
-        if total > MOST_BYTES:
-            raise bounds.LedgerTooLarge()
-    return blobs

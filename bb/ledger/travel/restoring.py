@@ -97,7 +97,7 @@ def look(sync: Sync) -> Situation:
     verified = sync.pin.tip
     if verified is None:
         raise NothingVerified(f"this clone has not verified a ledger on {sync.name}")
-    found = remote.fetch(sync.store.place, sync.name, sync.left(), whole=True)
+    found = remote.fetch(sync.store.place, sync.name, sync.left(), sync.pin.ref, whole=True)
     if found is None or found == verified.commit:
         return Situation(CONTINUES if found else MISSING, verified, found, verified.charter.repo, None)
     common = sync.store.place.common
@@ -213,9 +213,9 @@ def _push(sync: Sync, seen: Situation) -> str | None:
         about = (lines, (), False, at.address if at else "")
         carried = [Commit(tip.commit, verified.commit, tip.generation, *about)]
     try:
-        remote.push(sync.store.place, sync.name, tip.commit, seen.found, sync.left())
+        remote.push(sync.store.place, sync.name, tip.commit, seen.found, sync.left(), sync.pin.ref)
     except remote.Moved as moved:
-        if remote.fetch(sync.store.place, sync.name, sync.left()) != seen.found:
+        if remote.fetch(sync.store.place, sync.name, sync.left(), sync.pin.ref) != seen.found:
             raise BranchChanged(f"the branch on {sync.name} has changed meanwhile; nothing was pushed") from None
         hint = f"allow a forced push to bb-ledger on {sync.name} for this command only, then run it again"
         raise remote.PushDenied(f"{sync.name} does not let its branch be replaced: {moved}", hint=hint) from None

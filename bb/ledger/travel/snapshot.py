@@ -1,16 +1,21 @@
 """Snapshots: the folded state of all lines up to certain heads, for readers that do not need the lines.
 
-    {"format":1,"state":8,"heads":{"<writer>":[n,lamport,head]},"rows":2}
+    {"after":"<parent>","arbiter":{"…"},"format":2,"generation":7,"heads":{"<writer>":[n,lamport,head]},"rows":2,…}
+    {"generations":{"…"},"grants":{"…"},"names":{"…"}}
     ["<fold>","<key>",{"…"}]
 
-A snapshot is a cache. Its name is a digest of the heads. Every clone makes the same snapshot from the same lines, and a
-wrong one is replaced. It contains the results of folds, so only a bb with the same folds can use it. Others read the
+The first line names the generation of the snapshot's commit, its parent, and the arbiter in its charter. The second one
+has the results of that arbiter's publication order up to then, because they cannot be computed from lines.
+
+A snapshot is a cache. Its name is a digest of the heads. Every clone makes the same snapshot from the same commits, and
+a wrong one is replaced. It contains the results of folds, so only a bb with the same folds can use it. Others read the
 lines.
 """
 
 from __future__ import annotations
 
 from bb.coordination.holdings import holdings
+from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids, json_text
 from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
@@ -22,12 +27,13 @@ from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.journal.line import Link
 from bb.ledger.journal.segments import Block
 from bb.ledger.published import bounds, layout
+from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from bb.ledger.index.reader import Progress
@@ -35,25 +41,43 @@ if TYPE_CHECKING:
     from bb.ledger.journal.segments import Segment
     from bb.ledger.records.store import Store
 
-FORMAT = 1
-KEPT = 2  # at a time, so that a reader that has just listed the branch still finds the snapshot it saw
+FORMAT = 2
+MOST = 2  # in a commit; bb keeps only the newest
 PART = 8 << 20  # approximate bytes of a file; hosts warn about larger ones
 PART_DIGITS = 4
 LARGEST_PART, LARGEST = 2 * PART, 1 << 28
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 
+class Place(Record):
+    """The commit of a snapshot: its parent, its generation, the results of publication order so far, and the arbiter
+    that its charter names. To make a snapshot, the results of a later commit will do."""
+
+    parent: str
+    generation: int
+    admitted: Admitted
+    arbiter: Arbiter | None
+
+
 class Snapshot(Record):
-    """The heads that a snapshot was made at, and every entry of every fold."""
+    """The heads that a snapshot was made at, its commit, and every entry of every fold."""
 
     heads: Mapping[str, Link]
+    at: Place
     rows: list[tuple[str, str, Any]]
 
     @property
-    def has_global(self) -> bool:
-        """Whether there ever was a global reservation. Then the order of publication matters, too."""
-        reservations = (holdings.reservation(key, state) for fold, key, state in self.rows if fold == holdings.NAME)
-        return any(reservation is not None and reservation.base is not None for reservation in reservations)
+    def last_lines(self) -> dict[str, int]:
+        """The number of each writer's last line."""
+        return {writer: link.n for writer, link in self.heads.items()}
+
+
+class Header(Record):
+    """The first line of a snapshot, as far as any version of bb understands it."""
+
+    heads: Mapping[str, int]
+    state: int  # the version of the folds that made it
+    is_ours: bool  # whether this version of bb made it
 
 
 def name_of(heads: Mapping[str, int]) -> str:
@@ -73,8 +97,8 @@ def name_in(path: str) -> str | None:
     return name if is_right and path == path_of(name, int(part)) else None
 
 
-def make(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
-    """The parts of the snapshot at HEADS, made from the local journals. Refused if those are damaged."""
+def make(store: Store, heads: Mapping[str, int], at: Place, progress: Progress | None = None) -> list[bytes]:
+    """The parts of the snapshot at HEADS in a commit, made from the local journals. Refused if those are damaged."""
     index = Index(":memory:", None)
     try:
         index.rebuild([_Upto(store.path, writer, last) for writer, last in heads.items()], progress)
@@ -82,18 +106,23 @@ def make(store: Store, heads: Mapping[str, int], progress: Progress | None = Non
             damage = next(iter(index.damages()), None)
             about = damage.as_dict() if damage else {}
             raise LedgerDamaged(f"a journal is damaged{f': {damage.reason}' if damage else ''}", **about)
-        return list(_parts(_rows(index, heads)))
+        live = [name for name, _ in index.entries_by_term(holdings.NAME, "live")]
+        settled = at.admitted.upto(at.generation).without(index.hidden()).keeping(live)
+        return list(_parts(_rows(index, heads, at.replace(admitted=settled))))
     finally:
         index.close()
 
 
-def _rows(index: Index, heads: Mapping[str, int]) -> Iterator[bytes]:
+def _rows(index: Index, heads: Mapping[str, int], at: Place) -> Iterator[bytes]:
     from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
 
     rows = [bulk_check.canonical([fold, key, state]) for fold in index.folds() for key, state in index.states(fold)]
     links = {writer: index.position(writer).link for writer in sorted(heads)}
     written = {writer: [link.n, link.lamport, link.head_digest] for writer, link in links.items()}
-    yield bulk_check.canonical({"format": FORMAT, "state": database.VERSION, "heads": written, "rows": len(rows)})
+    about = {"after": at.parent, "generation": at.generation, "heads": written, "rows": len(rows)}
+    about |= {"arbiter": at.arbiter and at.arbiter.as_dict()}
+    yield bulk_check.canonical(about | {"format": FORMAT, "state": database.VERSION})
+    yield bulk_check.canonical(at.admitted.as_json())
     yield from rows
 
 
@@ -131,25 +160,37 @@ def read(octets: bytes) -> Snapshot | None:
     from bb.ledger.journal import bulk_check  # noqa: PLC0415
 
     try:
-        first, _, rest = octets.partition(b"\n")
+        first, settled, rest = octets.split(b"\n", 2)
         header = bulk_check.decode(first)
         if (header["format"], header["state"], header["rows"]) != (FORMAT, database.VERSION, rest.count(b"\n")):
             return None
+        arbiter = Arbiter.from_json(header["arbiter"]) if header["arbiter"] is not None else None
+        at = Place(header["after"], header["generation"], Admitted.from_dict(bulk_check.decode(settled)), arbiter)
+        if type(at.generation) is not int or at.generation < max(at.admitted.latest, 1):
+            return None
         rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
-        return Snapshot(heads, [_row(*row) for row in rows])
+        return Snapshot(heads, at, [_row(*row) for row in rows])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def header_of(octets: bytes) -> tuple[dict[str, int], bool] | None:
-    """The heads in the header of a snapshot, and whether the folds of this version made it; None if it is invalid."""
+def header_of(octets: bytes) -> Header | None:
+    """The header of a snapshot; None if it is invalid."""
     try:
         header = json_text.read(octets.partition(b"\n")[0])
         heads = {writer: _link(writer, *link).n for writer, link in header["heads"].items()}
-        return heads, header["state"] == database.VERSION
+        state = header["state"]
+        if type(state) is not int:
+            return None
+        return Header(heads, state, (header["format"], state) == (FORMAT, database.VERSION))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def settled_in(parts: list[bytes]) -> Admitted:
+    """The results of publication order in a snapshot of ours."""
+    return Admitted.from_dict(json_text.read(parts[0].split(b"\n", 2)[1]))
 
 
 def _link(writer: str, n: int, lamport: int, head: str) -> Link:
@@ -189,13 +230,22 @@ class _Upto(Journal):
 
 def fill(index: Index, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
     """Begin with the states of ROWS, the result of the lines up to LINKS, as if those lines had been read."""
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415
+
     index.cursors.forget()
     at = (
         (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None, True) for writer, link in links.items()
     )
     index.ask_many("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+    terms_of: dict[str, Callable[[str, Any], Iterable[tuple[str, str]]] | None] = {}
+    states: list[tuple[str, str, str]] = []
+    terms: list[tuple[str, str, str, str]] = []
     for fold, key, state in rows:
-        index.ask_many("insert into state values (?, ?, ?)", [(fold, key, json_text.dumps(state))])
-        terms_of = getattr(folds.fold_module(fold), "terms", None)
-        terms = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
+        if fold not in terms_of:
+            terms_of[fold] = getattr(folds.fold_module(fold), "terms", None)
+        states.append((fold, key, bulk_check.canonical(state).decode()))
+        if of := terms_of[fold]:
+            terms += [(fold, *term, key) for term in of(key, state)]
+    with index.writing():
+        index.ask_many("insert into state values (?, ?, ?)", states)
         index.ask_many("insert or ignore into term values (?, ?, ?, ?)", terms)

@@ -18,10 +18,11 @@ from bb.coordination.records import signers
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
+from bb.ledger.index import database
 from bb.ledger.journal import received
 from bb.ledger.published import pins
 from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
-from bb.ledger.published.layout import LOCAL
+from bb.ledger.published.layout import HIDDEN, LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -66,6 +67,7 @@ class SyncResult(Record):
     heard: dict[str, int]  # agents with imported lines that count: milliseconds before the newest imported line
     unverified: tuple[str, ...]  # those of them with events that their key has not signed
     reserved: tuple[str, ...]  # imported reservations
+    place: str  # of the ledger on the remote
     joined: str | None
     attempts: int
     archived: int | None  # lines archived with a snapshot, if one was made
@@ -115,8 +117,9 @@ class Sync:
         """Whether the remote is the arbiter: whether its publication order decides."""
         return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
 
-    def run(self, direction: str, *, publishes: bool = False) -> None:
-        """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
+    def run(self, direction: str, *, publishes: bool = False, ref: str | None = None) -> None:
+        """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on, at the place REF if
+        one is given."""
         if self.store.exists and len(received.all_in(self.store.path)) <= MOST_LOOKED_AT:
             self.store.look_at_everything()
         if direction == PULL or publishes or not self._may_push_at_once():
@@ -124,6 +127,8 @@ class Sync:
         self._record_again()
         if publishes and not self.pin.publishes:
             self.remember(self.pin.replace(publishes=True))  # only now: the look has shown that the remote exists
+        if ref is not None:
+            self.relocate(ref)
         if direction != PULL:
             self.publish_all()
             self._compact()
@@ -156,6 +161,7 @@ class Sync:
             heard=came.heard if came else {},
             unverified=tuple(sorted(came.unverified)) if came else (),
             reserved=tuple(came.reserved) if came else (),
+            place="hidden" if self.pin.ref == HIDDEN else "branch",
             joined=self._joined,
             attempts=self._attempts,
             archived=self.archived,
@@ -189,7 +195,7 @@ class Sync:
         """Fetch, verify and import published lines."""
         tip = self.pin.tip
         last_verified = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
-        remote_tip = remote.fetch(self.store.place, self.name, self.left(), whole=last_verified is None)
+        remote_tip = self._fetched(whole=last_verified is None)
         self._on_top_of = None
         if remote_tip is None:
             if tip is not None and not may_be_gone:
@@ -222,6 +228,35 @@ class Sync:
         """Import the commits that were FOUND on the branch, whose tip is REMOTE_TIP."""
         self._take_in(found)
         self._skip(found, remote_tip)
+
+    def _fetched(self, *, whole: bool) -> str | None:
+        """Fetch the ledger from its place on the remote. A ledger that is not known yet, or not there any more, is
+        looked for at both places."""
+        place, name = self.store.place, self.name
+        is_known = self.pin.tip is not None
+        if is_known and (found := remote.fetch(place, name, self.left(), self.pin.ref, whole=whole)):
+            return found
+        ref = remote.find(place, name, self.left())
+        if ref is None or (is_known and ref == self.pin.ref):
+            return None
+        self.pins = self.pins.with_remote(name, self.pin.replace(ref=ref))
+        return remote.fetch(place, name, self.left(), ref, whole=whole)
+
+    def relocate(self, ref: str) -> None:
+        """Move the ledger to another place on the remote, or let the first publication go there. All clones find it
+        there with their next sync."""
+        while (tip := self.pin.tip) is not None and self.pin.ref != ref:
+            try:
+                expected = self._on_top_of or tip.commit
+                remote.relocate(self.store.place, self.name, expected, self.pin.ref, ref, self.left())
+            except remote.Moved as moved:
+                self.look()
+                if self.pin.tip == tip and self.pin.ref != ref:
+                    remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
+                    raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
+            else:
+                break
+        self.remember(self.pin.replace(ref=ref))
 
     def _skip(self, found: Sound, remote_tip: str) -> None:
         self._quarantined |= {stray.commit: stray for stray in found.strays}
@@ -335,7 +370,7 @@ class Sync:
         Lines that are recorded meanwhile are left to the next sync, because agents may never stop recording.
         """
         if self._is_gone and self.pin.tip:
-            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left())
+            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self.left(), self.pin.ref)
             self._is_gone = False
         pause = FIRST_PAUSE
         while (pending := self.wanted()) or self._on_top_of:
@@ -365,7 +400,7 @@ class Sync:
         pause, before = random_pause(pause), (self.pin.tip, self._on_top_of)
         self.look()
         if (self.pin.tip, self._on_top_of) == before:
-            remote.refuse_two_places(self.store.place, self.name, self.left())
+            remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
             if self._attempts >= MOST_IN_VAIN:
                 raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
         return pause
@@ -380,7 +415,7 @@ class Sync:
         expected = self._on_top_of or (before.commit if before else None)
         about = (names or self._arbiter_to_name(), takes_over, self._on_top_of)
         tip = publish.commit(self.store, before, wanted, self.now, self.signatures.key, None, *about)
-        remote.push(self.store.place, self.name, tip.commit, expected, self.left())
+        remote.push(self.store.place, self.name, tip.commit, expected, self.left(), self.pin.ref)
         self._on_top_of = None
         lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
         parent, address = before.commit if before else None, at.address if at else ""
@@ -419,19 +454,24 @@ class Sync:
 
     def _compact_on(self, before: Tip) -> None:
         is_judged = self._is_judged(before)
-        if is_judged and not before.is_due and self._is_right:
+        if is_judged and not before.is_due and self._is_usable:
             return
         from bb.ledger.travel import compacting  # noqa: PLC0415
 
         if not is_judged:
-            self.remember(self.pin.replace(judged=compacting.check_newest_snapshot(self.store, before)))
-            if self._is_right and not before.is_due:
+            judged, settled = compacting.check_newest_snapshot(self.store, before, self._known_results())
+            self._forget_ended(settled, before.compacted.generation)
+            self.remember(self.pin.replace(judged=judged))
+            if self._is_usable and not before.is_due:
                 return
-        key = self.signatures.key
-        tip, judged, lines = compacting.commit(self.store, before, self.now, keeps=self._is_right, key=key)
+        results = self._known_results()
+        if results is None:
+            results = admitted.of_history(self.store.place.common, before.commit, before.charter.arbiter)[0]
+        tip, judged, lines, settled = compacting.commit(self.store, before, self.now, results, self.signatures.key)
         patience = max(self.left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
-        remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
+        remote.push(self.store.place, self.name, tip.commit, before.commit, patience, self.pin.ref)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
+        self._forget_ended(settled, tip.generation)
         self.remember(self.pin.replace(tip=tip, judged=judged, put_off=0), carried)
         remote.mark_verified(self.store.place.common, self.name, tip.commit)
         self.archived = lines
@@ -441,12 +481,24 @@ class Sync:
         if not tip.compacted.snapshots:
             return True
         judged, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
-        return judged is not None and (judged.commit, judged.taken_back) == (tip.compacted.commit, taken_back)
+        if judged is None or judged.state != database.VERSION:
+            return False
+        return (judged.commit, judged.taken_back) == (tip.compacted.commit, taken_back)
 
     @property
-    def _is_right(self) -> bool:
-        """Whether the newest snapshot is not known to be wrong."""
-        return self.pin.judged is None or self.pin.judged.is_right
+    def _is_usable(self) -> bool:
+        """Whether the newest snapshot is not known to be wrong or outdated."""
+        judged = self.pin.judged
+        return judged is None or (judged.is_right and not judged.is_outdated)
+
+    def _forget_ended(self, settled: Admitted | None, generation: int) -> None:
+        """Forget the reservations that had ended at a GENERATION, of which a right snapshot has the results SETTLED."""
+        if settled is not None and self.pins.arbiter == self.name:
+            self.pins = admitted.without_ended(self.pins, settled, generation)
+
+    def _known_results(self) -> Admitted | None:
+        """The results of publication order on this remote, if they are known without reading its history."""
+        return self.pins.admitted if self.pins.arbiter == self.name else None
 
     # -- remembering
 

@@ -182,8 +182,9 @@ def _ledger(
         return _own(desk, code, None, wanted.law)
     try:
         known, source = _published(desk, code, wanted)
-        if not known.settled.generations and needs_order(known):
+        if not source.pop("is_whole", False) and needs_order(known):
             known, source = _published(desk, code, wanted, in_order=True)
+            del source["is_whole"]
     except remote_reader.LedgerUnreachable.error as failed:
         if not wanted.may_pass:
             raise
@@ -245,6 +246,7 @@ def _published(
             "age_seconds": age,
             "lost": found.lost,
             **({"quarantined": [stray.as_dict() for stray in found.quarantined]} if found.quarantined else {}),
+            "is_whole": found.is_whole,
             **signed,
         }
 

@@ -128,7 +128,7 @@ class _Attempts:
         desk, at_work = self._desk, self._at_work
         at_work.look()
         if at_work.base() == self._base:  # a push was refused, but there is nothing new
-            remote.refuse_two_places(desk.place, at_work.name, at_work.left())
+            remote.refuse_two_places(desk.place, at_work.name, at_work.pin.ref, at_work.left())
         self._base = at_work.base()
         if not at_work.decides and at_work.pins.named:
             raise arbitration.refusal(desk.place, at_work.pins.named, at_work.name)

@@ -14,7 +14,7 @@ from bb.ledger.journal.writers import JOURNALS
 from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
-from bb.ledger.published.layout import LOCAL
+from bb.ledger.published.layout import BRANCH, HIDDEN, LOCAL
 from bb.ledger.records import counted_lines, creation, policy, set_aside
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
@@ -27,7 +27,7 @@ from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.params import Seconds
+from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 60
+HIDDEN_PLACE = "hidden"
 MIRROR_PATIENCE = 10.0
 
 
@@ -66,6 +67,13 @@ class RemoteName(Name):
     metavar = "REMOTE"
 
 
+class LedgerPlace(Text):
+    """The place of the ledger on the remote: the branch bb-ledger, or a hidden ref that plain clones do not fetch."""
+
+    metavar = "branch|hidden"
+    choices = ("branch", HIDDEN_PLACE)
+
+
 class Timeout(Seconds):
     """Stop after this many seconds. At most half of them is spent waiting for another sync of this clone."""
 
@@ -88,6 +96,8 @@ def sync(
     local: bool = False,
     publish: bool = False,
     dry_run: bool = False,
+    place: LedgerPlace | None = None,
+    farewell: bool = False,
     background: bool = False,
 ) -> dict[str, Any]:
     """Fetch the lines of other clones, and publish those of this clone. Uses git; needs no server.
@@ -105,8 +115,16 @@ def sync(
         local: Only write to the local ref refs/bb/ledger; nothing is sent to other machines.
         publish: Publish to this remote for the first time. Later syncs publish without this option.
         dry_run: Show what would be published and who could see it, without doing it.
+        place: With --publish: where on the remote the ledger is published. A ledger that is at the other place moves
+            there, and all clones follow with their next sync. Only the person may move it. `hidden` is
+            refs/bb/published: `git clone` and `git fetch` do not get it, and some hosts do not accept it.
+        farewell: For a sandbox or container that will not come back: sync, and then retire the writer of this clone.
+            The answer lists the reservations that its agents still have. If the clone is used again after all, it
+            writes under a new writer.
         background: Start a sync without waiting for it, if this clone publishes and no sync was tried just now.
     """
+    if farewell and (pull or dry_run or local or background):
+        raise OneDirection("--farewell publishes everything, so it cannot be used with a sync that publishes nothing")
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
     if background:
@@ -127,7 +145,42 @@ def sync(
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
-    return run_sync(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
+    ref = _ref_of(desk, place, name, publishes=publish)
+    direction = PULL if pull else PUSH if push else BOTH
+    answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
+    return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
+
+
+def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
+    """Retire the writer of this clone, once every line of it is published. Its file leaves the branch's tree with the
+    next snapshot, like that of every other writer."""
+    store = desk.store
+    writer = store.writer
+    if writer is None:  # this clone has recorded nothing, or it said farewell before
+        return {"writer": None, "still_held": []}
+    writers.retire(os.path.join(store.path, JOURNALS), writer, "bb sync --farewell", None)
+    # Another process may have recorded something since the sync.
+    if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
+        run_sync(desk, name, PUSH, timeout, publishes=False)
+    if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
+        raise AlreadySyncing(hint="wait for that sync, then: `bb sync`; the writer of this clone is retired already")
+    held = desk.holdings(store.caught_up(), desk.now()).everything()
+    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] == writer]
+    return {
+        "writer": writer,
+        "still_held": [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still],
+    }
+
+
+def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool) -> str | None:
+    """The ref of a PLACE on the remote. Only the person may move a published ledger."""
+    if place is None:
+        return None
+    if not publishes:
+        raise OneDirection("--place belongs to --publish", hint=f"run `bb sync --publish --place {place}`")
+    if pins.read(desk.place.store).remote(name).tip is not None:
+        signs_of_life.person(desk, None)
+    return HIDDEN if place == HIDDEN_PLACE else BRANCH
 
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
@@ -217,8 +270,10 @@ def remote_of(desk: Desk, named: str | None) -> str:
     return names[0] if len(names) == 1 else "origin"
 
 
-def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
-    """Sync with remote NAME in one direction or both; the answer of `bb sync`.
+def run_sync(
+    desk: Desk, name: str, direction: str, patience: int, *, publishes: bool, ref: str | None = None
+) -> dict[str, Any]:
+    """Sync with remote NAME in one direction or both; the answer of `bb sync`. With REF, the ledger moves there.
 
     While another process syncs this clone, a background sync ends at once. Others wait, for at most half of their
     PATIENCE. Then the first of them syncs for all that wait.
@@ -236,7 +291,7 @@ def run_sync(desk: Desk, name: str, direction: str, patience: int, *, publishes:
             run = last.next(name, direction)
             sync_runs.write(store.path, run)
             at_work = Sync(store, name, desk.now(), deadline - time.monotonic())
-            answer = _ran(desk, at_work, direction, publishes=publishes)
+            answer = _ran(desk, at_work, direction, publishes=publishes, ref=ref)
             if not (is_background or publishes or answer["forks"]):  # forks are told to one caller
                 sync_runs.write(store.path, run.replace(answer=answer))
     except AlreadySyncing.error:
@@ -258,12 +313,12 @@ def _quarantined(store: Store, outcome: SyncResult) -> list[dict[str, str]]:
     return [one.as_dict() for one in found]
 
 
-def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool) -> dict[str, Any]:
+def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str | None) -> dict[str, Any]:
     """The answer after a sync that holds the lock."""
     if direction != PULL:
         signs_of_life.roll_up(desk)
     try:
-        at_work.run(direction, publishes=publishes)
+        at_work.run(direction, publishes=publishes, ref=ref)
         lost = apply_fetched(desk, at_work.outcome())
         if lost and direction != PULL:
             at_work.run(PUSH)  # publish the new INCURSIONs

@@ -73,6 +73,8 @@ FOUND = {
         "echo 'delete refs/bb/ledger' | git update-ref --stdin",
         "git fetch origin +main:refs/bb/ledger",
         "git push . HEAD:refs/bb/ledger",
+        "git push origin --delete refs/bb/published",
+        "git push origin :refs/bb/published",
         "git filter-branch --tree-filter x -- --all",
         "git filter-repo --path src",
     ],

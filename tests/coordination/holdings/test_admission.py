@@ -333,6 +333,20 @@ def test_fencing_is_what_a_look_at_every_grant_says(commits: list[Facts], agent:
     assert (found is not None) is any(not (held.shared and shares) for held in fences)
 
 
+def test_what_was_settled_at_an_earlier_commit_follows_from_what_is_settled_now():
+    ended, open_, later = (
+        Grant("amber-otter", "src", False, False, token, end) for token, end in ((2, 5), (3, None), (6, None))
+    )
+    now = Admitted({"a.1": ended, "a.2": open_, "b.1": later}, {"a.1": 2, "a.2": 3, "b.1": 6})
+
+    assert now.upto(6) == now
+    assert now.upto(4) == Admitted({"a.1": ended.replace(ended=None), "a.2": open_}, {"a.1": 2, "a.2": 3})
+    assert now.upto(1) == Admitted()
+    named = Admitted(names={"amber-otter": ("a.9", "b.9")})
+    assert named.upto(1) == named.keeping([]) == named, "names have no generations"
+    assert named.without({"a.9"}).names == {"amber-otter": ("b.9",)}
+
+
 # -- names that were registered twice
 
 

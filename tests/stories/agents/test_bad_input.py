@@ -488,6 +488,7 @@ CODES_OF_VERBS = {
     ("mine", "--from"): NO_ID,
     ("diff", "--agent"): NO_ID,
     ("commit", "--message"): "INVALID_VALUE",
+    ("sync", "--place"): "INVALID_VALUE",
 }
 WHEN_BLANK = {
     ("commit", "--message"): "NO_MESSAGE",

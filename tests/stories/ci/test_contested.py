@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.ledger.published import tip
+from bb.ledger.travel import remote_reader
 from tests.examples import examples
 from tests.near import Near
 from tests.stories.ci.ci_support import dated, told
@@ -210,3 +213,58 @@ def test_ci_and_check_come_to_the_same_verdict(
             commit(here, who, path)
             answer = here.refused_or("ci.check", now=LATER, base="HEAD^", local=True)
             assert (answer == "CI_INCURSION") is is_held, (path, who, answer)
+
+
+def with_snapshot(pair: list[Clone], monkeypatch: pytest.MonkeyPatch, lines: int = 30) -> None:
+    """Let a few lines be enough for a snapshot of the published ledger, and publish one."""
+    monkeypatch.setattr(tip, "AT_LEAST", 20)
+    here, there = pair
+    letter = {"from": AMBER, "to": COBALT, "bead": "bb-1", "category": "INFO", "subject": "Look"}
+    for n in range(lines):
+        here.ask("agent.send", **letter, body=f"nothing much {n}")
+    assert here.sync()["archived"] is not None
+    there.sync()
+
+
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry for each time that every commit is read from now on."""
+    seen: list[str] = []
+    read = remote_reader._everything
+
+    def noted(repository: str, commit: str, *more: Any) -> Any:
+        seen.append(commit)
+        return read(repository, commit, *more)
+
+    monkeypatch.setattr(remote_reader, "_everything", noted)
+    return seen
+
+
+def test_a_snapshot_says_which_of_two_live_reservations_holds(pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    with_snapshot(pair, monkeypatch)
+    commit(here, AMBER)
+    commit(there, COBALT)
+
+    seen = readings(monkeypatch)
+    assert checked(here).status == 0
+    assert told(checked(there)) == [("error", "held-then", LEX)]
+    assert not seen, "the snapshot was enough"
+
+
+def test_of_reservations_that_ended_before_a_snapshot_every_commit_shows_the_order(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    here.ask("agent.release", agent=AMBER, all=True, now="2026-01-05T12:20:00.000Z")
+    here.sync()
+    there.sync(pull=True)
+    with_snapshot(pair, monkeypatch)
+    before = commit(there, COBALT)
+    commit(there, COBALT, "src/lib/b.py", when="2026-01-05T12:30:00.000Z")
+
+    seen = readings(monkeypatch)
+    ran = checked(there, now="2026-01-05T12:30:00.000Z")
+
+    assert told(ran) == [("warning", "held-then", LEX)]
+    assert ran.data["findings"][0]["commits"] == [before]
+    assert len(seen) == 1

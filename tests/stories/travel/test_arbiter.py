@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.errors import Busy
-from bb.ledger.published import pins
-from bb.ledger.travel import remote
+from bb.ledger.git.place import find
+from bb.ledger.published import pins, tip
+from bb.ledger.travel import remote, remote_reader
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub
 
 EVERYWHERE = {"global": True}
@@ -315,3 +316,50 @@ def test_a_re_created_hub_with_another_order_gives_another_digest(two: tuple[Clo
     assert (AMBER, "src", "void") in fresh.holds()
     assert fresh.digest != before
     assert here.refused_or("sync") == "LEDGER_REWRITTEN"
+
+
+def test_whoever_looks_knows_with_a_snapshot_what_every_commit_says(
+    two: tuple[Clone, Clone], monkeypatch: pytest.MonkeyPatch
+):
+    """On the arbiter and on another remote, before the arbiter moves and after."""
+    monkeypatch.setattr(tip, "AT_LEAST", 20)
+    here, there = two
+
+    def archived() -> None:
+        for n in range(30):
+            here.ask("agent.send", **{"from": AMBER}, to="user", category="INFO", bead="b", subject="s", body=f"{n}")
+        assert here.sync(remote="origin")["archived"] is not None
+        assert here.sync(remote="upstream")["archived"] is not None
+
+    def seen(name: str) -> None:
+        known = [results(here, name, in_order=in_order) for in_order in (False, True)]
+        assert known[0] == known[1], name
+
+    reserve(here, AMBER)
+    archived()
+    for name in ("origin", "upstream"):
+        seen(name)
+    move(here, "upstream")
+    for name in ("origin", "upstream"):
+        seen(name)
+    here.sync()
+    there.sync()
+    reserve(there, COBALT, "docs")
+    for name in ("origin", "upstream"):
+        seen(name)
+    archived()
+    assert set(results(here, "upstream", in_order=False)[0]) == {"src", "docs"}
+    for name in ("origin", "upstream"):
+        seen(name)
+        here.sync(remote=name)
+    for one in here.ask("ledger.verify", published=True)["published"]:
+        assert one["is_snapshot_right"], one["remote"]
+
+
+def results(at: Clone, name: str, *, in_order: bool) -> tuple[dict[str, int], object, str | None]:
+    """What whoever only looks at a remote knows: the scopes that were granted, the registrations, and the arbiter if it
+    is another remote."""
+    with remote_reader.published_ledger(find(str(at.path), {}), name, in_order=in_order) as found:
+        known = pins.read(found.store)
+        granted = {grant.scope: grant.token for grant in known.admitted.grants.values()}
+        return granted, known.admitted.names, found.elsewhere and found.elsewhere.address

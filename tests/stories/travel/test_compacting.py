@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from bb.coordination.holdings import holdings
 from bb.ledger.git.place import find
 from bb.ledger.index.database import VERSION
-from bb.ledger.published import layout, tip
+from bb.ledger.index.index import Index
+from bb.ledger.published import layout, pins, tip
+from bb.ledger.published.pins import Pins
+from bb.ledger.records.store import Store
 from bb.ledger.travel import archive, remote, remote_reader, snapshot
 from tests.grids import part
 from tests.stories.travel.branch_support import Branch, File, Name
@@ -65,7 +69,7 @@ def known(at: Clone) -> dict[str, Any]:
     return {fold: index.states(fold) for fold in index.folds()}
 
 
-def test_what_is_full_leaves_the_tree_and_a_snapshot_stands_for_it(origin: Path, pair: list[Clone]):
+def test_what_is_published_leaves_the_tree_and_a_snapshot_stands_for_it(origin: Path, pair: list[Clone]):
     here, there = pair
     write(here, 30)
     answer = here.sync()
@@ -73,12 +77,13 @@ def test_what_is_full_leaves_the_tree_and_a_snapshot_stands_for_it(origin: Path,
     fresh = clone(origin, "fresh")
     fresh.sync(pull=True)
 
-    assert answer["archived"] == 32, "four files of eight"
+    assert answer["archived"] == answer["events"]
+    assert not starting(Branch(origin).files(), "w/")
     assert list(starting(Branch(origin).files(), "archive/")) == ["archive/000001.jsonl"]
     assert len(snapshots(origin)) == 1
     assert here.digest == there.digest == fresh.digest
     (published,) = fresh.ask("ledger.verify", published=True)["published"]
-    assert (published["archived"], published["is_snapshot_right"]) == (32, True)
+    assert (published["archived"], published["is_snapshot_right"]) == (answer["events"], True)
 
 
 def test_writing_goes_on_behind_what_was_archived(origin: Path, pair: list[Clone]):
@@ -89,7 +94,7 @@ def test_writing_goes_on_behind_what_was_archived(origin: Path, pair: list[Clone
     fresh = clone(origin, "fresh")
     fresh.sync(pull=True)
 
-    assert len(snapshots(origin)) == snapshot.KEPT
+    assert len(snapshots(origin)) == 1
     assert len(starting(Branch(origin).files(), "archive/")) > 1
     assert here.digest == there.digest == fresh.digest
 
@@ -104,15 +109,139 @@ def test_a_snapshot_says_exactly_what_the_lines_say(origin: Path, pair: list[Clo
     assert peeked(clone(origin, "ci")) == known(there)
 
 
-def test_where_there_was_a_global_reservation_every_commit_is_looked_at(origin: Path, pair: list[Clone]):
-    """Which of them were admitted is in the order of publication, and no snapshot says that."""
+GLOBAL = {"global": True}
+
+
+def order(at: Clone) -> dict[str, Any]:
+    """The results of publication order, as whoever only looks at what is published knows them."""
+    with remote_reader.published_ledger(find(str(at.path), {}), "origin") as found:
+        return live_ones(pins.read(found.store), found.index) | {"generation": found.generation}
+
+
+def known_order(at: Clone) -> dict[str, Any]:
+    """The same as a clone knows it that has read every commit."""
+    at.sync(pull=True)
+    saved = pins.read(str(at.store))
+    tip = saved.remote("origin").tip
+    assert tip is not None
+    return live_ones(saved, Store(find(str(at.path), {})).caught_up()) | {"generation": tip.generation}
+
+
+def live_ones(known: Pins, index: Index) -> dict[str, Any]:
+    live = [name for name, _ in index.entries_by_term(holdings.NAME, "live")]
+    return known.admitted.keeping(live).as_json()
+
+
+def reserve(at: Clone, scope: str, **how: bool) -> None:
+    at.ask("agent.reserve", agent=AMBER if at.path.name == "clone-0" else COBALT, scope=[scope], bead="bb-1", **how)
+
+
+def never_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_reader, "_everything", lambda *_: pytest.fail("every commit was read"))
+
+
+def test_a_snapshot_has_the_order_of_publication(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
     here, there = pair
-    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
+    reserve(here, "src", **GLOBAL)
+    reserve(there, "docs")
     compacted(pair)
 
-    with remote_reader.published_ledger(find(str(clone(origin, "ci").path), {}), "origin") as found:
-        assert found.generation == here.sync()["generation"]
+    never_read_whole(monkeypatch)
+    seen = order(clone(origin, "ci"))
+    assert seen == known_order(there)
+    assert seen["grants"]
+    assert seen["generations"]
     assert peeked(clone(origin, "other")) == known(there)
+
+
+def test_of_the_order_since_the_snapshot_only_the_commits_since_are_read(
+    origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    reserve(here, "src", **GLOBAL)
+    compacted(pair)
+    for at, scope in ((here, "a"), (there, "b"), (there, "c")):
+        at.sync()
+        reserve(at, scope, **GLOBAL)
+    reserve(here, "d")
+    here.sync()
+    there.ask("agent.release", agent=COBALT, scope=["b"])
+    there.sync()
+    here.sync()
+
+    never_read_whole(monkeypatch)
+    seen = order(clone(origin, "ci"))
+    assert seen == known_order(here)
+    assert len(seen["grants"]) == 4
+    assert peeked(clone(origin, "other")) == known(there)
+
+
+def test_a_wrong_number_of_commits_in_a_message_costs_time_and_changes_nothing(origin: Path, pair: list[Clone]):
+    here, there = pair
+    compacted(pair)
+    for at, scope in ((here, "a"), (there, "b"), (here, "c")):
+        at.sync()
+        reserve(at, scope, **GLOBAL)
+    branch = Branch(origin)
+    said = branch.git("cat-file", "commit", "bb-ledger").replace(b"Bb-Generation: ", b"Bb-Generation: 9")
+    branch.point_at(branch.write("commit", said))
+
+    fresh = clone(origin, "fresh")
+    fresh.sync(pull=True)
+    assert order(clone(origin, "ci")) == known_order(fresh)
+    assert known_order(fresh)["generation"] < 90
+
+
+def test_a_snapshot_with_another_order_of_publication_is_replaced(origin: Path, pair: list[Clone]):
+    here, there = pair
+    reserve(here, "src", **GLOBAL)
+    compacted(pair)
+    branch = Branch(origin)
+    files = branch.files()
+    ((path, file),) = starting(files, "snap/").items()
+    about, settled, rest = file.octets.split(b"\n", 2)
+    assert AMBER.encode() in settled
+    branch.put(files | {path: File(b"\n".join([about, settled.replace(AMBER.encode(), COBALT.encode()), rest]))})
+
+    there.sync(pull=True)
+    (seen,) = there.ask("ledger.verify", published=True)["published"]
+    assert seen["is_snapshot_right"] is False
+    assert there.sync()["archived"] is not None
+    here.sync()
+    assert here.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+    assert order(clone(origin, "ci")) == known_order(here)
+
+
+def test_what_has_ended_is_forgotten_with_a_snapshot_and_nobody_finds_that_wrong(pair: list[Clone]):
+    here = pair[0]
+    for scope in ("a", "b", "c"):
+        reserve(here, scope)
+    settle(pair)
+    here.ask("agent.release", agent=AMBER, scope=["a"])
+    compacted(pair)
+    assert len(pins.read(str(here.store)).admitted.generations) == 2
+
+    here.ask("agent.release", agent=AMBER, scope=["b"])
+    settle(pair)
+    write(here, 30)
+    settle(pair)
+    for each in pair:
+        assert each.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+        assert each.sync()["archived"] is None
+
+
+def test_many_commits_with_few_lines_make_a_snapshot_due(
+    origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tip, "AT_LEAST", 2000)
+    monkeypatch.setattr(tip, "MOST_COMMITS", 8)
+    here, _ = pair
+    found = []
+    for _ in range(10):
+        write(here, 1)
+        found.append(here.sync()["archived"])
+
+    assert [archived is not None for archived in found].count(True) == 1
 
 
 def test_a_snapshot_that_other_folds_have_made_is_not_used(
@@ -122,8 +251,17 @@ def test_a_snapshot_that_other_folds_have_made_is_not_used(
     monkeypatch.setattr("bb.ledger.index.database.VERSION", VERSION + 1)
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
-    here = pair[0]
-    assert here.sync()["archived"] is None, "nobody can tell that it is wrong, so it stays"
+    assert pair[0].sync()["archived"] is not None, "only earlier versions can use it, so a new one is made"
+    never_read_whole(monkeypatch)
+    assert peeked(clone(origin, "other")) == known(clone(origin, "again"))
+
+
+def test_a_snapshot_of_a_later_version_stays(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    compacted(pair)
+    monkeypatch.setattr("bb.ledger.index.database.VERSION", VERSION - 1)
+
+    assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
+    assert pair[0].sync()["archived"] is None, "nobody can tell that it is wrong"
 
 
 def test_a_snapshot_that_is_wrong_is_replaced_by_whoever_finds_that(origin: Path, pair: list[Clone]):
@@ -164,10 +302,10 @@ def turn_away(at: Clone, monkeypatch: pytest.MonkeyPatch, how: Exception) -> Non
     """The remote takes every commit but those with a snapshot."""
     push = remote.push
 
-    def choosy(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
+    def choosy(place: Any, name: str, commit: str, expected: str | None, patience: float, ref: str) -> None:
         if expected and "snapshot" in at.git("log", "-1", "--format=%s", commit):
             raise how
-        push(place, name, commit, expected, patience)
+        push(place, name, commit, expected, patience, ref)
 
     monkeypatch.setattr(remote, "push", choosy)
 
@@ -317,8 +455,10 @@ def test_what_is_archived_otherwise_than_it_should_be_is_refused(origin: Path, p
     assert there.digest == before
 
 
-def test_a_file_that_can_still_grow_is_not_archived(origin: Path, pair: list[Clone]):
+def test_a_file_is_not_archived_without_a_snapshot_of_the_same_commit(origin: Path, pair: list[Clone]):
     compacted(pair)
+    write(pair[0], 1)
+    pair[0].sync()
     branch = Branch(origin)
     files, parent = branch.files(), branch.tip
     path, last = max(starting(files, "w/").items())
@@ -340,29 +480,32 @@ def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list
     assert "the newest snapshot is missing" in skipped["why"]
 
 
+def forged(rows: bytes, count: int, settled: bytes = b'{"generations":{},"grants":{}}') -> bytes:
+    about = b'{"after":"","format":2,"generation":9,"state":%d,"heads":{},"rows":%d}' % (VERSION, count)
+    return b"\n".join([about, settled, rows])
+
+
 @pytest.mark.parametrize(
     "octets",
     part(
         [
             b"",
             b"nonsense\n",
-            b'{"format":1,"state":%d,"heads":{},"rows":7}\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{"x":[1]},"rows":0}\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["no such fold","a",{}]\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["roster","a","b"]\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":1}\n[1]\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["reservation","a.1",{"made":[1]}]\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":2}\n["agent","a",{}]\n["agent","a",{}]\n' % VERSION,
-            b'{"format":1,"state":%d,"heads":{},"rows":1}\n["agent","a",' % VERSION
-            + b'{"a":' * 2000
-            + b"1"
-            + b"}" * 2000
-            + b"]\n",
+            forged(b"", 7),
+            b'{"after":"","format":2,"generation":9,"state":%d,"heads":{"x":[1]},"rows":0}\n{}\n' % VERSION,
+            forged(b'["no such fold","a",{}]\n', 1),
+            forged(b'["roster","a","b"]\n', 1),
+            forged(b"[1]\n", 1),
+            forged(b'["reservation","a.1",{"made":[1]}]\n', 1),
+            forged(b'["agent","a",{}]\n["agent","a",{}]\n', 2),
+            forged(b'["agent","a",' + b'{"a":' * 2000 + b"1" + b"}" * 2000 + b"]\n", 1),
+            forged(b"", 0, b'{"generations":{"aaaaaaaaaaaa.1":10},"grants":{}}'),
+            forged(b"", 0, b"[]"),
             b"x" * (snapshot.LARGEST_PART + 1),
         ],
         4,
     ),
-    ids=range(11),
+    ids=range(13),
 )
 def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, pair: list[Clone], octets: bytes):
     """Whoever only looks reads every commit instead, and the next clone that publishes replaces it."""

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from bb.coordination.holdings import holdings
 from bb.kernel import clock
 from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused
+from bb.ledger.git.place import find
 from bb.ledger.published import layout, pins, tip
+from bb.ledger.records.store import Store
 from tests.stories.travel.branch_support import Branch, File, chains
 from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
 from tests.support import NOON
@@ -211,7 +214,10 @@ def settled(here: Clone) -> dict[str, Any]:
     known = pins.read(str(here.store))
     last = known.remote("origin").tip
     assert last is not None
-    return known.admitted.as_json() | {"tip": last.commit, "generation": last.generation}
+    store = Store(find(str(here.path), {}))
+    live = [name for name, _ in store.caught_up().entries_by_term(holdings.NAME, "live")]
+    store.close()
+    return known.admitted.keeping(live).as_json() | {"tip": last.commit, "generation": last.generation}
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.git.place import find
+from bb.ledger.published import pins, tip
+from bb.ledger.travel import remote_reader
 from tests.stories.travel.travel_support import AMBER, Clone, clone, settle
 
 HERON = "coral-heron"
@@ -188,3 +191,31 @@ def test_ci_lets_the_later_ones_reservation_excuse_nothing(twice: tuple[Clone, C
     there.ask("agent.merge", agent=AMBER)
     there.sync()
     assert here.refused_or("ci.check", base="HEAD~1", declared=True) == ""
+
+
+def test_a_snapshot_says_who_has_a_name(twice: tuple[Clone, Clone], origin: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tip, "AT_LEAST", 20)
+    here, there = twice
+    here.ask("agent.register", name=HERON, role="builder")
+    for n in range(30):
+        here.ask(
+            "agent.send", **{"from": HERON}, to="user", category="INFO", bead="b", subject="s", body=f"nothing {n}"
+        )
+    assert here.sync()["archived"] is not None
+
+    monkeypatch.setattr(remote_reader, "_everything", lambda *_: pytest.fail("every commit was read"))
+    with remote_reader.published_ledger(find(str(here.path), {}), "origin") as found:
+        seen = pins.read(found.store).admitted.names
+    assert seen == pins.read(str(here.store)).admitted.names
+    assert len(seen[AMBER]) == 2
+
+    there.sync(pull=True)
+    there.ask("agent.merge", agent=AMBER)
+    there.sync()
+    here.sync(pull=True)
+    with remote_reader.published_ledger(find(str(here.path), {}), "origin") as found:
+        seen = pins.read(found.store).admitted.names
+    assert seen == pins.read(str(here.store)).admitted.names
+    assert len(seen[AMBER]) == 1
+    for each in twice:
+        assert each.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
