@@ -54,7 +54,10 @@ _MODULES_AND_HELP = {
     "hooks": ("setup.hooks", "Hooks for git and editors: install, remove and list them."),
     "mcp": ("setup.mcp_hosts", "Configure MCP hosts to offer the tools of bb to their agents."),
     "hook": (
-        "guards.git_hook guards.editor_hook guards.after_tool guards.turn_hooks guards.session_hook guards.session_end",
+        (
+            "guards.git_hook guards.made_commit guards.editor_hook guards.after_tool guards.turn_hooks "
+            "guards.session_hook guards.session_end"
+        ),
         "Commands that the hooks of git and of editors run.",
     ),
 }

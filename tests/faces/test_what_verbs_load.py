@@ -209,7 +209,8 @@ def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: 
     for words in (["sync"], ["sync", "--json"], ["sync", "--pull", "--json"]):
         status, modules = loaded(repo.path, words)
         assert status == 0, words
-        assert sorted(modules & NEVER_HOT - WARM) == ["select"], words
+        # A signed commit is written as a compressed object, without starting git.
+        assert sorted(modules & NEVER_HOT - WARM - {"zlib"}) == ["select"], words
 
 
 LEDGER = "bb.ledger.records.store"

@@ -231,6 +231,7 @@ DOORS = {
     "programs/demo.py": "steps as data; what they print is harmless line by line",
     "watch/notify.py": "problems as data; what is printed of one goes through `_told`",
     "watch/notify_run.py": "problems as data, for the command of the person",
+    "single_command.py": "the words that the user typed, on their way to an op",
     "calls/run.py": "from an op to `output`",
     "calls/output.py": "to JSON, or to `text.of`, which wraps it",
     "screens/ci_reports.py": "reports as data for their writers",

@@ -63,7 +63,7 @@ def rename(desk: Desk, to: NewAgentId, *, agent: AgentId | None = None) -> dict[
 
 @op("agent.merge", examples=("bb agent merge --agent amber-otter",))
 def merge(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Say that the agent of this clone and the agent that registered the same name in another clone are one agent.
+    """Declare that the agents of one name in two clones are one agent.
 
     For one agent that works in several clones or sandboxes on purpose. From then on its reservations in each of them
     count for all. Each clone keeps its own session of the name.

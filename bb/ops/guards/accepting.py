@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NothingToAccept = NotFound.declare(
     "NOTHING_TO_ACCEPT",
     "That commit changes nothing that you hold or held",
-    hint="the holder accepts it, or the person: `--agent user`; if the reservation is not known here: `bb sync --pull`",
+    hint="the holder or the person accepts it; if the reservation is not known here: `bb sync --pull`",
 )
 
 
@@ -42,7 +42,7 @@ NothingToAccept = NotFound.declare(
 def accept(
     desk: Desk, commit: UncheckedText, *, agent: AgentOrPerson | None = None, note: UncheckedText | None = None
 ) -> list[dict[str, Any]]:
-    """Accept that a commit changed paths that you held then or hold now. `bb ci check` then only warns.
+    """Accept a commit that changed paths which you held or hold. `bb ci check` then only warns.
 
     The person (`--agent user`) accepts it for every holder. The reservation may have ended long ago. If the change is
     not recorded as an incursion yet, it is recorded first. The agent that made the commit is notified. `bb sync`

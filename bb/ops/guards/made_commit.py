@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @op("hook.post-commit", screen="guards", examples=("bb hook post-commit",))
 def post_commit(desk: Desk) -> dict[str, Any]:
-    """Record the last commit if it changed files that other agents hold, and notify them. Undoes nothing.
+    """Record a commit that changed files of other agents. Undoes nothing.
 
     git runs no pre-commit hook for a revert, a cherry-pick and `git commit --no-verify`, so they are looked at
     afterwards. Only an agent's commits are (BB_AGENT, else the agent of the host's session). What the agent in the

@@ -469,6 +469,7 @@ CODES = {  # what a value is refused with that is not what the option takes
     "INVALID_VALUE",
 )
 CODES_OF_VERBS = {
+    ("ledger restore", "--adopt"): "INVALID_VALUE",
     ("agent heartbeat", "--agent"): NO_ID,
     ("turn", "--agent"): NO_ID,
     ("agent reply", "--message"): "MESSAGE_NOT_FOUND",
@@ -504,7 +505,7 @@ WHEN_BLANK = {
     ("ci check", "--remote"): "INVALID_VALUE",
     ("ledger rotate", "--remote"): "INVALID_VALUE",
     ("ledger restore", "--remote"): "INVALID_VALUE",
-    ("ledger restore", "--adopt"): "OTHER_LEDGER",
+    ("ledger restore", "--adopt"): "INVALID_VALUE",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [
@@ -1181,6 +1182,7 @@ def test_why_something_was_taken_back_is_shown_harmless(copy: Near, text: str):
 EDIT = json.dumps({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "docs/a.md"}})
 HOOKS: dict[str, dict[str, str]] = {
     "hook pre-commit": {},
+    "hook post-commit": {},
     "hook prepare-commit-msg": {"FILE": "message", "SOURCE": "message"},
     "hook pre-tool": {"--agent": OTTER, "--payload": EDIT},
     "hook post-tool": {"--agent": OTTER, "--payload": EDIT.replace("Pre", "Post")},

@@ -145,6 +145,7 @@ def test_what_a_second_hub_says_before_the_first_publication_settles_nothing(tmp
     fresh.sync(remote="second", pull=True)
     fresh.ask("agent.register", name="coral-heron", role="builder")
     fresh.sync(publish=True)
+    here.sync()
 
     assert settled(fresh) == settled(here)
     assert (AMBER, "src", "active") in fresh.holds()
