@@ -384,9 +384,10 @@ def test_changed_code_is_run_even_if_its_size_and_time_are_the_same(own: Install
     for _ in range(2):
         assert_beats(own.run(*BEAT, cwd=repo.path))
     assert own.bundle().exists()
-    module = own.package / "cli" / "main.py"
+    module = own.package / "cli" / "calls" / "process.py"
     shutil.rmtree(module.parent / "__pycache__")  # Python itself would believe this one
 
+    assert "    os._exit(status)\n" in module.read_text()
     edited(module, module.read_text().replace("    os._exit(status)\n", "    os._exit(9)     \n"))
 
     assert own.run(*BEAT, cwd=repo.path).status == 9

@@ -470,6 +470,7 @@ CODES = {  # what a value is refused with that is not what the option takes
 )
 CODES_OF_VERBS = {
     ("ledger restore", "--adopt"): "INVALID_VALUE",
+    ("edit end", "--agent"): NO_ID,
     ("agent heartbeat", "--agent"): NO_ID,
     ("turn", "--agent"): NO_ID,
     ("agent reply", "--message"): "MESSAGE_NOT_FOUND",

@@ -66,7 +66,7 @@ def test_only_the_holder_or_the_person_accepts(work: Project):
     ran = work.repo.json(*words)
 
     assert (ran.status, ran.code) == (3, "NOTHING_TO_ACCEPT")
-    assert "--agent user" in ran.envelope["error"]["hint"]
+    assert "the holder or the person" in ran.envelope["error"]["hint"]
     assert work.repo.json("protocol", "incursions").data == []
 
 

@@ -45,6 +45,13 @@ class World:
     def now(self) -> str:
         return clock.text(self._now)
 
+    def begin(self) -> None:
+        """One of everything that the others must come to know, whatever chance brings afterwards."""
+        agent, here = next(iter(self.at.items()))
+        here.ask("agent.reserve", now=self.now, agent=agent, scope=[SCOPES[0]], bead="bb-1", **{"global": True})
+        here.ask("agent.release", now=self.now, agent=agent, scope=[SCOPES[0]])
+        here.ask("agent.reserve", now=self.now, agent=agent, scope=[SCOPES[0]], bead="bb-1")
+
     def step(self) -> None:
         """Somebody does something, or syncs; and is perhaps refused."""
         self._now += 3 * clock.MINUTE
@@ -237,6 +244,7 @@ def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_all_come_to_know_the_same(tmp_path: Path, seed: int, clones: int, steps: int):
     world = World(tmp_path, seed, clones)
+    world.begin()
     for _ in range(steps):
         world.step()
 
