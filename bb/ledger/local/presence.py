@@ -154,8 +154,12 @@ def local_and(store: str, others: Container[str], now: int) -> dict[str, Presenc
         return all_presences(store, now)
     here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
     stems = [stem for name in names if name.endswith(SUFFIX) and (stem := name.removesuffix(SUFFIX))]
-    agents = [(stem, agent) for stem in stems if (agent := agent_of_file(stem))]
-    presences = (read(store, agent, now) for stem, agent in agents if stem in here or agent in others)
+    near = (
+        [stem for stem in stems if stem in here or "".join(_letters(stem)) in others]
+        if others
+        else here.intersection(stems)
+    )
+    presences = (read(store, agent, now) for stem in near if (agent := agent_of_file(stem)))
     return {presence.agent_id: presence for presence in presences if presence}
 
 

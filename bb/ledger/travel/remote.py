@@ -10,7 +10,7 @@ import os
 
 from bb.kernel.errors import Busy, Conflict
 from bb.ledger.files import disk
-from bb.ledger.git import git, head
+from bb.ledger.git import git, head, small_packs
 from bb.ledger.published.layout import BRANCH, HIDDEN, PLACES
 from bb.ledger.travel.remote_refusals import (
     IS_FULL,
@@ -131,6 +131,7 @@ def fetch(place: Place, name: str, patience: float, ref: str = BRANCH, *, whole:
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
+        small_packs.unpack(place.common)
         return head.of_ref(place.common, incoming)
     if says(done.err, NO_BRANCH):
         return None

@@ -69,7 +69,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     store = desk.store
     arbiter = _arbiter(desk, pins.read(store.path))
     try:
-        with SyncLock(store.path, PATIENCE):
+        with SyncLock(store.path, PATIENCE), store.git:
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
     except remote.unreachable() as offline:
         if fallback is None:

@@ -1,0 +1,69 @@
+"""What a sync knows of one remote, and what it saves about it in `pins.json`."""
+
+from __future__ import annotations
+
+import time
+
+from bb.ledger.published import pins
+from bb.ledger.published.pins import Pin
+from bb.ledger.travel import admitted, arbitration
+from bb.ledger.travel.own_signatures import OwnSignatures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.pins import Pins
+    from bb.ledger.published.tip import Commit
+    from bb.ledger.records.store import Store
+
+
+class SyncedRemote:
+    """The remote NAME of the clone that STORE belongs to. A sync with it may take PATIENCE seconds."""
+
+    def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
+        self.store = store
+        self.name = name
+        self.pins = pins.read(store.path)
+        self.signatures = OwnSignatures(store, self.pins.home or name, now)
+        self.now = now
+        self._deadline = time.monotonic() + patience
+        self._at: str | None = None  # the address of the remote, once it was asked for
+
+    @property
+    def pin(self) -> Pin:
+        return self.pins.remote(self.name)
+
+    @property
+    def address(self) -> str:
+        """The address that the remote is known by."""
+        if self._at is None:
+            self._at = arbitration.address(self.store.place, self.name, self.store.git.configuration)
+        return self._at
+
+    @property
+    def decides(self) -> bool:
+        """Whether the remote is the arbiter: whether its publication order decides."""
+        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
+
+    @property
+    def known_results(self) -> Admitted | None:
+        """The results of publication order on this remote, if they are known without reading its history."""
+        return self.pins.admitted if self.pins.arbiter == self.name else None
+
+    def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
+        """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
+        after: Pins = self.pins.with_remote(self.name, pin)
+        self.pins = after = after.replace(named=arbitration.known(after))
+        if pin.tip and self.decides:
+            if after.named and after.named.turn > 1 and pin.publishes:
+                after = after.replace(home=self.name)
+            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        elif after.arbiter == self.name:
+            after = after.replace(arbiter=None)
+        self.pins = after
+        pins.write(self.store.path, after)
+
+    def left(self) -> float:
+        return self._deadline - time.monotonic()
