@@ -154,8 +154,13 @@ class Conversation:
         return octets[: -len(mark)]
 
     def close(self) -> None:
-        """Stop it. What it would still answer is not needed."""
-        self._child.stop()
+        """End it. What it would still answer is not needed."""
+        try:
+            self._child.end()  # stopping it by a signal takes longer
+        except OSError:
+            pass
+        finally:
+            self._child.stop()
 
     def end(self) -> int:
         """Close git's standard input and wait until it ends; its exit status."""

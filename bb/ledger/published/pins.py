@@ -98,10 +98,10 @@ def read(store: str) -> Pins:
         return Pins({})
 
 
-def write(store: str, pins: Pins) -> None:
-    """Save the pins."""
+def write(store: str, pins: Pins, *, may_be_undone: bool = False) -> None:
+    """Save the pins. It MAY BE UNDONE by a power failure if the next sync finds the same on the remote."""
     octets = b"\n".join([*_Writing().lines(pins), b""])
-    disk.replace(os.path.join(store, NAME), octets, durable=True)
+    disk.replace(os.path.join(store, NAME), octets, durable=True, may_be_undone=may_be_undone)
 
 
 class _Reading:

@@ -54,6 +54,9 @@ class SyncedRemote:
 
     def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
         """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
+        before = self.pin
+        # The next sync would find a later commit on the remote again. What was allowed here is known only here.
+        may_be_undone = before.tip is not None and (before.publishes, before.ref) == (pin.publishes, pin.ref)
         after: Pins = self.pins.with_remote(self.name, pin)
         self.pins = after = after.replace(named=arbitration.known(after))
         if pin.tip and self.decides:
@@ -63,7 +66,7 @@ class SyncedRemote:
         elif after.arbiter == self.name:
             after = after.replace(arbiter=None)
         self.pins = after
-        pins.write(self.store.path, after)
+        pins.write(self.store.path, after, may_be_undone=may_be_undone)
 
     def left(self) -> float:
         return self._deadline - time.monotonic()

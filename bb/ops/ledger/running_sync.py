@@ -6,6 +6,7 @@ import time
 
 from bb.kernel import ids
 from bb.kernel.errors import BbError
+from bb.ledger.journal import received
 from bb.ledger.local import last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.records import counted_lines, creation, set_aside
@@ -16,12 +17,15 @@ from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.desk import signs_of_life
 
+MANY = 300  # writers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.records.store import Store
     from bb.ledger.travel.sync_result import SyncResult
+    from bb.ledger.travel.sync_runs import SyncRun
     from bb.ops.desk.desk import Desk
 
 LOOK_THROUGH = "the sync was completed, and the published lines count; record again what you still need from that file"
@@ -49,7 +53,8 @@ def run_sync(
             run = last.next(name, direction)
             sync_runs.write(store.path, run)
             at_work = Sync(store, name, desk.now(), deadline - time.monotonic())
-            answer = _ran(desk, at_work, direction, publishes=publishes, ref=ref)
+            answer = _ran(desk, at_work, run, publishes=publishes, ref=ref)
+            run = run.replace(applied=_lines_of(desk, answer["tip"]))
             if not (is_background or publishes or answer["forks"]):  # forks are told to one caller
                 sync_runs.write(store.path, run.replace(answer=answer))
     except AlreadySyncing.error:
@@ -71,13 +76,21 @@ def _quarantined(store: Store, outcome: SyncResult) -> list[dict[str, str]]:
     return [one.as_dict() for one in found]
 
 
-def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str | None) -> dict[str, Any]:
+def _lines_of(desk: Desk, tip: str | None) -> str:
+    """A name for the lines here: it changes with every import, and with every publication."""
+    mark = received.mark_of(desk.store.path)
+    return f"{mark.inode} {mark.size} {tip}"
+
+
+def _ran(desk: Desk, at_work: Sync, run: SyncRun, *, publishes: bool, ref: str | None) -> dict[str, Any]:
     """The answer after a sync that holds the lock."""
+    direction = run.direction
     if direction != PULL:
         signs_of_life.roll_up(desk)
     try:
         at_work.run(direction, publishes=publishes, ref=ref)
-        lost = apply_fetched(desk, at_work.outcome())
+        outcome = at_work.outcome()
+        lost = apply_fetched(desk, outcome, is_new=run.applied != _lines_of(desk, outcome.tip))
         if lost and direction != PULL:
             at_work.run(PUSH)  # publish the new INCURSIONs
     except BbError as refusal:
@@ -96,11 +109,13 @@ def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str
     return answer | {"forks": [fork.as_dict() for fork in forks]}
 
 
-def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
+def apply_fetched(desk: Desk, outcome: SyncResult, *, is_new: bool = True) -> list[dict[str, str]]:
     """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
-    those reservations."""
+    those reservations. Thousands of presence files are looked at only if IS_NEW, that is, if there are lines that were
+    not applied yet."""
     signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
-    signs_of_life.update_presence(desk, outcome.heard)
+    if is_new or desk.store.index.count_received(MANY) < MANY:
+        signs_of_life.update_presence(desk, outcome.heard)
     if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
         return []
     from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
