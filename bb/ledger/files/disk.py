@@ -292,15 +292,6 @@ def sync_folder(path: str) -> None:
         os.close(fd)
 
 
-def sync_file(path: str) -> None:
-    """Wait until the contents of a file are on the disk."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        sync_data(fd)
-    finally:
-        os.close(fd)
-
-
 # Whether `os.sync` waits until everything is on the disk. On macOS it only starts that.
 CAN_SYNC_EVERYTHING = sys.platform == "linux"
 

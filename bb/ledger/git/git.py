@@ -70,9 +70,9 @@ def ask(
     return Asked(arguments[0], started).done(given, patience, most)
 
 
-def start(arguments: Sequence[str], *, git_dir: str) -> Asked:
+def start(arguments: Sequence[str], *, git_dir: str, at: str | None = None) -> Asked:
     """Start `git ARGUMENTS`, whose answer is needed later."""
-    return Asked(arguments[0], _started(arguments, git_dir, None, None))
+    return Asked(arguments[0], _started(arguments, git_dir, at, None))
 
 
 class Asked:

@@ -46,6 +46,11 @@ class GitSession:
             self._objects = git.Conversation(["cat-file", "--batch"], git_dir=git_dir)
         return self._objects
 
+    def asked(self) -> Asking:
+        """`with session.asked() as objects:` reads objects. After a failure in between, an answer may be unread, so the
+        next caller gets another process."""
+        return Asking(self.objects)
+
     @property
     def configuration(self) -> Configuration:
         """git's settings."""
@@ -59,3 +64,16 @@ class GitSession:
             if process:
                 process.close()
         self._objects = self._configuration = None
+
+
+class Asking:
+    """A use of the process that reads OBJECTS."""
+
+    def __init__(self, objects: git.Conversation) -> None:
+        self._objects = objects
+
+    def __enter__(self) -> git.Conversation:
+        return self._objects
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._objects.has_died |= kind is not None

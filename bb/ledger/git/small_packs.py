@@ -1,8 +1,7 @@
-"""Turns small packs into loose objects, because git repacks the whole repository of somebody who has fifty packs.
+"""Puts small packs together, because git repacks the whole repository of somebody who has fifty packs.
 
 A fetch of a few objects leaves a pack if the objects are to be checked: `fetch.fsckObjects` works only while git makes
-the index of a pack. Without the check, git itself writes loose objects. A hundred syncs left a hundred packs, and every
-git process looked into each of them.
+the index of a pack. A hundred syncs left a hundred packs, and every git process looked into each of them.
 """
 
 from __future__ import annotations
@@ -11,67 +10,79 @@ import os
 
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
-from bb.ledger.git import git, trees
+from bb.ledger.git import git
 
 MOST_PACKS = 20
-FEW_OBJECTS = 100  # git itself keeps a pack of more
-LARGEST_PACK, LARGEST_OBJECT = 1 << 20, 16 << 20
-PACK, INDEX = ".pack", ".idx"
-CAN_BE_MADE_AGAIN = {PACK, INDEX, ".rev"}  # a pack with any other file beside it is left alone
+SIZES = (100, 2000)  # objects: packs of the first size are put together to one of the second, and so on
+LARGEST_PACK = 16 << 20
+PACK, INDEX, REVERSE = ".pack", ".idx", ".rev"  # a pack with any other file beside it is left alone
 OF_MANY = "multi-pack-index"
-VERSION_2, FANOUT = b"\xfftOc\x00\x00\x00\x02", 256 * 4
+VERSION_2, FANOUT, TRAILER, CHECK = b"\xfftOc\x00\x00\x00\x02", 256 * 4, 2, 8  # the parts of an index
 
 
-def unpack(git_dir: str) -> None:
-    """Unpack the small packs of the repository whose common directory is GIT_DIR, if it has many packs.
+def put_together(git_dir: str) -> None:
+    """Put packs together in the repository whose common directory is GIT_DIR, if it has many small ones.
 
-    A pack is removed only after all its objects are on the disk in the other form.
+    git writes the new pack, and has it on the disk before the others are removed.
     """
     folder = os.path.join(git_dir, "objects", "pack")
     names = disk.names(folder)
-    if sum(name.endswith(PACK) for name in names) <= MOST_PACKS or OF_MANY in names:
+    stems = [name.removesuffix(PACK) for name in names if name.endswith(PACK)]
+    if len(stems) <= MOST_PACKS or OF_MANY in names:
         return
+    plain = [os.path.join(folder, stem) for stem in stems if _is_plain(stem, names)]
+    for most in SIZES:
+        small = [stem for stem in plain if 0 < _count(stem) < most]
+        if len(small) > MOST_PACKS:
+            _put_together(git_dir, small)
+            return
+
+
+def _put_together(git_dir: str, stems: list[str]) -> None:
+    ids = sorted({name for stem in stems for name in _ids(stem)})
+    to = os.path.join(git_dir, "objects", "pack", "pack")
     try:
-        with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
-            for stem in [os.path.join(folder, name.removesuffix(PACK)) for name in names if name.endswith(PACK)]:
-                ids = _ids(stem, names)
-                if ids and _are_kept_loose(git_dir, objects, ids):
-                    os.unlink(stem + INDEX)  # without it, git does not look for the pack
-                    disk.remove_if_there(stem + ".rev")
-                    disk.remove_if_there(stem + PACK)
+        given = "".join(f"{name}\n" for name in ids).encode()
+        done = git.output(["pack-objects", "-q", to], git_dir=git_dir, given=given).decode("ascii", "replace").strip()
+        made = f"{to}-{done}"
+        if not (os.path.exists(made + PACK) and set(ids) <= set(_ids(made))):
+            return
+        for stem in stems:
+            if stem != made:
+                os.unlink(stem + INDEX)  # without it, git does not look for the pack
+                disk.remove_if_there(stem + REVERSE)
+                disk.remove_if_there(stem + PACK)
     except (BbError, OSError):  # the packs are valid as they are, and the next fetch tries again
         return
 
 
-def _ids(stem: str, names: list[str]) -> list[str]:
-    """The objects of a pack; empty if it is not small, or is more than a plain pack."""
-    base = os.path.basename(stem)
-    if not {name.removeprefix(base) for name in names if name.startswith(f"{base}.")} <= CAN_BE_MADE_AGAIN:
-        return []
+def _is_plain(stem: str, names: list[str]) -> bool:
+    """Whether a pack is nothing but a pack: git does not keep it for a reason."""
+    beside = {name.removeprefix(stem) for name in names if name.startswith(f"{stem}.")}
+    return {PACK, INDEX} <= beside <= {PACK, INDEX, REVERSE}
+
+
+def _count(stem: str) -> int:
+    """The number of objects in a pack; 0 if it cannot be told, or the pack is large."""
     try:
         if os.path.getsize(stem + PACK) > LARGEST_PACK:
-            return []
-        index = disk.read_small(stem + INDEX, LARGEST_PACK) or b""
+            return 0
+        width, size = _width(stem), os.path.getsize(stem + INDEX)
     except OSError:  # another process has just removed it
-        return []
-    start = len(VERSION_2) + FANOUT
+        return 0
+    return (size - len(VERSION_2) - FANOUT - TRAILER * width) // (width + CHECK)
+
+
+def _ids(stem: str) -> list[str]:
+    """The objects of a pack; none if its index is not of version 2."""
+    index = disk.read_small(stem + INDEX, LARGEST_PACK) or b""
+    start, width = len(VERSION_2) + FANOUT, _width(stem)
     count = int.from_bytes(index[start - 4 : start], "big")
-    width = (len(base.removeprefix("pack-"))) // 2
-    if not index.startswith(VERSION_2) or not 0 < count < FEW_OBJECTS or len(index) < start + count * width:
-        return []
+    if not index.startswith(VERSION_2) or len(index) < start + count * (width + CHECK):
+        raise OSError(f"{stem}{INDEX} cannot be read")
     return [index[at : at + width].hex() for at in range(start, start + count * width, width)]
 
 
-def _are_kept_loose(git_dir: str, objects: git.Conversation, ids: list[str]) -> bool:
-    """Write each object as a loose one. Whether all of them are on the disk."""
-    paths = []
-    for name in ids:
-        found = trees.read_object(objects, name, LARGEST_OBJECT)
-        if found is None or trees.keep_in(git_dir, *found, len(name)) != name:
-            return False
-        paths.append(trees.loose_path(git_dir, name))
-    for path in paths:
-        disk.sync_file(path)
-    for folder in {os.path.dirname(path) for path in paths}:
-        disk.sync_folder(folder)
-    return True
+def _width(stem: str) -> int:
+    """The number of bytes of an object id, which is also that of the checksum in the pack's name."""
+    return len(os.path.basename(stem).removeprefix("pack-")) // 2

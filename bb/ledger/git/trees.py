@@ -35,16 +35,11 @@ def keep_in(git_dir: str, kind: str, octets: bytes, length: int) -> str:
     """The same for the repository whose common directory is GIT_DIR."""
     whole = b"%s %d\0" % (kind.encode(), len(octets)) + octets
     name = object_id(whole, length)
-    path = loose_path(git_dir, name)
+    path = os.path.join(git_dir, "objects", name[:2], name[2:])
     if not os.path.exists(path):
         disk.make_folder(os.path.dirname(path))
         disk.replace(path, zlib.compress(whole, 1), mode=0o444)
     return name
-
-
-def loose_path(git_dir: str, name: str) -> str:
-    """The file of a loose object."""
-    return os.path.join(git_dir, "objects", name[:2], name[2:])
 
 
 def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], length: int) -> str:
@@ -110,21 +105,12 @@ def _changed(git_dir: str, objects: git.Conversation, tree: str, wanted: Wanted,
 
 def contents(objects: git.Conversation, name: str, kind: str = "blob") -> bytes | None:
     """The contents of the object that NAME leads to; None if there is none of that KIND."""
-    found = read_object(objects, name)
-    return found[1] if found and found[0] == kind else None
-
-
-def read_object(objects: git.Conversation, name: str, most: int | None = None) -> tuple[str, bytes] | None:
-    """The kind and the contents of the object that NAME leads to; None if there is none. Refused if it has more than
-    MOST bytes."""
     objects.write(name.encode() + b"\n")
     header = objects.read_line().split()
     if len(header) != 3 or not header[2].isdigit():
         return None
-    size = int(header[2])
-    if most is not None and size > most:
-        raise git.TooMuchOutput(f"object {name[:12]} has {size:,} bytes, more than {most:,}")
-    return header[1].decode("ascii", "replace"), objects.read(size + 1)[:-1]
+    octets = objects.read(int(header[2]) + 1)[:-1]
+    return octets if header[1] == kind.encode() else None
 
 
 def _read(objects: git.Conversation, tree: str, length: int) -> Folder:

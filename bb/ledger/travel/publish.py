@@ -19,7 +19,7 @@ from bb.ledger.published import past_epochs
 from bb.ledger.published.charter import CHARTER, Charter
 from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
-from bb.ledger.records import events, payload_removal
+from bb.ledger.records import payload_removal
 from bb.ledger.travel import coverage
 from bb.ledger.travel.commit_writer import CommitWriter
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keys import Key
     from bb.ledger.travel.commit_writer import MadeCommit
+
+    AddedLines = tuple[str, int, bytes]  # writer, number of the first line, the lines
 
 NAMED = 3  # writers in a subject
 ABOUT = b"""# The ledger of this repository
@@ -77,13 +79,6 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     return Unpublished(more, count, blanks)
 
 
-def lines_of(store: Store, before: Tip | None, wanted: Unpublished) -> Iterator[tuple[str, int, bytes]]:
-    """The WANTED lines after BEFORE: the writer, the number of the first line, and the lines."""
-    for writer, last in sorted(wanted.heads.items()):  # in the order of the files, in which readers find them
-        first = before.heads[writer].n + 1 if before and writer in before.heads else 1
-        yield writer, first, events.octets(store, writer, first, last)
-
-
 def _is_to_blank(event: str, tip: Tip) -> bool:
     """Whether the payload of EVENT is still in the files of TIP. Archived payloads are removed by a new epoch only."""
     writer, n = ids.split_event_id(event)
@@ -96,7 +91,7 @@ def commit(
 ) -> Tip:
     """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
     a KEY."""
-    after, made = commit_aside(store, tip, wanted, now, key, begins)
+    after, _, made = commit_aside(store, tip, wanted, now, key, begins)
     made.settle()
     return after
 
@@ -111,10 +106,10 @@ def commit_aside(
     names: Arbiter | None = None,
     takes_over: Admitted | None = None,
     over: str | None = None,
-) -> tuple[Tip, MadeCommit]:
-    """The same, while another process sets the local ref. The commit's charter NAMES the arbiter, if one is given; the
-    branch TAKES OVER results from the arbiter before. Its parent is OVER, if that is a quarantined commit on top of TIP
-    (`quarantine.py`)."""
+) -> tuple[Tip, tuple[AddedLines, ...], MadeCommit]:
+    """The same, while another process sets the local ref; and the lines that the commit adds. Its charter NAMES the
+    arbiter, if one is given; the branch TAKES OVER results from the arbiter before. Its parent is OVER, if that is a
+    quarantined commit on top of TIP (`quarantine.py`)."""
     before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     before.may_write()
     charter = before.replace(arbiter=names) if names else before
@@ -128,10 +123,11 @@ def commit_aside(
     if tip and wanted.blanks:
         for path, journal, first in _with(store, tip, wanted.blanks):
             out = writer.published(path)
-            kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
-            writer.file(path, b"".join(raw + b"\n" for raw in kept))
-    for name, last in wanted.heads.items():
-        heads[name] = _write_lines(writer, store, tip, name, last)
+            writer.file(path, b"".join(raw + b"\n" for raw in _kept(out, journal.lines_from(first))))
+    added = []
+    for name, last in sorted(wanted.heads.items()):  # in the order of the files, in which readers find them
+        heads[name], lines = _write_lines(writer, store, tip, name, last)
+        added.append(lines)
     made = writer.finish_aside()
     if tip:
         blanked = tip.blanked | set(wanted.blanks)
@@ -139,22 +135,26 @@ def commit_aside(
     else:
         blanked = frozenset(payload_removal.redacted(store) if begins else ())
         after = Tip(made.commit, generation, charter, heads, blanked)
-    return after, made
+    return after, tuple(added), made
 
 
-def _write_lines(writer: CommitWriter, store: Store, tip: Tip | None, name: str, last: int) -> Head:
-    """Write the lines of the writer NAME up to LAST that are not on TIP. Returns how far it is published then."""
-    head = tip.heads.get(name, Head(0, 1)) if tip else Head(0, 1)
+def _write_lines(writer: CommitWriter, store: Store, tip: Tip | None, name: str, last: int) -> tuple[Head, AddedLines]:
+    """Write the lines of the writer NAME up to LAST that are not on TIP. Returns how far it is published then, and the
+    lines that were added."""
+    head = (tip.heads.get(name) if tip else None) or Head(0, 1)
     is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(name, head.n)
     start = head.first if is_in_tree else head.n + 1
     out = writer.published(path_of(name, start)) if is_in_tree else b""
-    here = Journal(store.path, name).lines_from(start)
-    for first, octets in _files(_kept(out, here), start, head.n, last):
+    lines = list(islice(Journal(store.path, name).lines_from(start), last + 1 - start))
+    lines[: head.n + 1 - start] = _kept(out, lines)
+    added = b"".join(raw + b"\n" for raw in lines[head.n + 1 - start :])
+    after = head
+    for first, octets in _files(lines, start, head.n):
         writer.file(path_of(name, first), octets)
         if store.progress:
             store.progress(first, last, "Publishing")
-        head = Head(last, first)
-    return head
+        after = Head(last, first)
+    return after, (name, head.n + 1, added)
 
 
 def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | None) -> int:
@@ -206,23 +206,19 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
     return base, 0
 
 
-def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a file: published ones as in OUT, then the rest from OURS. Damaged local lines must not go out,
-    because other clones would refuse the change. Payloads that are blanked here are blanked there."""
+def _kept(out: bytes, ours: Iterable[bytes]) -> list[bytes]:
+    """The published lines in OUT. Damaged local lines must not go out, because other clones would refuse the change.
+    Payloads that are blanked in OURS are blanked there."""
     here = iter(ours)
-    for raw in out.split(b"\n")[:-1]:
-        mine = next(here, b"")
-        yield mine if mine == blanked(raw) else raw
-    yield from here
+    published = out.split(b"\n")[:-1]
+    return [mine if (mine := next(here, b"")) != raw and mine == blanked(raw) else raw for raw in published]
 
 
-def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Iterator[tuple[int, bytes]]:
-    """The files for a writer's LINES from FIRST to LAST, without full files that are PUBLISHED already."""
+def _files(lines: Sequence[bytes], first: int, published: int) -> Iterator[tuple[int, bytes]]:
+    """The files for a writer's LINES from number FIRST on, without full files that are PUBLISHED already."""
     raws: list[bytes] = []
     size = 0
     for n, raw in enumerate(lines, first):
-        if n > last:
-            break
         if is_full(len(raws), size):
             if n > published + 1:
                 yield first, b"".join(raws)

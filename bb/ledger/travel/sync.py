@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
+    from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
 
 MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
@@ -185,15 +186,21 @@ class Sync(Fetching):
         before = self.pin.tip
         expected = self.on_top_of or (before.commit if before else None)
         about = (names or self._arbiter_to_name(), takes_over, self.on_top_of)
-        tip, made = publish.commit_aside(self.store, before, wanted, self.now, self.signatures.key, None, *about)
-        try:
-            remote.push(self.store.place, self.name, tip.commit, expected, self.left(), self.pin.ref)
-            self.on_top_of = None
-            lines, at = tuple(publish.lines_of(self.store, before, wanted)), tip.charter.arbiter
-            parent, address = before.commit if before else None, at.address if at else ""
+        tip, lines, made = publish.commit_aside(self.store, before, wanted, self.now, self.signatures.key, None, *about)
+        known: list[Pins] = []
+
+        def prepare() -> None:
+            at, parent = tip.charter.arbiter, before.commit if before else None
+            address = at.address if at else ""
             commit = Commit(tip.commit, parent, tip.generation, lines, (), False, address, takes_over)
+            known.append(self.pins_after(self.pin.replace(tip=tip), [commit], None if before else Admitted()))
+
+        try:
+            there = (tip.commit, expected, self.left(), self.pin.ref)
+            remote.push(self.store.place, self.name, *there, prepare)
+            self.on_top_of = None
             self._went += wanted.count
-            self.remember(self.pin.replace(tip=tip), [commit], None if before else Admitted())
+            self.save(known[0])
         finally:
             made.settle()
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit

@@ -45,7 +45,10 @@ class SyncedRemote:
     @property
     def decides(self) -> bool:
         """Whether the remote is the arbiter: whether its publication order decides."""
-        return arbitration.decides(self.pins.named, self.pins.home, self.name, self.address, self.pin.tip)
+        return self._decides(self.pins)
+
+    def _decides(self, known: Pins) -> bool:
+        return arbitration.decides(known.named, known.home, self.name, self.address, known.remote(self.name).tip)
 
     @property
     def known_results(self) -> Admitted | None:
@@ -54,17 +57,23 @@ class SyncedRemote:
 
     def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
         """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
-        before = self.pin
-        # The next sync would find a later commit on the remote again. What was allowed here is known only here.
-        may_be_undone = before.tip is not None and (before.publishes, before.ref) == (pin.publishes, pin.ref)
+        self.save(self.pins_after(pin, commits, begun))
+
+    def pins_after(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> Pins:
+        """What `remember` would save."""
         after: Pins = self.pins.with_remote(self.name, pin)
-        self.pins = after = after.replace(named=arbitration.known(after))
-        if pin.tip and self.decides:
+        after = after.replace(named=arbitration.known(after))
+        if pin.tip and self._decides(after):
             if after.named and after.named.turn > 1 and pin.publishes:
                 after = after.replace(home=self.name)
-            after = admitted.after_commits(after, self.store, self.name, list(commits), begun)
-        elif after.arbiter == self.name:
-            after = after.replace(arbiter=None)
+            return admitted.after_commits(after, self.store, self.name, list(commits), begun)
+        return after.replace(arbiter=None) if after.arbiter == self.name else after
+
+    def save(self, after: Pins) -> None:
+        """Save the pins."""
+        before, pin = self.pin, after.remote(self.name)
+        # The next sync would find a later commit on the remote again. What was allowed here is known only here.
+        may_be_undone = before.tip is not None and (before.publishes, before.ref) == (pin.publishes, pin.ref)
         self.pins = after
         pins.write(self.store.path, after, may_be_undone=may_be_undone)
 
