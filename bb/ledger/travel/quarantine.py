@@ -86,9 +86,7 @@ def sift(store: str, git_dir: str, known: Tip | None, commit: str, refusal: BbEr
     return _Walk(store, git_dir, known).to(commit, rows, refusal)
 
 
-def sift_after(
-    git_dir: str, known: Tip, links: Mapping[str, Link], commit: str, refusal: BbError
-) -> Sound | None:
+def sift_after(git_dir: str, known: Tip, links: Mapping[str, Link], commit: str, refusal: BbError) -> Sound | None:
     """The same for a reader that has no lines up to KNOWN, only the LINKS of each writer's last line there. None if
     that is not enough: for a merge, or a commit that blanked an event."""
     rows = _rows(git_dir, commit, known, refusal)
@@ -134,9 +132,7 @@ class _Unknown(Exception):
 class _Walk:
     """One walk over commits, parents first. With LINKS, the lines up to KNOWN are not in the STORE."""
 
-    def __init__(
-        self, store: str, git_dir: str, known: Tip | None, links: Mapping[str, Link] | None = None
-    ) -> None:
+    def __init__(self, store: str, git_dir: str, known: Tip | None, links: Mapping[str, Link] | None = None) -> None:
         self._store, self._git_dir, self._known, self._known_links = store, git_dir, known, links
         self._before: dict[str, str | None] = {}  # each commit that counts -> the one before it that counts
         self._ends: dict[str, str | None] = {}  # each commit -> the last one that counts up to it

@@ -37,7 +37,6 @@ from bb.ledger.journal.journal import Journal
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import Charter, LedgerRewritten, NotALedger, must_be_ours
-from bb.ledger.published.layout import charter_at
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import arbitration, tip_reader, transport
