@@ -26,7 +26,7 @@ from bb.ledger.published.layout import HIDDEN, LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, arbitration, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote, renamed_remotes
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -84,7 +84,7 @@ class Sync:
     def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
         self.store = store
         self.name = name
-        self.pins = pins.read(store.path)
+        self.pins = renamed_remotes.follow(store.place)
         self.signatures = OwnSignatures(store, self.pins.home or name, now)
         self._named_before = self.pins.named
         self._at: str | None = None  # the address of the remote, once it was asked for
@@ -504,7 +504,7 @@ class Sync:
 
     def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
         """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
-        after: Pins = self.pins.with_remote(self.name, pin)
+        after: Pins = self.pins.with_remote(self.name, pin.replace(address=self.address))
         self.pins = after = after.replace(named=arbitration.known(after))
         if pin.tip and self.decides:
             if after.named and after.named.turn > 1 and pin.publishes:
