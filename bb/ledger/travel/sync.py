@@ -141,6 +141,11 @@ class Sync:
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
 
+    @property
+    def has_stray_tip(self) -> bool:
+        """Whether the last commit on the branch does not count."""
+        return self._on_top_of is not None
+
     def base(self) -> str:
         """The last verified commit. It contains everything published so far."""
         tip = self.pin.tip
@@ -246,12 +251,12 @@ class Sync:
         """Move the ledger to another place on the remote, or let the first publication go there. All clones find it
         there with their next sync."""
         while (tip := self.pin.tip) is not None and self.pin.ref != ref:
+            expected = self._on_top_of or tip.commit
             try:
-                expected = self._on_top_of or tip.commit
                 remote.relocate(self.store.place, self.name, expected, self.pin.ref, ref, self.left())
             except remote.Moved as moved:
                 self.look()
-                if self.pin.tip == tip and self.pin.ref != ref:
+                if self.pin.tip == tip and (self._on_top_of or tip.commit) == expected and self.pin.ref != ref:
                     remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
                     raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
             else:
