@@ -33,7 +33,9 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
             if sync.pin.tip == before and not sync.has_stray_tip:
                 remote.refuse_two_places(sync.store.place, sync.name, sync.pin.ref, sync.left())
                 hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
-                raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
+                raise remote.PushDenied(
+                    f"{sync.name} does not let the branch be replaced: {moved}", hint=hint
+                ) from None
     raise remote.Contended("other clones published on every attempt", remote=sync.name)
 
 

@@ -26,7 +26,7 @@ from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import signs_of_life, taken_names
 from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
@@ -329,6 +329,7 @@ def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str
     save_outcome(desk, at_work.name, at_work.now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     answer["quarantined"] = _quarantined(desk.store, outcome)
+    answer["names_taken"] = taken_names.taken_names(desk, desk.store.caught_up()) if desk.store.exists else []
     # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
     is_background = in_background.MARK in desk.env
     if outcome.signatures and not is_background:
