@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
+HOW = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 LedgerBusy = Busy.declare(
     "LEDGER_BUSY",
@@ -42,7 +43,7 @@ class Lock:
 
     def __enter__(self) -> Self:
         deadline = time.monotonic() + self.patience
-        queue = _opened(self.path + QUEUE, os.O_CREAT)
+        queue = _opened(self.path + QUEUE, may_create=True)
         try:
             fd = _opened(self.path)
             try:
@@ -73,7 +74,7 @@ class ReusableLock(Lock):
     def __enter__(self) -> Self:
         deadline = time.monotonic() + self.patience
         if self._fd < 0:
-            self._queue = _opened(self.path + QUEUE, os.O_CREAT)
+            self._queue = _opened(self.path + QUEUE, may_create=True)
             try:
                 self._fd = _opened(self.path)
             except BaseException:
@@ -114,10 +115,14 @@ class NoLock:
     def __exit__(self, *_: object) -> None: ...
 
 
-def _opened(path: str, flags: int = 0) -> int:
+def _opened(path: str, *, may_create: bool = False) -> int:
     try:
-        how = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        return disk.create(path, how) if flags & os.O_CREAT else os.open(path, how)
+        try:
+            return os.open(path, HOW)
+        except FileNotFoundError:
+            if may_create:
+                return disk.create(path, HOW)
+            raise
     except OSError as error:
         raise disk.refusal(error) from error
 
@@ -136,8 +141,12 @@ def _taken(fd: int, deadline: float) -> bool:
 def _sign(queue: int) -> None:
     """Write our process id into the queue file, for the refusal of a waiter. A failed write does not matter."""
     try:
-        os.lseek(queue, 0, os.SEEK_SET)
-        os.write(queue, f"{os.getpid():>10}\n".encode())
+        octets = f"{os.getpid():>10}\n".encode()
+        if hasattr(os, "pwrite"):
+            os.pwrite(queue, octets, 0)
+        else:
+            os.lseek(queue, 0, os.SEEK_SET)
+            os.write(queue, octets)
     except OSError:
         return
 
