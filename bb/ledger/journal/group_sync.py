@@ -1,15 +1,18 @@
 """Group commit: the processes that append to one journal wait for the disk together.
 
-A process writes its line under the journal's lock and releases the lock. Then it locks the file `tail`, as the leader,
-and syncs the segment for all lines that were written until then. The processes whose lines it has synced wait only for
-the leader. The file `tail` says which segment is the last one, and how far it is written and synced. It is never synced
-itself: it is only needed while these processes run.
+A process writes its line under the journal's lock and releases the lock. Then it leads a sync of the segment for all
+lines that were written until then, or waits for the process that does. The file `tail` says which segment is the last
+one, and how far it is written and synced. It is never synced itself: it is only needed while these processes run.
 
     segment, inode, written    the last segment, and the end of its last announced line; changed under the journal's lock
-    status, durable            the state of the last sync, and how far the segment is on the disk; changed under the
-                               lock of `tail`
+    status, durable, round     the state of the last sync, how far the segment is on the disk, and the number of the last
+                               sync that has ended; changed by the leader
 
-Whoever needs both locks takes the journal's lock first. What happens if something goes wrong:
+The leader of sync N holds lock N of the file (`numbered_locks.py`), and so only after sync N-1 has ended. The first
+process whose line comes too late for sync N takes lock N+1, waits for lock N, and is the next leader. The others wait
+for lock N+1. So the processes whose lines are on the disk are not held up by the next sync.
+
+Whoever needs both kinds of locks takes the journal's lock first. What happens if something goes wrong:
 
 - A sync fails: the system may have dropped the data, so another sync would prove nothing. The status says so, and no
   line after `durable` is acknowledged. All of them are removed, by the leader or by the next process that writes, and
@@ -31,7 +34,8 @@ import os
 import time
 
 from bb.ledger.files import disk
-from bb.ledger.files.lock import PATIENCE, LedgerBusy, is_shareable, try_lock, unlock, wait_for_lock
+from bb.ledger.files.lock import PATIENCE, LedgerBusy, is_shareable
+from bb.ledger.files.numbered_locks import NumberedLocks
 from bb.ledger.journal.segments import NO_FOLLOW, OpenSegment
 
 TYPE_CHECKING = False
@@ -42,33 +46,36 @@ if TYPE_CHECKING:
 TAIL = "tail"
 CALM, RUNNING, FAILED = "c", "r", "f"
 WRITTEN = "%12d%20d%20d"
-STATUS = "%s%6d%20d"
-# WRITTEN is in the file twice, because it is read without a lock; then STATUS follows.
-WRITTEN_SIZE, STATUS_AT, WHOLE = 52, 104, 131
+STATUS = "%s%6d%20d%12d"
+# Each of them is in the file twice, because it is read without a lock.
+STATUS_AT, WHOLE = 2 * 52, 2 * 52 + 2 * 39
 MOST_READ = 100  # attempts to read a state that others are changing
 PATIENCE_FOR_DISK = 60.0  # seconds; the line is written, so a refusal would have to leave its fate open
-PATIENT = 3  # attempts to become the leader without waiting
+PATIENT = 3  # attempts to become the leader without insisting
 
 
 class Known:
     """The contents of the file `tail`."""
 
-    __slots__ = ("durable", "inode", "number", "segment", "status", "written")
+    __slots__ = ("durable", "inode", "number", "round", "segment", "status", "written")
 
-    def __init__(self, segment: int, inode: int, written: int, status: str, number: int, durable: int) -> None:
+    def __init__(
+        self, segment: int, inode: int, written: int, status: str, number: int, durable: int, round_: int
+    ) -> None:
         self.segment = segment  # the number of its first line
         self.inode = inode
         self.written = written
         self.status = status
         self.number = number  # of the system's error, when a sync has failed
         self.durable = durable
+        self.round = round_
 
     def is_end_of(self, segment: OpenSegment) -> bool:
         """Whether everything in SEGMENT was announced."""
         return (self.inode, self.written) == (segment.inode, segment.size)
 
 
-NOTHING_KNOWN = Known(0, 0, 0, CALM, 0, 0)
+NOTHING_KNOWN = Known(0, 0, 0, CALM, 0, 0, 0)
 
 
 class Line:
@@ -100,14 +107,22 @@ class GroupSync:
 
     def __init__(self, folder: str) -> None:
         self._fd = _opened(folder + os.sep + TAIL)
+        self._locks = NumberedLocks(self._fd)
+        self._held = 0
 
     def __enter__(self) -> Self:
-        """Take the lock of the file: no leader is at work."""
-        _take(self._fd, time.monotonic() + PATIENCE, shared=False)
-        return self
+        """Take the leader's lock: no leader is at work."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            number = self.read().round + 1
+            self._take(number, deadline)
+            if self.read().round + 1 == number:
+                self._held = number
+                return self
+            self._locks.release(number)
 
     def __exit__(self, *_: object) -> None:
-        unlock(self._fd)
+        self._locks.release(self._held)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -133,12 +148,12 @@ class GroupSync:
                 sync_former()
             is_doubtful = is_same and (known.status == RUNNING or known.written != segment.size)
             start = min(known.durable, segment.size) if is_same else 0
-            self._write_state(segment, RUNNING, start)
+            self._write_state(segment, RUNNING, start, known.round)
             if is_doubtful:
                 _write_again(segment, start, segment.size)
             if segment.size:
                 disk.sync_data(segment.fd)
-            self._write_state(segment, CALM, segment.size)
+            self._write_state(segment, CALM, segment.size, known.round)
 
     def announce(self, segment: OpenSegment) -> None:
         """Tell the next leader how far the segment is written."""
@@ -154,17 +169,18 @@ class GroupSync:
         return known.status != CALM or known.durable < known.written
 
     def sync_alone(self, segments: Sequence[OpenSegment]) -> None:
-        """Sync SEGMENTS, of which the last is the last one of the journal. The lock of the file must be held too."""
+        """Sync SEGMENTS, of which the last is the last one of the journal. The leader's lock must be held too."""
         known = self.read()
         if known.status == FAILED:
             raise _error(known)
         for segment in segments:
             if known.status == RUNNING and segment.inode == known.inode:  # the last leader was killed
                 _write_again(segment, known.durable, segment.size)
-        self._set_status(RUNNING, 0, known.durable)  # if a sync fails, the earlier lines of others are doubtful too
+        # If a sync fails, the earlier lines of others are doubtful too.
+        self._set_status(RUNNING, 0, known.durable, known.round)
         for segment in segments:
             disk.sync_data(segment.fd)
-        self._write_state(segments[-1], CALM, segments[-1].size)
+        self._write_state(segments[-1], CALM, segments[-1].size, known.round)
 
     def take_back(self, segment: OpenSegment) -> None:
         """Remove the lines that a failed sync has left."""
@@ -177,27 +193,42 @@ class GroupSync:
         if os.fstat(fd).st_size > known.durable:
             os.ftruncate(fd, known.durable)
         octets = _written(known.segment, known.inode, known.durable)
-        self._write_at(0, octets + _status(CALM, known.number, known.durable))
+        self._write_at(0, octets + _status(CALM, known.number, known.durable, known.round))
 
     # -- without the journal's lock
 
     def wait(self, line: Line) -> None:
         """Return when LINE is on the disk. SyncFailed if a sync has failed; OSError if the line was removed."""
         deadline = time.monotonic() + PATIENCE_FOR_DISK
+        attempts = 0
+        while not self._is_durable(line, known := self.read()):
+            attempts += 1
+            first, second = known.round + 1, known.round + 2
+            number = first
+            if not self._locks.try_take(first):
+                if attempts > PATIENT:  # others hold the locks all the time
+                    self._take(first, deadline)
+                elif self._locks.are_several and self._locks.try_take(second):
+                    self._take(first, deadline, shared=True)  # a sync that may have begun before our line was written
+                    self._locks.release(first)
+                    number = second
+                else:
+                    self._take(second, deadline, shared=True)  # the sync of another leader, for our line too
+                    self._locks.release(second)
+                    continue
+            if self._leads(line, number):
+                return
+
+    def _leads(self, line: Line, number: int) -> bool:
+        """Lead sync NUMBER, if it is the next one and LINE needs it; return whether that was so. Release its lock."""
         try:
-            for _ in range(PATIENT):
-                if try_lock(self._fd):
-                    break
-                _take(self._fd, deadline, shared=True)
-                if self._is_durable(line, self.read()):
-                    return
-            else:  # others look at the state all the time
-                _take(self._fd, deadline, shared=False)
             known = self.read()
-            if not self._is_durable(line, known):
-                self._lead(line.segment, known)
+            if known.round + 1 != number or self._is_durable(line, known):
+                return False
+            self._lead(line.segment, known)
         finally:
-            unlock(self._fd)
+            self._locks.release(number)
+        return True
 
     def _is_durable(self, line: Line, known: Known) -> bool:
         if not line.is_there():
@@ -212,12 +243,12 @@ class GroupSync:
         try:
             if known.status == RUNNING:  # the last leader was killed
                 _write_again(segment, known.durable, known.written)
-            self._set_status(RUNNING, 0, known.durable)
+            self._set_status(RUNNING, 0, known.durable, known.round)
             disk.sync_data(segment.fd)
         except OSError as error:
-            self._set_status(FAILED, error.errno or errno.EIO, known.durable)
+            self._set_status(FAILED, error.errno or errno.EIO, known.durable, known.round + 1)
             raise SyncFailed(error) from error
-        self._set_status(CALM, 0, known.written)
+        self._set_status(CALM, 0, known.written, known.round + 1)
 
     # -- the file
 
@@ -225,20 +256,26 @@ class GroupSync:
         """The state. A part that is changed meanwhile is read again."""
         for _ in range(MOST_READ):
             octets = os.pread(self._fd, WHOLE, 0)
-            if octets[:WRITTEN_SIZE] == octets[WRITTEN_SIZE:STATUS_AT]:
+            if octets[:52] == octets[52:104] and octets[104:143] == octets[143:]:
                 break
         try:
             first, inode, written = int(octets[:12]), int(octets[12:32]), int(octets[32:52])
-            return Known(first, inode, written, chr(octets[104]), int(octets[105:111]), int(octets[111:]))
+            number, durable, round_ = int(octets[105:111]), int(octets[111:131]), int(octets[131:143])
+            return Known(first, inode, written, chr(octets[104]), number, durable, round_)
         except (ValueError, IndexError):  # the file is new
             return NOTHING_KNOWN
 
-    def _write_state(self, segment: OpenSegment, status: str, durable: int) -> None:
-        octets = _written(segment.first, segment.inode, segment.size) + _status(status, 0, durable)
+    def _write_state(self, segment: OpenSegment, status: str, durable: int, round_: int) -> None:
+        octets = _written(segment.first, segment.inode, segment.size) + _status(status, 0, durable, round_)
         self._write_at(0, octets)
 
-    def _set_status(self, status: str, number: int, durable: int) -> None:
-        self._write_at(STATUS_AT, _status(status, number, durable))
+    def _set_status(self, status: str, number: int, durable: int, round_: int) -> None:
+        self._write_at(STATUS_AT, _status(status, number, durable, round_))
+
+    def _take(self, number: int, deadline: float, *, shared: bool = False) -> None:
+        if not self._locks.take(number, max(deadline - time.monotonic(), 0.001), shared=shared):
+            message = "another process has been waiting for the disk for too long"
+            raise LedgerBusy(message, hint="look whether it was recorded before you repeat it")
 
     def _write_at(self, place: int, octets: bytes) -> None:
         if os.pwrite(self._fd, octets, place) != len(octets):
@@ -254,8 +291,8 @@ def _written(first: int, inode: int, written: int) -> bytes:
     return (WRITTEN % (first, inode, written)).encode() * 2
 
 
-def _status(status: str, number: int, durable: int) -> bytes:
-    return (STATUS % (status, number, durable)).encode()
+def _status(status: str, number: int, durable: int, round_: int) -> bytes:
+    return (STATUS % (status, number, durable, round_)).encode() * 2
 
 
 def _opened(path: str) -> int:
@@ -264,12 +301,6 @@ def _opened(path: str) -> int:
         return os.open(path, flags)
     except FileNotFoundError:
         return disk.create(path, flags)
-
-
-def _take(fd: int, deadline: float, *, shared: bool) -> None:
-    if not (try_lock(fd, shared=shared) or wait_for_lock(fd, max(deadline - time.monotonic(), 0.001), shared=shared)):
-        message = "another process has been waiting for the disk for too long"
-        raise LedgerBusy(message, hint="look whether it was recorded before you repeat it")
 
 
 def _write_again(segment: OpenSegment, start: int, end: int) -> None:
