@@ -70,6 +70,11 @@ class Known:
         self.durable = durable
         self.round = round_
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether lines that could not be synced must be removed."""
+        return self.status == FAILED
+
     def is_end_of(self, segment: OpenSegment) -> bool:
         """Whether everything in SEGMENT was announced."""
         return (self.inode, self.written) == (segment.inode, segment.size)
@@ -136,12 +141,12 @@ class GroupSync:
         SYNC_FORMER syncs the segments before it. OSError if a sync has failed; the lines that were lost are removed.
         """
         known = self.read()
-        if known.is_end_of(segment) and known.status != FAILED and not is_over:
+        if known.is_end_of(segment) and not known.has_failed and not is_over:
             return
         with self:
             known = self.read()
             is_same = known.inode == segment.inode
-            if is_same and known.status == FAILED:
+            if is_same and known.has_failed:
                 self._take_back(segment.fd, known)
                 raise _error(known)
             if not is_same:
@@ -159,10 +164,6 @@ class GroupSync:
         """Tell the next leader how far the segment is written."""
         self._write_at(0, _written(segment.first, segment.inode, segment.size))
 
-    def has_failed(self) -> bool:
-        """Whether lines that could not be synced must be removed."""
-        return self.read().status == FAILED
-
     def has_pending(self) -> bool:
         """Whether lines were announced that are not on the disk."""
         known = self.read()
@@ -171,7 +172,7 @@ class GroupSync:
     def sync_alone(self, segments: Sequence[OpenSegment]) -> None:
         """Sync SEGMENTS, of which the last is the last one of the journal. The leader's lock must be held too."""
         known = self.read()
-        if known.status == FAILED:
+        if known.has_failed:
             raise _error(known)
         for segment in segments:
             if known.status == RUNNING and segment.inode == known.inode:  # the last leader was killed
@@ -186,7 +187,7 @@ class GroupSync:
         """Remove the lines that a failed sync has left."""
         with self:
             known = self.read()
-            if known.status == FAILED and known.inode == segment.inode:
+            if known.has_failed and known.inode == segment.inode:
                 self._take_back(segment.fd, known)
 
     def _take_back(self, fd: int, known: Known) -> None:
@@ -235,7 +236,7 @@ class GroupSync:
             raise _error(known)
         if known.inode not in (line.segment.inode, 0):
             return True  # a segment is synced before another one begins or replaces it
-        if known.durable < line.end and known.status == FAILED:
+        if known.durable < line.end and known.has_failed:
             raise SyncFailed(_error(known))
         return known.durable >= line.end
 

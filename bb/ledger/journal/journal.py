@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bb.kernel.event import Event
+    from bb.ledger.journal.group_sync import Known
     from bb.ledger.journal.segments import Block
     from bb.ledger.journal.unsynced import Unsynced
 
@@ -79,21 +80,28 @@ class Journal:
 
         If nothing has changed since our last write, what was kept then is used again.
         """
-        self._take_back_lost()
-        if not self._is_unchanged():
-            self._kept = self.written = None
-            self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
-            if not self._find_end():
-                self.repair_tail()
-                self._kept = list(self._listed_segments())
-
-    def _find_end(self) -> bool:
-        """Find the end of the journal without listing its folder. False if that is not possible, or if the last line
-        may have to be repaired."""
         try:
-            last = self._unsynced.open_last(self._path)
+            state = self._unsynced.state()
+            if state and state.has_failed:  # and the process that has found that out could not remove the lines
+                self._forget()
+                self._unsynced.take_back_lost(self._listed_segments())
+            elif self._is_unchanged() or (state and self._find_end(state)):
+                return
         except OSError as error:
             raise disk.refusal(error) from error
+        self._forget()
+        self.repair_tail()
+        self._kept = list(self._listed_segments())
+
+    def _forget(self) -> None:
+        self._kept = self.written = None
+        self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
+
+    def _find_end(self, state: Known) -> bool:
+        """Find the end of the journal without listing its folder. False if that is not possible, or if the last line
+        may have to be repaired."""
+        self._forget()
+        last = self._unsynced.open_last(Segment(state.segment, self._path(state.segment)), state)
         if last is None:
             return False
         try:
@@ -412,16 +420,3 @@ class Journal:
         if is_new and self._kept is not None:
             self._kept.append(segment)
         return segment, offset, inode
-
-    def _take_back_lost(self) -> None:
-        """Remove lines that could not be synced, if the process that has found that out could not remove them."""
-
-        def listed() -> list[Segment]:
-            self._kept = self.written = None
-            self._names = disk.FolderListing(self.folder)
-            return self._listed_segments()
-
-        try:
-            self._unsynced.take_back_lost(listed)
-        except OSError as error:
-            raise disk.refusal(error) from error

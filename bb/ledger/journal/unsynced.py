@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bb.ledger.journal.group_sync import Known
+
 HEAD = 256  # bytes of a line that distinguish it from every other line
 TO_APPEND = os.O_RDWR | os.O_APPEND | NO_FOLLOW
 
@@ -34,22 +36,19 @@ class Unsynced:
         self._last: tuple[int, bytes] | None = None  # the last write: its offset and its bytes
         self._group: GroupSync | None = None
 
-    def open_last(self, path_of: Callable[[int], str]) -> OpenSegment | None:
-        """Open the last segment as the group's state names it; None if anything in it was not announced.
+    def state(self) -> Known | None:
+        """What the processes that write here know of its end; None without a group. The journal's lock must be held."""
+        group = self._opened_group(is_locked=True)
+        return group.read() if group else None
 
-        The journal's lock must be held. Without a group, the caller has to list the segments.
-        """
+    def open_last(self, segment: Segment, state: Known) -> OpenSegment | None:
+        """Open the last SEGMENT, as the STATE names it; None if anything in it was not announced."""
         self.close_last()
-        if (group := self._opened_group(is_locked=True)) is None:
-            return None
-        known = group.read()
-        if not known.segment or known.status == group_sync.FAILED:
-            return None
         try:
-            last = self._opened(Segment(known.segment, path_of(known.segment)))
+            last = self._opened(segment)
         except FileNotFoundError:
             return None
-        if not (known.is_end_of(last) and last.size):
+        if not (state.is_end_of(last) and last.size):
             os.close(last.fd)
             return None
         self._ready = last
@@ -122,19 +121,14 @@ class Unsynced:
                 self._group = GroupSync(self._folder)
         return self._group
 
-    def take_back_lost(self, segments: Callable[[], Sequence[Segment]]) -> bool:
-        """Remove the lines that could not be synced, if the process that has found that out could not remove them.
-        Return whether there were any. The journal's lock must be held."""
-        group = self._opened_group(is_locked=True)
-        if not (group and group.has_failed()):
-            return False
-        if found := segments():
-            last = self._opened(found[-1])
+    def take_back_lost(self, segments: Sequence[Segment]) -> None:
+        """Remove the lines that could not be synced. The journal's lock must be held."""
+        if self._group and segments:
+            last = self._opened(segments[-1])
             try:
-                group.take_back(last)
+                self._group.take_back(last)
             finally:
                 os.close(last.fd)
-        return True
 
     # -- waiting for the disk
 
