@@ -4,9 +4,9 @@ A process writes its line under the journal's lock and releases the lock. Then i
 lines that were written until then, or waits for the process that does. The file `tail` says which segment is the last
 one, and how far it is written and synced. It is never synced itself: it is only needed while these processes run.
 
-    segment, inode, written    the last segment, and the end of its last announced line; changed under the journal's lock
-    status, durable, round     the state of the last sync, how far the segment is on the disk, and the number of the last
-                               sync that has ended; changed by the leader
+    segment, inode, written   the last segment, and the end of its last announced line; changed under the journal's lock
+    status, durable, round    the state of the last sync, how far the segment is on the disk, and the number of the last
+                              sync that has ended; changed by the leader
 
 The leader of sync N holds lock N of the file (`numbered_locks.py`), and so only after sync N-1 has ended. The first
 process whose line comes too late for sync N takes lock N+1, waits for lock N, and is the next leader. The others wait

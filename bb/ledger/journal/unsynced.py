@@ -117,8 +117,8 @@ class Unsynced:
     def _opened_group(self, *, is_locked: bool = False) -> GroupSync | None:
         """The state that we share with the processes that write here; None for a journal without a lock."""
         if self._group is None and group_sync.is_possible():
-            if is_locked or os.path.exists(self._folder + os.sep + LOCK):
-                self._group = GroupSync(self._folder)
+            has_lock = is_locked or os.path.exists(self._folder + os.sep + LOCK)
+            self._group = GroupSync(self._folder) if has_lock else None
         return self._group
 
     def take_back_lost(self, segments: Sequence[Segment]) -> None:
