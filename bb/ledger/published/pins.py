@@ -51,6 +51,7 @@ class Pin(Record):
     judged: SnapshotVerdict | None = None  # the newest snapshot there
     put_off: int = 0  # number of events when making a snapshot last failed
     ref: str = BRANCH  # the place of the ledger there
+    address: str = ""  # the address of the remote (`travel/renamed_remotes.py`)
 
 
 class Pins(Record):
@@ -65,6 +66,7 @@ class Pins(Record):
     named: Arbiter | None = None  # the arbiter, by the latest charter of any remote
     arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
     basis: str = ""  # the history that `admitted` was computed from
+    compared: str = ""  # the state of git's configuration when the addresses were last compared
 
     @property
     def in_force(self) -> Admitted:
@@ -120,13 +122,14 @@ class _Reading:
             Arbiter.from_json(members["named"]) if members.get("named") else None,
             members["arbiter"] if members["arbiter"] in remotes else None,
             str(members.get("basis", "")),
+            str(members.get("compared", "")),
         )
 
     def _pin(self, written: Any) -> Pin:
         judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
         ref, put_off = written.get("ref", BRANCH), int(written.get("put_off", 0))
-        tip, publishes = self._tip(written["tip"]), written["publishes"] is True
-        return Pin(tip, publishes, judged, put_off, ref if ref in PLACES else BRANCH)
+        about = (judged, put_off, ref if ref in PLACES else BRANCH, str(written.get("address", "")))
+        return Pin(self._tip(written["tip"]), written["publishes"] is True, *about)
 
     def _tip(self, written: Any) -> Tip | None:
         if written is None:
@@ -165,6 +168,7 @@ class _Writing:
             "arbiter": pins.arbiter,
             "named": pins.named and pins.named.as_dict(),
             "basis": pins.basis,
+            "compared": pins.compared,
             "local": self._tip(pins.local),
             "admitted": self._admitted(pins.admitted),
             **({"lawful": self._admitted(pins.counted), "law": pins.law} if pins.counted is not None else {}),
@@ -175,7 +179,8 @@ class _Writing:
         judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
         put_off = {"put_off": pin.put_off} if pin.put_off else {}
         ref = {"ref": pin.ref} if pin.ref != BRANCH else {}
-        return {"tip": self._tip(pin.tip), "publishes": pin.publishes} | judged | put_off | ref
+        address = {"address": pin.address} if pin.address else {}
+        return {"tip": self._tip(pin.tip), "publishes": pin.publishes} | judged | put_off | ref | address
 
     def _tip(self, tip: Tip | None) -> dict[str, Any] | None:
         if tip is None:

@@ -47,6 +47,11 @@ class Fetching(SyncedRemote):
         self.quarantined: dict[str, Stray] = {}
         self.on_top_of: str | None = None  # the commit at the tip of the branch, if it is quarantined
 
+    @property
+    def has_stray_tip(self) -> bool:
+        """Whether the last commit on the branch does not count."""
+        return self.on_top_of is not None
+
     def base(self) -> str:
         """The last verified commit. It contains everything published so far."""
         tip = self.pin.tip

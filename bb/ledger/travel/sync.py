@@ -114,12 +114,12 @@ class Sync(Fetching):
         """Move the ledger to another place on the remote, or let the first publication go there. All clones find it
         there with their next sync."""
         while (tip := self.pin.tip) is not None and self.pin.ref != ref:
+            expected = self.on_top_of or tip.commit
             try:
-                expected = self.on_top_of or tip.commit
                 remote.relocate(self.store.place, self.name, expected, self.pin.ref, ref, self.left())
             except remote.Moved as moved:
                 self.look()
-                if self.pin.tip == tip and self.pin.ref != ref:
+                if self.pin.tip == tip and (self.on_top_of or tip.commit) == expected and self.pin.ref != ref:
                     remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
                     raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
             else:

@@ -6,7 +6,7 @@ import time
 
 from bb.ledger.published import pins
 from bb.ledger.published.pins import Pin
-from bb.ledger.travel import admitted, arbitration
+from bb.ledger.travel import admitted, arbitration, renamed_remotes
 from bb.ledger.travel.own_signatures import OwnSignatures
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ class SyncedRemote:
     def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
         self.store = store
         self.name = name
-        self.pins = pins.read(store.path)
+        self.pins = renamed_remotes.follow(store.place)
         self.signatures = OwnSignatures(store, self.pins.home or name, now)
         self.now = now
         self._deadline = time.monotonic() + patience
@@ -61,7 +61,7 @@ class SyncedRemote:
 
     def pins_after(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> Pins:
         """What `remember` would save."""
-        after: Pins = self.pins.with_remote(self.name, pin)
+        after: Pins = self.pins.with_remote(self.name, pin.replace(address=self.address))
         after = after.replace(named=arbitration.known(after))
         if pin.tip and self._decides(after):
             if after.named and after.named.turn > 1 and pin.publishes:

@@ -15,7 +15,7 @@ from bb.ledger.travel import importing, sync_runs
 from bb.ledger.travel import remote as remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import signs_of_life, taken_names
 
 MANY = 300  # writers
 
@@ -100,6 +100,7 @@ def _ran(desk: Desk, at_work: Sync, run: SyncRun, *, publishes: bool, ref: str |
     save_outcome(desk, at_work.name, at_work.now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     answer["quarantined"] = _quarantined(desk.store, outcome)
+    answer["names_taken"] = taken_names.taken_names(desk, desk.store.caught_up()) if desk.store.exists else []
     # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
     is_background = in_background.MARK in desk.env
     if outcome.signatures and not is_background:

@@ -18,6 +18,7 @@ from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
+from bb.ledger.travel import renamed_remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
@@ -134,7 +135,7 @@ def sync(
     name = remote_of(desk, remote)
     if not pull:
         _must_exist(desk)
-        saved_pins = pins.read(desk.place.store)
+        saved_pins = renamed_remotes.pins_now(desk.place)
         if dry_run:
             return _would_show(desk, saved_pins, name)
         if not (publish or saved_pins.remote(name).publishes):
@@ -174,7 +175,7 @@ def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool
         return None
     if not publishes:
         raise OneDirection("--place belongs to --publish", hint=f"run `bb sync --publish --place {place}`")
-    if pins.read(desk.place.store).remote(name).tip is not None:
+    if renamed_remotes.pins_now(desk.place).remote(name).tip is not None:
         signs_of_life.person(desk, None)
     return HIDDEN if place == HIDDEN_PLACE else BRANCH
 
@@ -255,7 +256,7 @@ def remote_of(desk: Desk, named: str | None) -> str:
         if remotes.valid_name(named) not in remotes.names(desk.place.common):
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
-    saved_pins = pins.read(desk.place.store)
+    saved_pins = renamed_remotes.pins_now(desk.place)
     if saved_pins.home:
         return saved_pins.home
     names = remotes.names(desk.place.common)
