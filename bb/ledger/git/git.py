@@ -99,7 +99,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` exchanges requests and answers with one git process."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
-        self._verb = next((word for word in arguments if word.isalpha() or word == "fast-import"), "")
+        self._verb = arguments[0]
         self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **MEMORY_LIMITS})
         self.has_died = False  # whether it ended too early; then it answers nothing more
 

@@ -12,9 +12,14 @@ from bb.kernel.errors import BbError
 from bb.ledger.files import disk
 from bb.ledger.git import git
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 MOST_PACKS = 20
 SIZES = (100, 2000)  # objects: packs of the first size are put together to one of the second, and so on
 LARGEST_PACK = 16 << 20
+ONE_PACK = ("-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2")
 PACK, INDEX, REVERSE = ".pack", ".idx", ".rev"  # a pack with any other file beside it is left alone
 OF_MANY = "multi-pack-index"
 VERSION_2, FANOUT, TRAILER, CHECK = b"\xfftOc\x00\x00\x00\x02", 256 * 4, 2, 8  # the parts of an index
@@ -32,26 +37,25 @@ def put_together(git_dir: str) -> None:
         return
     plain = [os.path.join(folder, stem) for stem in stems if _is_plain(stem, names)]
     for most in SIZES:
-        small = [stem for stem in plain if 0 < _count(stem) < most]
+        small = {stem: ids for stem in plain if 0 < _count(stem) < most and (ids := _ids(stem))}
         if len(small) > MOST_PACKS:
             _put_together(git_dir, small)
             return
 
 
-def _put_together(git_dir: str, stems: list[str]) -> None:
-    ids = sorted({name for stem in stems for name in _ids(stem)})
+def _put_together(git_dir: str, packs: Mapping[str, Sequence[str]]) -> None:
+    """Make one pack of the PACKS, of which each has these objects, and remove them."""
     to = os.path.join(git_dir, "objects", "pack", "pack")
+    given = "".join(f"{name}\n" for name in sorted({name for ids in packs.values() for name in ids}))
     try:
-        given = "".join(f"{name}\n" for name in ids).encode()
-        done = git.output(["pack-objects", "-q", to], git_dir=git_dir, given=given).decode("ascii", "replace").strip()
-        made = f"{to}-{done}"
-        if not (os.path.exists(made + PACK) and set(ids) <= set(_ids(made))):
-            return
-        for stem in stems:
-            if stem != made:
-                os.unlink(stem + INDEX)  # without it, git does not look for the pack
-                disk.remove_if_there(stem + REVERSE)
-                disk.remove_if_there(stem + PACK)
+        made = git.output([*ONE_PACK, "pack-objects", "-q", to], git_dir=git_dir, given=given.encode())
+        new = f"{to}-{made.decode('ascii', 'replace').strip()}"
+        if os.path.exists(new + PACK) and os.path.exists(new + INDEX):
+            for stem in packs:
+                if stem != new:
+                    os.unlink(stem + INDEX)  # without it, git does not look for the pack
+                    disk.remove_if_there(stem + REVERSE)
+                    disk.remove_if_there(stem + PACK)
     except (BbError, OSError):  # the packs are valid as they are, and the next fetch tries again
         return
 
@@ -75,11 +79,11 @@ def _count(stem: str) -> int:
 
 def _ids(stem: str) -> list[str]:
     """The objects of a pack; none if its index is not of version 2."""
-    index = disk.read_small(stem + INDEX, LARGEST_PACK) or b""
+    index = disk.read_small(stem + INDEX, LARGEST_PACK) or b""  # another process may have just removed it
     start, width = len(VERSION_2) + FANOUT, _width(stem)
     count = int.from_bytes(index[start - 4 : start], "big")
     if not index.startswith(VERSION_2) or len(index) < start + count * (width + CHECK):
-        raise OSError(f"{stem}{INDEX} cannot be read")
+        return []
     return [index[at : at + width].hex() for at in range(start, start + count * width, width)]
 
 
