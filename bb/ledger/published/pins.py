@@ -90,10 +90,28 @@ class Pins(Record):
         return self.home if self.home and self.remote(self.home).publishes else None
 
 
+# What was last read, and the state of its file. One command reads the pins up to six times, and validating hundreds of
+# reservations takes longer than looking whether the file is still the same. Pins are never changed, only replaced.
+_last: dict[str, tuple[tuple[int, ...], Pins]] = {}
+
+
 def read(store: str) -> Pins:
     """The saved pins; empty if the file is missing or cannot be read."""
-    octets = disk.read_small(os.path.join(store, NAME), LARGEST)
-    first, *rows = (octets or b"").split(b"\n")
+    path = os.path.join(store, NAME)
+    try:
+        found = os.stat(path)
+    except OSError:
+        return Pins({})
+    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if _last.get(path, ((),))[0] != state:
+        saved = _read(path)  # perhaps newer than STATE: then the next call reads it again
+        _last.clear()
+        _last[path] = state, saved
+    return _last[path][1]
+
+
+def _read(path: str) -> Pins:
+    first, *rows = (disk.read_small(path, LARGEST) or b"").split(b"\n")
     try:
         return _Reading(rows).pins(json_text.read(first))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError):
