@@ -54,7 +54,10 @@ def run_sync(
             sync_runs.write(store.path, run)
             at_work = Sync(store, name, desk.now(), deadline - time.monotonic())
             answer = _ran(desk, at_work, run, publishes=publishes, ref=ref)
-            run = run.replace(applied=_lines_of(desk, answer["tip"]))
+            is_rolled_up = direction != PULL and _is_to_roll_up(desk, run)
+            run = run.replace(
+                applied=_lines_of(desk, answer["tip"]), seen_at=at_work.now if is_rolled_up else run.seen_at
+            )
             if not (is_background or publishes or answer["forks"]):  # forks are told to one caller
                 sync_runs.write(store.path, run.replace(answer=answer))
     except AlreadySyncing.error:
@@ -82,10 +85,21 @@ def _lines_of(desk: Desk, tip: str | None) -> str:
     return f"{mark.inode} {mark.size} {tip}"
 
 
+def _is_to_roll_up(desk: Desk, run: SyncRun) -> bool:
+    """Whether to look for signs of life to publish. With thousands of presence files, not at every sync."""
+    is_recent = 0 <= desk.now() - run.seen_at < signs_of_life.ROLL_UP
+    return not is_recent or not _is_crowded(desk)
+
+
+def _is_crowded(desk: Desk) -> bool:
+    """Whether there are so many other clones that looking at each agent takes time."""
+    return desk.store.exists and desk.store.index.count_received(MANY) >= MANY
+
+
 def _ran(desk: Desk, at_work: Sync, run: SyncRun, *, publishes: bool, ref: str | None) -> dict[str, Any]:
     """The answer after a sync that holds the lock."""
     direction = run.direction
-    if direction != PULL:
+    if direction != PULL and _is_to_roll_up(desk, run):
         signs_of_life.roll_up(desk)
     try:
         at_work.run(direction, publishes=publishes, ref=ref)
@@ -115,7 +129,7 @@ def apply_fetched(desk: Desk, outcome: SyncResult, *, is_new: bool = True) -> li
     those reservations. Thousands of presence files are looked at only if IS_NEW, that is, if there are lines that were
     not applied yet."""
     signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
-    if is_new or desk.store.index.count_received(MANY) < MANY:
+    if is_new or not _is_crowded(desk):
         signs_of_life.update_presence(desk, outcome.heard)
     if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
         return []

@@ -11,6 +11,7 @@ import pytest
 from bb.ledger.index.index import Index
 from bb.ledger.published import pins, saved_mapping
 from bb.ledger.published.saved_mapping import SavedMapping
+from bb.ops.ledger import running_sync
 from tests.stories.travel.test_forks import LOSSES
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
@@ -87,3 +88,29 @@ def test_global_reservations_know_each_other(busy: list[Clone]):
     assert refusal.code == "RESERVATION_CONFLICT"
     settle(busy)
     assert pins.read(str(here.store)) == pins.read(str(here.store))
+
+
+def test_signs_of_life_are_published_every_few_minutes(busy: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(running_sync, "MANY", 0)
+    here, there = busy
+    for minute in (1, 2, 9):
+        here.ask("agent.heartbeat", agent=AMBER, now=f"2026-01-05T12:0{minute}:00Z")
+        here.sync(now=f"2026-01-05T12:0{minute}:30Z")
+    there.sync(now="2026-01-05T12:10:00Z")
+
+    (agent,) = (one for one in there.ask("agent.list", now="2026-01-05T12:23:00Z") if one["agent_id"] == AMBER)
+    assert agent["liveness"] == "active", "it was last heard of at nine minutes past"
+
+
+def test_a_pause_that_another_clone_publishes_is_told_by_the_next_heartbeat(
+    busy: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(running_sync, "MANY", 0)
+    here, there = busy
+    here.sync()
+    there.ask("agent.pause", name=AMBER, why="a review", agent="user")
+    there.sync()
+
+    here.sync()
+
+    assert here.ask("agent.heartbeat", agent=AMBER)["paused"]["why"] == "a review"
