@@ -49,8 +49,8 @@ KEPT = "refs/bb/replaced/"  # refs of commits that were replaced
 NothingVerified = Conflict.declare(
     "NOTHING_VERIFIED",
     "This clone has not verified a ledger on that remote, so there is nothing to restore",
-    hint="if nothing is published yet: `bb sync --publish`; otherwise run it in a clone that has synced with that remote, "
-    "or fetch what is there now: `bb sync --pull`",
+    hint="if nothing is published yet: `bb sync --publish`; otherwise run it in a clone that has synced with that "
+    "remote, or fetch what is there now: `bb sync --pull`",
 )
 
 CannotRestore = Refused.declare(
