@@ -49,7 +49,8 @@ KEPT = "refs/bb/replaced/"  # refs of commits that were replaced
 NothingVerified = Conflict.declare(
     "NOTHING_VERIFIED",
     "This clone has not verified a ledger on that remote, so there is nothing to restore",
-    hint="run it in a clone that has synced with that remote; `bb sync --pull` fetches what is there now",
+    hint="if nothing is published yet: `bb sync --publish`; otherwise run it in a clone that has synced with that "
+    "remote, or fetch what is there now: `bb sync --pull`",
 )
 
 CannotRestore = Refused.declare(

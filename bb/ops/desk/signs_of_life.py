@@ -389,5 +389,6 @@ def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[s
     for agent in agents:
         pause = pauses.pause(paused, agent.agent_id)
         agent_presence = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
-        rows.append(agent_presence.shown(now, threshold))
+        emails = {"emails": list(agent.emails)} if agent.emails else {}
+        rows.append(agent_presence.shown(now, threshold) | emails)
     return rows

@@ -16,7 +16,7 @@ from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.ledger.running_sync import apply_fetched, save_outcome
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, remote_of
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, must_exist, remote_of
 
 PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
@@ -75,7 +75,7 @@ def restore(
         dry_run: Show the branch, the verified commit and the action, without doing it.
     """
     store = desk.store
-    store.require_ledger()
+    must_exist(desk)
     if agent or adopt:
         signs_of_life.person(desk, agent)
     name = remote_of(desk, remote)

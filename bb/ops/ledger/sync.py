@@ -134,10 +134,10 @@ def sync(
         return commit(desk)
     name = remote_of(desk, remote)
     if not pull:
-        _must_exist(desk)
+        must_exist(desk)
         saved_pins = renamed_remotes.pins_now(desk.place)
         if dry_run:
-            return _would_show(desk, saved_pins, name)
+            return _would_show(desk, saved_pins, name) | _would_move(saved_pins, name, place)
         if not (publish or saved_pins.remote(name).publishes):
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
@@ -154,19 +154,22 @@ def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
     store = desk.store
     writer = store.writer
     if writer is None:  # this clone has recorded nothing, or it said farewell before
-        return {"writer": None, "still_held": []}
+        return {"writer": None, "still_held": _still_held(desk)}
     writers.retire(os.path.join(store.path, JOURNALS), writer, "bb sync --farewell", None)
     # Another process may have recorded something since the sync.
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
         run_sync(desk, name, PUSH, timeout, publishes=False)
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
         raise AlreadySyncing(hint="wait for that sync, then: `bb sync`; the writer of this clone is retired already")
+    return {"writer": writer, "still_held": _still_held(desk)}
+
+
+def _still_held(desk: Desk) -> list[dict[str, str]]:
+    """The reservations that were made in this clone."""
+    store, ours = desk.store, writers.retired_own_writers(os.path.join(desk.store.path, JOURNALS))
     held = desk.holdings(store.caught_up(), desk.now()).everything()
-    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] == writer]
-    return {
-        "writer": writer,
-        "still_held": [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still],
-    }
+    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] in ours]
+    return [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still]
 
 
 def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool) -> str | None:
@@ -241,7 +244,7 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     return {"written": files, "came": came}
 
 
-def _must_exist(desk: Desk) -> None:
+def must_exist(desk: Desk) -> None:
     """Refuse without a ledger; the hint names both ways to get one."""
     try:
         desk.store.require_ledger()
@@ -286,3 +289,10 @@ def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
         "shows": ["agents' names and roles", "paths and beads they reserve", "messages and hand-offs, word for word"],
         "visible_to": visible_to(desk, name),
     }
+
+
+def _would_move(known: Pins, name: str, place: LedgerPlace | None) -> dict[str, Any]:
+    """Where a published ledger would move."""
+    ref = HIDDEN if place == HIDDEN_PLACE else BRANCH
+    pin = known.remote(name)
+    return {"moves_to": str(place)} if place and pin.tip is not None and pin.ref != ref else {}
