@@ -292,6 +292,18 @@ def sync_folder(path: str) -> None:
         os.close(fd)
 
 
+def sync_file_if_there(path: str) -> None:
+    """Wait until the contents of a file are on the disk, unless it has been removed meanwhile."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        sync_data(fd)
+    finally:
+        os.close(fd)
+
+
 # Whether `os.sync` waits until everything is on the disk. On macOS it only starts that.
 CAN_SYNC_EVERYTHING = sys.platform == "linux"
 

@@ -1,17 +1,14 @@
 """Makes a tree that differs from a commit's tree in some files. Only the folders of these files are read and written.
 
-git's own way, an index of all files, takes longer in a larger repository. The objects are written in git's loose
-format (`ledger/lines/contents.py` has the same for contents).
+git's own way, an index of all files, takes longer in a larger repository.
 """
 
 from __future__ import annotations
 
 import os
-import zlib
 
-from bb.ledger.files import disk
 from bb.ledger.git import git, program
-from bb.ledger.git.object_ids import object_id
+from bb.ledger.git.loose_objects import LooseObjects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,33 +23,15 @@ if TYPE_CHECKING:
 TREE = "40000"
 
 
-def keep_object(place: Place, kind: str, octets: bytes, length: int) -> str:
-    """Put an object into git's store; its id. LENGTH is that of the repository's ids."""
-    return keep_in(place.common, kind, octets, length)
-
-
-def keep_in(git_dir: str, kind: str, octets: bytes, length: int) -> str:
-    """The same for the repository whose common directory is GIT_DIR."""
-    whole = b"%s %d\0" % (kind.encode(), len(octets)) + octets
-    name = object_id(whole, length)
-    path = os.path.join(git_dir, "objects", name[:2], name[2:])
-    if not os.path.exists(path):
-        disk.make_folder(os.path.dirname(path))
-        disk.replace(path, zlib.compress(whole, 1), mode=0o444)
-    return name
-
-
 def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], length: int) -> str:
     """The id of the tree of COMMIT with CHANGES: the mode and blob of each file, or None if it is removed. Without a
     commit, the tree has these files only."""
     with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir) as objects:
-        return changed_in(place.common, objects, commit, changes, length)
+        return changed_in(LooseObjects(place.common, length), objects, commit, changes)
 
 
-def changed_in(
-    git_dir: str, objects: git.Conversation, commit: str, changes: Mapping[str, Entry | None], length: int
-) -> str:
-    """The same in the repository whose common directory is GIT_DIR, and whose OBJECTS a process reads."""
+def changed_in(store: LooseObjects, objects: git.Conversation, commit: str, changes: Mapping[str, Entry | None]) -> str:
+    """The same in a STORE whose OBJECTS a process reads."""
     wanted: Wanted = {}
     for path, entry in removed_first(changes):
         *folders, name = os.fsencode(path).split(b"/")
@@ -65,8 +44,8 @@ def changed_in(
                 raise program.GitFailed(f"{path!r} is both a file and a folder")
             place_in = inner
         place_in[name] = entry
-    tree = _changed(git_dir, objects, f"{commit}^{{tree}}" if commit else "", wanted, length)
-    return tree or keep_in(git_dir, "tree", b"", length)
+    tree = _changed(store, objects, f"{commit}^{{tree}}" if commit else "", wanted)
+    return tree or store.keep("tree", b"")
 
 
 def removed_first(changes: Mapping[str, Entry | None]) -> list[tuple[str, Entry | None]]:
@@ -88,19 +67,19 @@ def differences(place: Place, old: str, new: str) -> dict[str, Entry | None]:
     return found
 
 
-def _changed(git_dir: str, objects: git.Conversation, tree: str, wanted: Wanted, length: int) -> str:
+def _changed(store: LooseObjects, objects: git.Conversation, tree: str, wanted: Wanted) -> str:
     """The id of the changed tree; empty if nothing is left in it."""
-    folder = _read(objects, tree, length // 2) if tree else {}
+    folder = _read(objects, tree, store.length // 2) if tree else {}
     for name, change in wanted.items():
         if isinstance(change, dict):
             mode, inner = folder.get(name, ("", ""))
-            made = _changed(git_dir, objects, inner if mode == TREE else "", change, length)
+            made = _changed(store, objects, inner if mode == TREE else "", change)
             change = (TREE, made) if made else None
         if change:
             folder[name] = change
         else:
             folder.pop(name, None)
-    return keep_in(git_dir, "tree", _written(folder), length) if folder else ""
+    return store.keep("tree", _written(folder)) if folder else ""
 
 
 def contents(objects: git.Conversation, name: str, kind: str = "blob") -> bytes | None:

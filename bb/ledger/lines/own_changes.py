@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.coordination.lines import own_part
 from bb.coordination.lines.weave import is_unattributed
 from bb.ledger.git import git, trees
+from bb.ledger.git.loose_objects import LooseObjects
 from bb.ledger.lines import going_commands, uncommitted, work_files
 from bb.ledger.lines.change_set import OwnChanges
 
@@ -33,12 +34,12 @@ def of_owners(store: LinesStore, states: Mapping[str, FileState], wanted: Mappin
 
 def _blob(store: LinesStore, state: FileState, part: own_part.Part) -> str:
     if part.lines is not None:
-        return trees.keep_object(store.place, "blob", b"".join(part.lines), store.id_length)
+        return LooseObjects(store.place.common, store.id_length).keep("blob", b"".join(part.lines))
     octets = store.contents.read(state.now.blob)
     if octets is None:  # the file is too large to be kept
         path = work_files.full_path(store.place, state.path)
         return git.run(["hash-object", "-w", "--", path], at=store.place.work_tree).strip()
-    return trees.keep_object(store.place, "blob", octets, store.id_length)
+    return LooseObjects(store.place.common, store.id_length).keep("blob", octets)
 
 
 def with_changes_by_hooks(

@@ -13,7 +13,8 @@ from bb.coordination.lines.authorship import is_binary
 from bb.kernel import json_text
 from bb.kernel.errors import BbError
 from bb.ledger.files import disk
-from bb.ledger.git import git, object_ids, real_index, trees
+from bb.ledger.git import git, object_ids, real_index
+from bb.ledger.git.loose_objects import LooseObjects
 from bb.ledger.lines import work_files
 
 TYPE_CHECKING = False
@@ -87,7 +88,7 @@ def _restaged(store: LinesStore, changes: OwnChanges, path: str, now: Entry | No
         state.weave, store.lines(state.base), store.lines(state.now), line_diff.split(octets), changes.wanted[path]
     )
     mode = after[0] if before and now[0] == before[0] else now[0]
-    return mode, trees.keep_object(store.place, "blob", b"".join(lines), store.id_length)
+    return mode, LooseObjects(store.place.common, store.id_length).keep("blob", b"".join(lines))
 
 
 def _read(path: str) -> tuple[str, list[int]]:

@@ -10,6 +10,7 @@ import os
 
 from bb.kernel.errors import Refused
 from bb.ledger.git import git, program, trees
+from bb.ledger.git.loose_objects import LooseObjects
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.signing import ssh_signatures
 from bb.ledger.travel import authorship
@@ -49,6 +50,7 @@ class CommitWriter:
         self._git_dir = store.place.common
         self._message, self._key, self._parent = message, key, parent
         self._base = base or parent or ""
+        self._loose = LooseObjects(self._git_dir, len(self._base) or self._git.configuration.id_length)
         self._time = f"{max(now // 1000, 0)} +0000"
         self._files: dict[str, Entry | None] = {}
 
@@ -61,7 +63,7 @@ class CommitWriter:
 
     def file(self, path: str, octets: bytes) -> None:
         """Add or replace a file."""
-        self._files[path] = PLAIN_FILE, trees.keep_in(self._git_dir, "blob", octets, self._length)
+        self._files[path] = PLAIN_FILE, self._loose.keep("blob", octets)
 
     def remove(self, path: str) -> None:
         """Remove a file from the tree."""
@@ -74,15 +76,12 @@ class CommitWriter:
         return made.commit
 
     def finish_aside(self) -> MadeCommit:
-        """Make the commit. Another process sets the local ref meanwhile."""
+        """Make the commit. The local ref is not set yet."""
         who = authorship.authorship(self._git.configuration)
-        tree = trees.changed_in(self._git_dir, self._git.objects, self._base, self._files, self._length)
+        tree = trees.changed_in(self._loose, self._git.objects, self._base, self._files)
         name = self._signed_by_git(tree, who) if who.is_signed else self._made(tree, who)
-        return MadeCommit(name, git.start(["update-ref", LOCAL, name], git_dir=self._git_dir))
-
-    @property
-    def _length(self) -> int:
-        return len(self._base) or self._git.configuration.id_length
+        self._loose.add(name)
+        return MadeCommit(name, self._loose, self._git_dir)
 
     def _made(self, tree: str, who: Authorship) -> str:
         """The commit, signed as by `git commit -S` if there is a key."""
@@ -91,9 +90,9 @@ class CommitWriter:
         octets, signed = head.encode(), b""
         if self._key:
             blob = self._key.sign(octets + b"\n" + self._message, ssh_signatures.GIT)
-            name = b"gpgsig" if self._length == SHA1 else b"gpgsig-sha256"
+            name = b"gpgsig" if self._loose.length == SHA1 else b"gpgsig-sha256"
             signed = name + b" " + ssh_signatures.armored(blob).strip().replace("\n", "\n ").encode() + b"\n"
-        return trees.keep_in(self._git_dir, "commit", octets + signed + b"\n" + self._message, self._length)
+        return self._loose.keep("commit", octets + signed + b"\n" + self._message)
 
     def _signed_by_git(self, tree: str, who: Authorship) -> str:
         """The commit, made and signed by git as it is configured."""
@@ -110,14 +109,23 @@ class CommitWriter:
 
 
 class MadeCommit:
-    """A COMMIT whose local ref is being set."""
+    """A COMMIT among the LOOSE objects of the repository at GIT_DIR. The local ref does not lead to it yet."""
 
-    def __init__(self, commit: str, setting: git.Asked) -> None:
+    def __init__(self, commit: str, loose: LooseObjects, git_dir: str) -> None:
         self.commit = commit
-        self._setting: git.Asked | None = setting
+        self._loose = loose
+        self._git_dir = git_dir
+        self._setting: git.Asked | None = None
+
+    def begin_to_settle(self) -> None:
+        """Wait until the objects are on the disk, and let another process set the local ref."""
+        if self._setting is None:
+            self._loose.wait_for_disk()
+            self._setting = git.start(["update-ref", LOCAL, self.commit], git_dir=self._git_dir)
 
     def settle(self) -> None:
         """Wait until the local ref is set; refuse if that failed."""
+        self.begin_to_settle()
         if self._setting:
-            done, self._setting = self._setting.done(), None
+            done = self._setting.done()
             program.refuse_failure("update-ref", done.status, done.err)

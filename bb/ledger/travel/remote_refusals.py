@@ -119,6 +119,13 @@ HookDeclined = Refused.declare(
     "`bb sync --pull` works without it",
 )
 
+ObjectsDamaged = Refused.declare(
+    "OBJECTS_DAMAGED",
+    "git cannot read one of its own objects, perhaps after a power failure",
+    hint="`git fsck` in that repository lists such objects; remove the empty files, and git fetches them again: "
+    "`find .git/objects -type f -empty -delete`, then `bb sync`; " + KEPT,
+)
+
 
 # The words by which a reason is known, in lower case. Sources: git, curl and OpenSSH; GitHub, GitLab, Gitea, Forgejo,
 # Bitbucket, Azure DevOps, Gerrit and JetBrains Space.
@@ -177,6 +184,7 @@ IS_PROTECTED = (
 )
 DECLINED = ("hook declined", "declined due to", "gh013", "gh009", "rule violation", "pre-receive hook", "push rejected")
 WRITES_NOT = ("read-only", "read only", "repository was archived")
+DAMAGED = ("error: object file", "fatal: loose object", "error: inflate", "bad object refs/")
 UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
 
 Table = tuple[
@@ -185,6 +193,7 @@ Table = tuple[
 
 # What can happen to a fetch and to a push, before the host looks at the commits.
 ON_THE_WAY: Table = (
+    (ObjectsDamaged, DAMAGED, "git cannot sync with {0}"),
     (TransportNotAllowed, ("transport '",), "{0}"),
     (HostNotTrusted, UNTRUSTED, "the host of {0} is not trusted"),
     (HostUnknown, UNKNOWN_HOST, "the host of {0} is not found"),

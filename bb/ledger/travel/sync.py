@@ -190,6 +190,7 @@ class Sync(Fetching):
         known: list[Pins] = []
 
         def prepare() -> None:
+            made.begin_to_settle()
             at, parent = tip.charter.arbiter, before.commit if before else None
             address = at.address if at else ""
             commit = Commit(tip.commit, parent, tip.generation, lines, (), False, address, takes_over)

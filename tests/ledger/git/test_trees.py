@@ -10,6 +10,7 @@ import pytest
 
 from bb.ledger.git import place as places
 from bb.ledger.git import program, trees
+from bb.ledger.git.loose_objects import LooseObjects
 from tests.support import Scratch, environment, made_once
 
 Entry = tuple[str, str]  # mode and object id
@@ -30,7 +31,7 @@ def length(repo: Scratch) -> int:
 
 def blob(repo: Scratch, text: str) -> str:
     place = places.find(str(repo.path), {})
-    return trees.keep_object(place, "blob", text.encode(), length(repo))
+    return LooseObjects(place.common, length(repo)).keep("blob", text.encode())
 
 
 def by_git(repo: Scratch, files: dict[str, Entry]) -> str:

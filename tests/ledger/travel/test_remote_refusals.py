@@ -135,6 +135,12 @@ ON_THE_WAY = [
     ("OFFLINE", "", "ssh: connect to host 127.0.0.1 port 22: Connection refused\nfatal: Could not read from remote"),
     ("OFFLINE", "", "fatal: unable to access 'https://h/': The requested URL returned error: 503"),
     ("OFFLINE", "", "fatal: unable to access 'https://h/': The requested URL returned error: 429"),
+    ("OBJECTS_DAMAGED", "", "error: object file /x/.git/objects/75/67de is empty\nfatal: bad object refs/bb/ledger"),
+    (
+        "OBJECTS_DAMAGED",
+        "",
+        "fatal: loose object 7567de (stored in .git/objects/75/67de) is corrupt\nerror: /x did not send all objects",
+    ),
     (
         "DISK_FULL",
         "HUB_FULL",

@@ -13,7 +13,7 @@ import yaml
 from tests.stories.guards.guards_support import HARBOR, OTTER, git, history, well, write
 from tests.support import Scratch
 
-PROGRAM = shutil.which("pre-commit") or shutil.which("pre-commit", path=os.path.dirname(sys.executable))
+PROGRAM = shutil.which("pre-commit", path=os.path.dirname(sys.executable)) or shutil.which("pre-commit")
 OURS = yaml.safe_load((Path(__file__).resolve().parents[3] / ".pre-commit-hooks.yaml").read_text())
 STAGES = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]
 AS_HARBOR = {"BB_AGENT": HARBOR}
