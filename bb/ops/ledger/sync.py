@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from bb.coordination.agents import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger.git.place import NoWorkTree
@@ -27,6 +26,7 @@ from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life, taken_names
+from bb.ops.ledger import visible
 from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
@@ -140,11 +140,11 @@ def sync(
         must_exist(desk)
         saved_pins = renamed_remotes.pins_now(desk.place)
         if dry_run:
-            return _would_show(desk, saved_pins, name) | _would_move(saved_pins, name, place)
+            return visible.would_show(desk, saved_pins, name, _ref(place))
         if not (publish or saved_pins.remote(name).publishes):
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
-            raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
+            raise NotPublished(message, hint=hint, **visible.would_show(desk, saved_pins, name))
     ref = _ref_of(desk, place, name, publishes=publish)
     direction = PULL if pull else PUSH if push else BOTH
     answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
@@ -183,7 +183,11 @@ def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool
         raise OneDirection("--place belongs to --publish", hint=f"run `bb sync --publish --place {place}`")
     if renamed_remotes.pins_now(desk.place).remote(name).tip is not None:
         signs_of_life.person(desk, None)
-    return HIDDEN if place == HIDDEN_PLACE else BRANCH
+    return _ref(place)
+
+
+def _ref(place: LedgerPlace | None) -> str | None:
+    return place and (HIDDEN if place == HIDDEN_PLACE else BRANCH)
 
 
 @op("ledger.commit", screen="travel", examples=("bb ledger commit",))
@@ -359,7 +363,7 @@ def _shown(desk: Desk, outcome: SyncResult, *, publishes: bool) -> dict[str, Any
     answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     answer |= {"unverified_agents": list(outcome.unverified)} if outcome.unverified else {}
-    return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
+    return answer | ({"visible_to": visible.readers(desk, outcome.remote)} if publishes else {})
 
 
 def background_sync(desk: Desk) -> bool:
@@ -367,32 +371,6 @@ def background_sync(desk: Desk) -> bool:
     if pins.read(desk.place.store).publishes_to is None:
         return False
     return in_background.start_if_due(desk.place, desk.cwd, desk.env, in_background.SOON)
-
-
-def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
-    """What a first publication would make visible, and to whom."""
-    store = desk.store
-    index = store.caught_up()
-    waiting = publishing.unpublished(store, known.remote(name).tip)
-    return {
-        "remote": name,
-        "events": waiting.count,
-        "agents": [agent for agent, _ in index.states(roster.NAME)],
-        "shows": ["agents' names and roles", "paths and beads they reserve", "messages and hand-offs, word for word"],
-        "visible_to": _visible_to(desk, name),
-    }
-
-
-def _would_move(known: Pins, name: str, place: LedgerPlace | None) -> dict[str, Any]:
-    """Where a published ledger would move."""
-    ref = HIDDEN if place == HIDDEN_PLACE else BRANCH
-    pin = known.remote(name)
-    return {"moves_to": str(place)} if place and pin.tip is not None and pin.ref != ref else {}
-
-
-def _visible_to(desk: Desk, name: str) -> str:
-    where = remotes.url(desk.place.common, name)
-    return f"everybody who can read {name} ({where})" if where else f"everybody who can read {name}"
 
 
 def save_outcome(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: SyncResult | None) -> None:
