@@ -132,8 +132,9 @@ def _has_plenty(folder: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Four more than there are processors: many a test waits for a process, or for time to pass."""
-    return (os.cpu_count() or 1) + 4
+    """Two more than there are processors: many a test waits for a process, or for time to pass. Each worker collects
+    all tests, so more of them cost more than they save."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture

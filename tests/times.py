@@ -30,6 +30,11 @@ def name_of(node: str) -> str:
     return node.partition("[")[0]
 
 
+def file_of(item: pytest.Item) -> str:
+    """The file of a test. `item.location` has it too, but takes a tenth of the collection to find it."""
+    return item.nodeid.partition("::")[0]
+
+
 def listed() -> dict[str, float]:
     """The seconds that one set of parameters of each listed test takes."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
@@ -53,8 +58,8 @@ def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
     times = listed()
     files: Counter[str] = Counter()
     for item in items:
-        files[item.location[0]] += times.get(name_of(item.nodeid), 0)
-    return sorted(items, key=lambda item: (-files[item.location[0]], item.location[0]))
+        files[file_of(item)] += times.get(name_of(item.nodeid), 0)
+    return sorted(items, key=lambda item: (-files[file_of(item)], file_of(item)))
 
 
 class Notes:

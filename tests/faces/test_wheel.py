@@ -59,18 +59,18 @@ class Release:
 
     def make(self) -> None:
         tools = self.folder / "tools"
-        self._pip(sys.executable, "--target", str(tools), *PROJECT["build-system"]["requires"])
+        self._pip("install", "--target", str(tools), *PROJECT["build-system"]["requires"])
         self._build("build_sdist", ROOT, tools)
         safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in the first 3.11
         with tarfile.open(self.archive) as packed:
             packed.extractall(self.folder / "unpacked", **safely)
         self._build("build_wheel", self.folder / "unpacked" / NAME, tools)
-        must([sys.executable, "-m", "venv", str(self.programs.parent)])
-        self._pip(str(self.programs / "python"), str(self.wheel))
+        must([sys.executable, "-m", "venv", "--without-pip", str(self.programs.parent)])
+        self._pip("--python", str(self.programs / "python"), "install", str(self.wheel))
         self._done.touch()
 
-    def _pip(self, python: str, *what: str) -> None:
-        must([python, "-m", "pip", "install", "--quiet", *what])
+    def _pip(self, *words: str) -> None:
+        must([sys.executable, "-m", "pip", "--quiet", *words])
 
     def _build(self, what: str, source: Path, tools: Path) -> None:
         call = f"from hatchling.build import {what}; {what}({str(self.dist)!r})"

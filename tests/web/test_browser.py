@@ -26,7 +26,7 @@ IS_NEEDED = bool(os.environ.get("BB_TESTS_NEED_BROWSER"))  # as in CI, which ins
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --process-per-site"
 )
 SOON = 120_000  # milliseconds, after which something is not coming any more; how fast it comes is measured elsewhere
 SHAPES: dict[str, dict[str, Any]] = {
@@ -66,17 +66,33 @@ def still(the_scene: Path) -> Iterator[Served]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def profile(browser: Any) -> Any:
+    """The profile in which most windows open. A page of the same site stays open in it: otherwise Chromium starts a
+    process for each window, which takes longer than the test."""
+    context = browser.new_context(**SHAPES["light"])
+    stays = context.new_page()
+    stays.route("**/*", lambda route: route.fulfill(body=""))
+    stays.goto("http://127.0.0.1/")
+    return context
+
+
 @pytest.fixture
-def window(browser: Any) -> Iterator[Window]:
-    """Opens a window at a page; at the end there must have been no error in any of them, and nothing reloaded."""
-    contexts: list[Any] = []
+def window(browser: Any, profile: Any) -> Iterator[Window]:
+    """Opens a window at a page; at the end there must have been no error in any of them, and nothing reloaded.
+
+    It has no cookies, drafts or routes of other tests. What a test changes of its profile, such as the clock, needs a
+    profile of its own: name a shape.
+    """
+    opened_here: list[Any] = []
     wrong: list[str] = []
+    profile.clear_cookies()
 
     def opened(served: Served, page: str = "sessions", **shape: Any) -> Any:
-        context = browser.new_context(**(shape or SHAPES["light"]))
-        contexts.append(context)
+        context = browser.new_context(**shape) if shape else profile
         context.set_default_timeout(SOON)
         found = context.new_page()
+        opened_here.append(context if shape else found)
         found.on("pageerror", lambda error: wrong.append(str(error)))
         found.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
         found.goto(served.url)
@@ -87,8 +103,8 @@ def window(browser: Any) -> Iterator[Window]:
         return found
 
     yield opened
-    for context in contexts:
-        context.close()
+    for each in opened_here:
+        each.close()
     assert [text for text in wrong if "Failed to load resource" not in text and "ERR_" not in text] == []
 
 
@@ -322,7 +338,7 @@ def test_who_was_offline_for_a_moment_is_live_again_without_anything_happening(s
 
 
 def test_a_server_that_hangs_is_not_live(served: Served, window: Window):
-    page = window(served, "agents")
+    page = window(served, "agents", **SHAPES["light"])
     page.clock.install()
     page.reload()
     is_live(page)
@@ -367,7 +383,7 @@ def test_without_a_line_the_page_asks_now_and_then(served: Served, window: Windo
 
 
 def test_a_connection_that_was_lost_is_shown_and_what_was_missed_is_caught_up_with(served: Served, window: Window):
-    page = window(served)
+    page = window(served, **SHAPES["light"])
     is_live(page)
     os.kill(served.pid, signal.SIGSTOP)  # it does not answer any more
     page.context.set_offline(True)
@@ -686,7 +702,7 @@ def test_everything_has_a_name_and_can_be_read(still: Served, window: Window, sh
 
 def test_a_hostile_ledger_does_nothing_in_a_browser(haunted: Near, window: Window):
     with Served(haunted) as served:
-        page = window(served)
+        page = window(served, **SHAPES["light"])
         page.add_init_script("window.haunted = () => { window.isHaunted = true }")
         for name in pages.TITLES:
             _looked_at(page, served, name)

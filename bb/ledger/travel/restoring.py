@@ -209,8 +209,9 @@ def _push(sync: Sync, seen: Situation) -> str | None:
     payload_removal.blank(sync.store)
     wanted, tip, carried = sync.wanted(), verified, []
     if wanted:
-        lines, at = tuple(publish.lines_of(sync.store, verified, wanted)), verified.charter.arbiter
-        tip = publish.commit(sync.store, verified, wanted, sync.now, sync.signatures.key)
+        tip, lines, made = publish.commit_aside(sync.store, verified, wanted, sync.now, sync.signatures.key)
+        made.settle()
+        at = verified.charter.arbiter
         about = (lines, (), False, at.address if at else "")
         carried = [Commit(tip.commit, verified.commit, tip.generation, *about)]
     try:

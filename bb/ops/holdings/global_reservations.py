@@ -68,7 +68,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     store = desk.store
     arbiter = _arbiter(desk, renamed_remotes.pins_now(desk.place))
     try:
-        with SyncLock(store.path, PATIENCE):
+        with SyncLock(store.path, PATIENCE), store.git:
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
     except remote.unreachable() as offline:
         if fallback is None:

@@ -13,7 +13,8 @@ from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, apply_fetched, must_exist, remote_of, run_sync
+from bb.ops.ledger.running_sync import apply_fetched, run_sync
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, must_exist, remote_of
 
 PATIENCE = 120
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
@@ -67,7 +68,7 @@ def arbiter(
         hint = f"run `bb sync --publish --remote {name}` first"
         raise NotPublished(f"this clone has not published to {name}", hint=hint)
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices
-    with SyncLock(store.path, TURN_PATIENCE):
+    with SyncLock(store.path, TURN_PATIENCE), store.git:
         made = moving.move(store, name, signs_of_life.person(desk, agent), reason, desk.now(), timeout, is_lost=lost)
         apply_fetched(desk, Sync(store, name, desk.now(), timeout).outcome())
     return _shown(desk) | {"told": made.told, "moved": True, "generation": made.generation}

@@ -1,7 +1,7 @@
 """What the tests of races share: processes that stay, do as they are told and start together, and a second look at
 the ledger afterwards.
 
-Nothing here imports pytest, so that a child process which runs `work` starts quickly.
+What the processes do is in `doers.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import os
-import random
 import select
 import signal
 import sqlite3
@@ -25,18 +24,11 @@ from typing import Any
 
 from bb.coordination.holdings import scopes
 from bb.kernel import clock
-from bb.kernel.errors import BbError
-from bb.ops import catalogue
-from bb.ops.desk.desk import Desk
 from tests.ledger.ledger_support import every_line, kept
+from tests.stories.races import doers
+from tests.stories.races.doers import COVERING
 from tests.support import ROOT, environment
 from tests.waiting import PATIENCE, until
-
-_HERE = "tests.stories.races.races_support"
-
-# Every two of these have a path in common: the first, literally or as what they name or match.
-COVERING = ("src/parser/lexer.py", "src/parser", "src/parser/*.py", "src", "src/*/lexer.py", "src/**/*.py", "**/*.py")
-
 
 # -- processes that stay
 
@@ -68,7 +60,7 @@ class Worker:
             [
                 sys.executable,
                 "-c",
-                f"import sys; from {_HERE} import work; work(*sys.argv[1:])",
+                f"import sys; from {doers.__name__} import work; work(*sys.argv[1:])",
                 *(str(repo), agent, str(gate), "fresh" if is_fresh else ""),
             ],
             env=environment(),
@@ -197,45 +189,12 @@ def crew(repo: Path) -> Iterator[Crew]:
         found.disband()
 
 
-def work(repo: str, agent: str, gate: str, is_fresh: str) -> None:
-    """Do what stdin asks for, line by line, as AGENT; answer on stdout."""
-    desk = Desk(repo, {"BB_AGENT": agent})
-    for line in sys.stdin:
-        request = json.loads(line)
-        if is_fresh or request["now"]:
-            desk.close()
-            desk = Desk(repo, {"BB_AGENT": agent, "BB_NOW": request["now"] or ""})
-        if request["gated"]:
-            os.write(1, b"ready\n")
-            os.read(int(gate), 1)
-        os.write(1, json.dumps(_done(desk, request["op"], request["given"])).encode() + b"\n")
-        if request["now"]:
-            desk.close()
-            desk = Desk(repo, {"BB_AGENT": agent})
-
-
-def _done(desk: Desk, op: str, given: dict[str, Any]) -> dict[str, Any]:
-    before = time.process_time()
-    found: dict[str, Any] = {}
-    try:
-        found["data"] = call(desk, op, **given)
-    except BbError as refusal:
-        found |= {"code": refusal.code, "details": refusal.details}
-    return found | {"at": time.monotonic(), "busy": time.process_time() - before}
-
-
-def call(desk: Desk, op: str, **given: Any) -> Any:
-    """What OP answers in this process, asked as a JSON request would."""
-    found = catalogue.find(op)
-    return found.run(desk, catalogue.bind(found, given, is_typed=True))
-
-
 # -- what workers do by themselves
 
 
 def run(function: Callable[..., None], *words: object) -> subprocess.Popen[str]:
-    """A process that runs FUNCTION, one of this module's, with WORDS as text."""
-    program = f"import sys; from {_HERE} import {function.__name__} as run; run(*sys.argv[1:])"
+    """A process that runs FUNCTION, one of `doers.py`, with WORDS as text."""
+    program = f"import sys; from {doers.__name__} import {function.__name__} as run; run(*sys.argv[1:])"
     return subprocess.Popen(
         [sys.executable, "-c", program, *map(str, words)],
         env=environment(),
@@ -243,53 +202,6 @@ def run(function: Callable[..., None], *words: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-
-
-def take_turns(repo: str, agent: str, count: str, inside: str) -> None:
-    """Hold and give back overlapping scopes COUNT times, as fast as can be; tell whenever somebody else is INSIDE.
-
-    Who holds one makes a file that must not be there, and removes it before giving the scope back.
-    """
-    desk, chance, held = Desk(repo, {"BB_AGENT": agent}), random.Random(agent), 0
-    for turn in range(int(count)):
-        scope = chance.choice(COVERING)
-        try:
-            call(desk, "agent.reserve", scope=[scope], bead=f"bb-{turn}")
-        except BbError as refusal:
-            if refusal.code != "RESERVATION_CONFLICT":
-                tell(f"refused: {refusal!r}")
-            continue
-        try:
-            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
-            os.unlink(inside)
-        except FileExistsError:
-            tell(f"{agent} met somebody in {scope}")
-        call(desk, "agent.release", scope=[scope])
-        held += 1
-    tell(f"held {held}")
-
-
-def stir(repo: str, agent: str, seed: str) -> None:
-    """Reserve, renew, release and wait until killed; tell of each reservation that was acknowledged."""
-    desk, chance = Desk(repo, {"BB_AGENT": agent}), random.Random(seed)
-    while True:
-        scope = chance.choice(COVERING)
-        op = chance.choice(("agent.reserve", "agent.reserve", "agent.renew", "agent.release"))
-        given: dict[str, Any] = {"scope": scope} if op != "agent.reserve" else {"scope": [scope], "bead": "bb-1"}
-        if op == "agent.release" and chance.random() < 0.5:
-            given = {"all_": True}
-        if op == "agent.reserve" and chance.random() < 0.3:
-            given["wait"] = 1
-        try:
-            answer = call(desk, op, **given)
-        except BbError as refusal:
-            tell(f"refused {refusal.code}")
-        else:
-            tell(f"{op} {answer.get('reservation_id', '-')}")
-
-
-def tell(text: str) -> None:
-    os.write(1, f"{text}\n".encode())
 
 
 # -- a second look at the ledger
@@ -362,33 +274,6 @@ def waiters(repo: Path) -> list[str]:
 def ago(minutes: float) -> str:
     """So many minutes before now."""
     return clock.text(time.time_ns() // 1_000_000 - round(minutes * clock.MINUTE))
-
-
-# -- places in line
-
-
-def stand_and_leave(repo: str, agent: str, seed: str) -> None:
-    """Get in line, see what came of it, release and leave the line until killed."""
-    desk, chance = Desk(repo, {"BB_AGENT": agent}), random.Random(seed)
-    while True:
-        wanted = chance.sample(PLOTS, chance.choice((1, 1, 2)))
-        op = chance.choice(("agent.reserve", "agent.release", "agent.renew"))
-        given: dict[str, Any] = {"scope": wanted, "queue": True} if op == "agent.reserve" else {"all_": True}
-        if op == "agent.reserve" and chance.random() < 0.2:
-            given["wait"] = 1
-        held = [each["scope"] for each in call(desk, "agent.status", agent=agent)["reservations"]]
-        if op == "agent.release" and held and chance.random() < 0.9:  # else it leaves the line too
-            given = {"scope": held}
-        try:
-            answer = call(desk, op, **given)
-        except BbError as refusal:
-            tell(f"refused {refusal.code}")
-        else:
-            tell(f"{op} {(answer.get('queued') or {}).get('place_id') or '-'}")
-
-
-# Some of these meet and some do not, so several agents may be granted something at once.
-PLOTS = ("src/parser", "src/parser/lexer.py", "src/lexer", "docs", "docs/*.md", "web")
 
 
 def ends_of(lines: Sequence[dict[str, Any]]) -> dict[str, list[str]]:

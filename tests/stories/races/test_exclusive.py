@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.grids import repeats
+from tests.stories.races.doers import COVERING, stir, take_turns
 from tests.stories.races.races_support import (
-    COVERING,
     Crew,
     crew,
     in_order,
@@ -19,8 +19,6 @@ from tests.stories.races.races_support import (
     of_kind,
     run,
     standing,
-    stir,
-    take_turns,
 )
 from tests.support import Scratch
 from tests.waiting import PATIENCE

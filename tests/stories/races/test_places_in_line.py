@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.stories.races.doers import stand_and_leave
 from tests.stories.races.races_support import (
     Answer,
     Crew,
@@ -21,7 +22,6 @@ from tests.stories.races.races_support import (
     meetings,
     of_kind,
     run,
-    stand_and_leave,
     waiters,
 )
 from tests.support import Scratch

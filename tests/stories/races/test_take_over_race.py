@@ -7,7 +7,8 @@ import time
 import pytest
 
 from tests.grids import repeats
-from tests.stories.races.races_support import COVERING, Worker, ago, crew, in_order, meetings, of_kind
+from tests.stories.races.doers import COVERING
+from tests.stories.races.races_support import Worker, ago, crew, in_order, meetings, of_kind
 from tests.support import Scratch
 
 OWNER = "amber-otter"

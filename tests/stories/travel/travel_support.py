@@ -84,16 +84,26 @@ class Clone(Near):
 
 def hub(path: Path) -> Path:
     """A bare repository that everybody may push to."""
-    path.mkdir(parents=True)
-    Scratch(path.parent).git("init", "--quiet", "--bare", str(path))
+    shutil.copytree(_empty_hub(), path)
     return path
+
+
+@functools.cache
+def _empty_hub() -> Path:
+    """The hub that every other is a copy of."""
+    made = made_once("hub.git")
+    Scratch(made.parent).git("init", "--quiet", "--bare", str(made))
+    shutil.rmtree(made / "hooks")  # samples
+    (made / "hooks").mkdir()
+    return made
 
 
 def clone(at: Path, name: str) -> Clone:
     """A clone of the hub AT a path, with one commit and no ledger yet."""
     folder = at.parent / name
     made = Clone(scratch(folder).path)
-    made.git("remote", "add", "origin", str(at))
+    with (folder / ".git" / "config").open("a") as config:  # what `git remote add` writes
+        config.write(f'[remote "origin"]\n\turl = {at}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n')
     return made
 
 
