@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
 MORE = 8  # commits that another look fetches
+MOST_JOINED = 1 << 20  # bytes of lines in one file
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
 
@@ -368,8 +369,15 @@ def _save(store: str, found: Sound) -> None:
 
     disk.remove_folder(tip_reader.journals(store))
     importing.refuse_wrong_blanks(store, found.commits, {})
+    runs: dict[str, tuple[int, bytearray]] = {}  # the first line of each writer's next file, and the lines
     for writer, first, octets in (added for one in found.commits for added in one.added):
-        tip_reader.write_lines(store, writer, first, octets)
+        begin, run = runs.setdefault(writer, (first, bytearray()))
+        run += octets
+        if len(run) >= MOST_JOINED:
+            tip_reader.write_lines(store, writer, begin, bytes(run))
+            del runs[writer]
+    for writer, (begin, run) in runs.items():
+        tip_reader.write_lines(store, writer, begin, bytes(run))
 
 
 def _time(repository: str, found: Sound) -> int:
