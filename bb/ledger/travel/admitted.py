@@ -39,7 +39,7 @@ def after_commits(
     epoch, it has BEGUN with the results of earlier ones."""
     tip, address = pins.remote(name).tip, pins.named.address if pins.named else ""
     basis = f"{RULES} {name} {address}"
-    is_another = pins.basis != basis or any(commit.settled for commit in commits)
+    is_another = pins.arbiter not in (None, name) or pins.basis != basis or any(commit.settled for commit in commits)
     after, law = pins.replace(arbiter=name, basis=basis), store.law
     if is_another:
         after = after.replace(counted=None)

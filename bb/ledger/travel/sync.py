@@ -63,10 +63,11 @@ class Sync(Fetching):
         self._keep_to_the_law()
 
     def _keep_to_the_law(self) -> None:
-        """Compute the admitted reservations again, if other lines count now than last time."""
-        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name and self.decides:
+        """Compute the admitted reservations again, if other lines count now than last time, or the remote is the
+        arbiter again."""
+        if self.store.exists and self.pin.tip and self.decides:
             law = self.store.law if self.signatures.known.text is not None else None
-            if (law.basis if law else "") != self.pins.law:
+            if self.pins.arbiter != self.name or (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
 
     def outcome(self) -> SyncResult:

@@ -67,7 +67,8 @@ class SyncedRemote:
             if after.named and after.named.turn > 1 and pin.publishes:
                 after = after.replace(home=self.name)
             return admitted.after_commits(after, self.store, self.name, list(commits), begun)
-        return after.replace(arbiter=None) if after.arbiter == self.name else after
+        # If it is the arbiter again later, the results lack what was published meanwhile.
+        return after.replace(arbiter=None, basis="") if after.arbiter == self.name else after
 
     def save(self, after: Pins) -> None:
         """Save the pins."""

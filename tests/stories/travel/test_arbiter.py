@@ -363,3 +363,24 @@ def results(at: Clone, name: str, *, in_order: bool) -> tuple[dict[str, int], ob
         known = pins.read(found.store)
         granted = {grant.scope: grant.token for grant in known.admitted.grants.values()}
         return granted, known.admitted.names, found.elsewhere and found.elsewhere.address
+
+
+def test_a_remote_that_is_the_arbiter_again_has_the_results_of_the_time_between(
+    pair: list[Clone], origin: Path, tmp_path: Path
+):
+    """Its address was another one for a while, as of a mirror."""
+    here, there = pair
+    there.ask("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1", **{"global": True})
+    here.sync()
+    there.ask("agent.release", agent=COBALT, all=True)
+    there.sync()
+    shutil.copytree(origin, tmp_path / "mirror.git")
+    here.git("remote", "set-url", "origin", str(tmp_path / "mirror.git"))
+    here.sync(pull=True)
+
+    here.git("remote", "set-url", "origin", str(origin))
+    here.sync(pull=True)
+
+    answer = here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
+    assert answer["global"] is True
+    assert (AMBER, "src", "active") in here.holds()
