@@ -166,12 +166,20 @@ class FromBundle(SourceFileLoader):
 
 
 def code(name: str) -> CodeType:
-    """The code of a module in the bundle."""
+    """The code of a module in the bundle. If that part of the bundle is damaged, the code of its file."""
     if name in preloaded:
         return preloaded[name][1]
-    _, at, length = on_demand[name]
-    module_code: CodeType = _read(at, length)
-    return module_code
+    module, at, length = on_demand[name]
+    try:
+        module_code: CodeType = _read(at, length)
+        if type(module_code) is type(code.__code__):
+            return module_code
+    except (OSError, EOFError, ValueError, TypeError, MemoryError):
+        pass
+    found = SourceFileLoader(name, module[1]).get_code(name)
+    if found is None:
+        raise ImportError(name)
+    return found
 
 
 class Packages:

@@ -2,6 +2,10 @@
 
 The bundle is built from the modules that this run imported, not from a list. So it includes modules of other packages,
 and the next run need not search for them. Without a bundle, commands do the same, but more slowly.
+
+Only what every run of the verb imports is loaded at once: what came before the op's module, and what the modules that
+open the ledger import themselves. What else this run needed, it perhaps needed for an unusual call, or because it had
+to build the index anew, so later runs load that only if they import it.
 """
 
 from __future__ import annotations
@@ -28,8 +32,10 @@ if TYPE_CHECKING:
 SETTLED = 2_000_000_000  # nanoseconds; a second change to a file within this time might not be detected
 TYPER = "bb.cli.app"  # the module that every verb imports except the hot ones
 RUN, RUN_MODULE = "run", "bb.cli.programs.run_aside"  # `bb run -- COMMAND` needs no Typer either
-# What opens the ledger. Every hot verb that opened it once always does, except for those that usually do without.
+# What opens the ledger, and what writes to it. Every hot verb that opened it once always does, except for those that
+# usually do without.
 LEDGER = ("bb.ledger.records.store", "bb.ledger.views.holdings")
+RECORDING = ("bb.ledger.records.drafts", "bb.ledger.records.batch", "bb.ledger.journal.unsynced")
 # Modules that some calls of a verb import inside a function, with many others.
 DOORS = (
     *("bb.ops.guards.edit_check", "bb.ops.guards.changed_files", "bb.ops.guards.edit_brackets"),
@@ -58,13 +64,24 @@ def keep(words: list[str]) -> None:
         return
 
 
-def _imported_by_all(verb: str | None, names: list[str]) -> int:
-    """How many of NAMES, the modules of this run, every run of the verb imports."""
-    certain = [
-        RUN_MODULE if verb == RUN else catalogue.HOT[catalogue.hot_name(verb)] if verb else TYPER,
-        *(LEDGER if verb and verb not in SELDOM_OPENS_IT else ()),
-    ]
-    return 1 + max(names.index(name) for name in certain if name in names)
+def _imported_by_all(verb: str | None, names: list[str]) -> frozenset[str]:
+    """Those of NAMES, the modules of this run, that every run of the verb imports."""
+    beginning = RUN_MODULE if verb == RUN else catalogue.HOT[catalogue.hot_name(verb)] if verb else TYPER
+    found = set(start.preloaded or names[: names.index(beginning) + 1])
+    for name in (*LEDGER, *RECORDING) if verb and verb not in SELDOM_OPENS_IT else ():
+        found.update(_with_own_imports(name, names))
+    return frozenset(found)
+
+
+def _with_own_imports(name: str, names: list[str]) -> set[str]:
+    """The module NAME, its packages, and what it imported itself: what was asked for after it, and loaded before it.
+    Empty if this run did not import it, or had it from a bundle."""
+    asked = {each: place for place, each in reversed([*enumerate(start.not_in_bundle)])}
+    if name not in asked or name not in names:
+        return set()
+    parts = name.split(".")
+    packages = (".".join(parts[:end]) for end in range(1, len(parts)))
+    return {*packages, *(each for each in names[: names.index(name) + 1] if asked.get(each, -1) >= asked[name])}
 
 
 def _imported() -> list[str]:
@@ -82,12 +99,12 @@ def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
     return spec.loader if type(spec.loader) in (SourceFileLoader, ExtensionFileLoader, start.FromBundle) else None
 
 
-def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
-    """The bundle for NAMES and for modules that other runs imported. Every run imports the first ALWAYS of NAMES."""
+def _bundle(names: list[str], always: frozenset[str], not_for: frozenset[str]) -> bytes:
+    """The bundle for NAMES and for modules that other runs imported. Every run imports those that are in ALWAYS."""
     modules_with_code = [_module(name) for name in names]
     if max(module[2] for module, _ in modules_with_code) > time.time_ns() - SETTLED:
         raise ValueError("too new")
-    first = [(module, code) for module, code in modules_with_code[:always] if code]
+    first = [(module, code) for module, code in modules_with_code if code and module[0] in always]
     rest = [pair for pair in modules_with_code if pair not in first] + [
         _kept(name) for name in start.on_demand if name not in names
     ]
@@ -105,13 +122,12 @@ def _bundle(names: list[str], always: int, not_for: frozenset[str]) -> bytes:
     return bytes(octets + table)
 
 
-def _before_doors(names: list[str], always: int, later: Collection[str]) -> dict[str, list[str]]:
-    """What to import before each door: all that this run imported since the last one, or what an earlier run found."""
-    doors, since = {door: found for door, found in start.doors.items() if door in later}, always
-    for place, name in enumerate(names):
-        if name in DOORS and place >= always:
-            doors[name] = [each for each in names[since:place] if _is_python(each)]
-            since = place + 1
+def _before_doors(names: list[str], always: frozenset[str], later: Collection[str]) -> dict[str, list[str]]:
+    """What to import before each door: what it imported itself in this run, or what an earlier run found."""
+    doors = {door: found for door, found in start.doors.items() if door in later}
+    for door in DOORS:
+        if door in later and (own := _with_own_imports(door, names)):
+            doors[door] = [each for each in names if each in own - always - {door} and _is_python(each)]
     return doors
 
 
@@ -154,6 +170,8 @@ def _write(path: str, octets: bytes) -> None:
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         with open(fd, "wb") as file:
+            if hasattr(os, "fchmod"):  # whoever may read the code may read the bundle, whatever the umask
+                os.fchmod(fd, os.stat(start.__file__).st_mode & 0o644)
             file.write(octets)
         os.replace(temporary, path)
     except BaseException:

@@ -185,7 +185,8 @@ class LeftLine(Record):
 class Incurred(Record):
     """An INCURSION: INCOMING requested, reserved or changed paths in a reservation of OWNER. OUTCOME is the result.
 
-    If the outcome is TOUCHED, SCOPE is the first of the changed paths.
+    If the outcome is TOUCHED, SCOPE is the first of the changed paths. If it is OVERLAPPING, OTHERS are further
+    reservations of the owner that SCOPE overlaps.
     """
 
     incoming: str
@@ -203,6 +204,7 @@ class Incurred(Record):
     count: int = 0  # the number of all paths
     commit: str = ""
     mark: str = ""  # identifies the changed paths if there is no commit
+    others: tuple[str, ...] = ()
 
     @property
     def incident(self) -> str:

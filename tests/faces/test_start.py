@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import functools
+import marshal
 import os
 import shutil
 import subprocess
@@ -15,11 +16,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import bb
+from bb.cli import bundle
 from tests.support import ROOT, Ran, Scratch, environment, made_once, scratch
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell script; Windows has bb.cmd")
@@ -413,6 +416,51 @@ def test_a_copy_of_an_installation_runs_its_own_code(own: Installation, repo: Sc
     (copy.package / "ops" / "agents" / "heartbeat.py").write_text("raise SystemExit(9)\n")
 
     assert copy.run(*BEAT, cwd=repo.path).status == 9
+    assert_beats(own.run(*BEAT, cwd=repo.path))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agent", "reserve", "--agent", "amber-otter", "--scope", "src", "--bead", "bb-1", "--json"),
+        ("check", "src", "--json"),
+    ],
+)
+def test_an_unusual_first_run_makes_no_later_run_slower(
+    own: Installation, repo: Scratch, words: tuple[str, ...], tmp_path: Path
+):
+    """It builds the index anew, so it imports much that no usual run needs."""
+    own.settle()
+    shutil.copytree(repo.path, tmp_path / "copy")
+    verb = words[0] if words[0] == "check" else ".".join(words[:2])
+    loaded = []
+    for is_unusual in (False, True):
+        for path in (tmp_path / "copy" / ".git" / "bb").glob("index.sqlite*") if is_unusual else ():
+            path.unlink()
+        assert own.run(*words, cwd=tmp_path / "copy").status == 0
+        octets = own.bundle(verb).read_bytes()
+        end, size = (int.from_bytes(octets[at : at + 8], "big") for at in (0, 8))
+        _, _, parts, _, _ = marshal.loads(octets[end : end + size])
+        loaded.append([module[0] for modules, _, _ in parts for module in modules])
+        own.bundle(verb).unlink()
+
+    assert set(loaded[1]) <= set(loaded[0])
+    assert "bb.ledger.views.holdings" in loaded[1]
+
+
+@pytest.mark.parametrize("names", [bundle.LEDGER, bundle.RECORDING, bundle.DOORS])
+def test_the_modules_that_bundles_know_by_name_are_there(names: tuple[str, ...]):
+    assert all(find_spec(name) for name in names)
+
+
+def test_a_damaged_part_of_a_bundle_is_taken_from_its_file(own: Installation, repo: Scratch):
+    """Some file systems have zeros in the place of what was written last before a power failure."""
+    own.settle()
+    assert_beats(own.run(*BEAT, cwd=repo.path))
+    octets = own.bundle().read_bytes()
+    end = int.from_bytes(octets[:8], "big")
+    own.bundle().write_bytes(octets[:16] + bytes(end - 16) + octets[end:])
+
     assert_beats(own.run(*BEAT, cwd=repo.path))
 
 

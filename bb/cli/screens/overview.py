@@ -285,7 +285,8 @@ def _seen(agent: Foreign, now: int) -> str:
 
 def _agent(agent: Foreign, now: int) -> str:
     name, state = column(str(agent["agent_id"]), 24), styling.state(agent["liveness"], 8)
-    return f"{name} {state} {_seen(agent, now)} ago, {brief(role(agent))}" + orders.if_paused(agent)
+    taken = ", another clone has this name: `bb problems`" if "name_taken" in agent else ""
+    return f"{name} {state} {_seen(agent, now)} ago, {brief(role(agent))}{taken}" + orders.if_paused(agent)
 
 
 def role(agent: Foreign) -> str:

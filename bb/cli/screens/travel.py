@@ -64,6 +64,10 @@ def synced(found: Foreign) -> list[str]:
         f"{conflict['held']} in another clone"
         for conflict in found["contested"]
     ]
+    for taken in found.get("names_taken", ()):
+        lines.append(f"Another clone registered the name {taken} too, and published it first")
+        lines.append(f"The agent of this clone takes another name: `bb agent rename NEW --agent {taken}`")
+        lines.append(f"Or, if both are one agent on purpose: `bb agent merge --agent {taken}`")
     if farewell := found.get("farewell"):
         retired = f", and writer {farewell['writer']} of this clone is retired" if farewell["writer"] else ""
         lines.append(f"Everything is published{retired}")

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from bb.coordination.agents import pauses
 from bb.coordination.agents.pauses import Pause
-from bb.coordination.facts import ACCEPTED, OVERLAPPING, TOUCHED, TRANSFERRED, Incurred
+from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
 from bb.coordination.guards import commit_authors
 from bb.coordination.guards.changes import OURS
 from bb.coordination.guards.ci_findings import (
@@ -49,7 +49,7 @@ from bb.coordination.holdings import scopes
 from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.leases import Contests, Lease, LeaseIndex
 from bb.coordination.holdings.scopes import Scope
-from bb.coordination.protocol.notices import is_known, notice, resolution
+from bb.coordination.protocol.notices import is_known, notice, overlaps, resolution
 from bb.kernel import clock, ids
 from bb.kernel.escaping import name, quotation
 from bb.kernel.record import Record
@@ -91,7 +91,7 @@ class Known(Record):
     unknown: frozenset[str] = frozenset()  # reservations that excuse nothing: perhaps not admitted, or of a rival
     changes: Callable[[str, str], RegionChange] | None = None  # by commit and path; None: every region changes
     settled: Admitted = Admitted()
-    overlaps: frozenset[Agreement] = frozenset()  # agreed: the owner, the other agent, and its scope
+    overlaps: frozenset[Agreement] = frozenset()  # known to both: a reservation, the other agent, and its scope
     addresses: Mapping[str, Sequence[str]] = {}  # the agents of each address
     merges: Callable[[str], bool] | None = None
 
@@ -152,14 +152,11 @@ def agreed(notices: Iterable[State]) -> frozenset[Agreement]:
     )
 
 
-def agreed_overlaps(notices: Iterable[State]) -> frozenset[Agreement]:
-    """The overlaps to which owners agreed: a scope was reserved with --allow-overlap, or the reservation passed on."""
-    facts = (notice(state) for state in notices if is_known(state))
-    return frozenset(
-        (fact.owner, fact.incoming, fact.scope)
-        for fact in facts
-        if isinstance(fact, Incurred) and fact.outcome == OVERLAPPING
-    )
+def known_overlaps(notices: Iterable[State]) -> frozenset[Agreement]:
+    """The overlaps that both agents know of: a reservation, the agent that reserved a part of it with --allow-overlap,
+    and that agent's scope. What either of them reserves later without the other's knowledge is contested."""
+    known = ((state, notice(state)) for state in notices if is_known(state))
+    return frozenset(pair for state, fact in known if isinstance(fact, Incurred) for pair in overlaps(fact, [state]))
 
 
 class _Touch(Record):

@@ -33,6 +33,7 @@ AUTOSTASH, GATHER, WORKTREE, BRANCH = "autostash", "gather", "worktree", "branch
 
 WHOLE = (":/",)  # the whole work tree, as git writes it
 NAMED = 3  # files or agents named in a sentence
+LONGEST_COMMAND = 300
 
 
 class Hazard(Record):
@@ -237,8 +238,6 @@ VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {
 
 
 # -- whether a hazard is refused
-
-LONGEST_COMMAND = 300
 
 
 def refusal_reason(hazard: Hazard, around: Circumstances) -> str | None:

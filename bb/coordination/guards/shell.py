@@ -50,11 +50,14 @@ ELSEWHERE = ("GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR=")  # variables that 
 
 
 class Run(Record):
-    """One program that would be started: its name and arguments, and its directory relative to the shell's."""
+    """One program that would be started: its name and arguments, its directory relative to the shell's, and what it
+    would read: the file after `<`, or the text of a here-document."""
 
     words: tuple[str, ...]
     directory: str | None  # None if unknown
     settings: tuple[str, ...] = ()  # variables set for it, as `NAME=value`; `NAME=` also if a variable is removed
+    stdin: str | None = None
+    document: str | None = None
 
 
 class Unreadable(ValueError):
@@ -79,7 +82,7 @@ def steps(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
         tokens = reader.tokens()
     except Unreadable:
         return []
-    outer = list(_Commands(directory, depth).of(tokens))
+    outer = list(_Commands(directory, depth, reader.documents).of(tokens))
     return [*outer, *(step for inner in reader.inner for step in steps(inner, directory, depth + 1))]
 
 
@@ -91,6 +94,7 @@ class _Reader:
         self._place = 0
         self.inner: list[str] = []
         self._awaited: list[str] = []  # the end markers of here-documents that begin on the next line
+        self.documents: list[str] = []  # the texts of here-documents, in their order
 
     def tokens(self) -> list[str]:
         tokens: list[str] = []
@@ -213,20 +217,25 @@ class _Reader:
 
     def _skip_here_documents(self) -> None:
         for end in self._awaited:
+            rows = []
             while self._place < len(self._text):
                 stop = self._found("\n", len(self._text))
                 line = self._text[self._place : stop]
                 self._place = stop + 1
                 if line.strip("\t\r") == end:
                     break
+                rows.append(line + "\n")
+            self.documents.append("".join(rows))
         self._awaited.clear()
 
 
 class _Commands:
     """Groups tokens into commands and follows `cd`."""
 
-    def __init__(self, directory: str | None, depth: int) -> None:
+    def __init__(self, directory: str | None, depth: int, documents: list[str]) -> None:
         self._directory = directory
+        self._documents = iter(documents)
+        self._stdin: dict[str, str] = {}  # what the current command reads, as members of Run
         self._outer: list[str | None] = []  # the directories of the enclosing shells
         self._depth = depth
         self._exported: list[str] = []  # variables of the shell that its programs see
@@ -244,9 +253,13 @@ class _Commands:
                 target = next(rest, None)
                 if target is not None and self._is_written(piece, target):
                     yield Run((INTO, target), self._directory)
+                if piece in HERE_DOCUMENTS:
+                    self._stdin = {"document": next(self._documents, "")}
+                elif piece == "<" and target is not None:
+                    self._stdin = {"stdin": target}
             elif piece != NUMBER:
                 yield from self._command(words)
-                words = []
+                words, self._stdin = [], {}
                 self._enter_or_leave(piece)
 
     def _is_written(self, operator: str, target: str) -> bool:
@@ -287,7 +300,7 @@ class _Commands:
         elif name in SHELLS and (script := _script(words[1:])):
             yield from self._inner(script, directory, settings)
         else:
-            yield Run((name, *words[1:]), directory, settings)
+            yield Run((name, *words[1:]), directory, settings, **self._stdin)
             if name == "find":
                 yield from self._of_find(words[1:])
 

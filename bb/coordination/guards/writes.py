@@ -7,6 +7,7 @@
     the last operand, or the new files in that folder   cp, install, mv, git mv
     also the files moved away                           mv, git mv
     of=FILE                                             dd
+    the first operand                                   patch
 
 A word with a variable, a wildcard or a substitution is ignored, quoted or not, because only the shell can expand it.
 Devices and files in `.git` are ignored too.
@@ -14,7 +15,7 @@ Devices and files in `.git` are ignored too.
 
 from __future__ import annotations
 
-from bb.coordination.guards import hazards, shell
+from bb.coordination.guards import brought_changes, hazards, shell
 from bb.coordination.guards.arguments import Arguments
 from bb.kernel.record import Record
 
@@ -123,6 +124,7 @@ RULES: dict[str, Callable[[Sequence[str]], list[Write]]] = {
     "mv": _onto(takes_away=True),
     "install": _install,
     "dd": _dd,
+    "patch": lambda words: [Write(path) for path in Arguments(words, brought_changes.PATCH_PROGRAM).everything[:1]],
     "git mv": _unless("-n --dry-run", _onto(takes_away=True)),
     "git rm": _unless("-n --dry-run --cached", _all("--pathspec-from-file")),
 }

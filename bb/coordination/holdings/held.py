@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
 
-    Agreed = Callable[[Reservation, Reservation], bool]  # whether their holders have agreed to overlap
+    Known = Callable[[Reservation, Reservation], bool]  # whether one was made with --allow-overlap beside the other
 
 FROZEN_HINT = "work on something else until the person lifts the freeze, or ask: `bb send user 'TEXT'`"
 
@@ -114,10 +114,10 @@ def may_contest(one: Reservation, other: Reservation) -> bool:
     return were_made_apart(one, other)
 
 
-def loses_to(one: Reservation, other: Reservation, settled: Admitted, have_agreed: Agreed) -> bool:
+def loses_to(one: Reservation, other: Reservation, settled: Admitted, know_each_other: Known) -> bool:
     """Whether ONE is not held as long as OTHER is, if the two share a path. Every guard asks this before a reservation
     excuses its holder."""
-    return may_contest(one, other) and wins_over(other, one, settled) and not have_agreed(one, other)
+    return may_contest(one, other) and wins_over(other, one, settled) and not know_each_other(one, other)
 
 
 def wins_over(one: Reservation, other: Reservation, settled: Admitted) -> bool:

@@ -123,13 +123,13 @@ def _were_together(one: Reservation, other: Reservation) -> bool:
 
 
 class Contests:
-    """Which leases hold. SETTLED is the order of publication; empty if unknown. AGREED are the overlaps to which owners
-    agreed: the owner, the other agent, and its scope."""
+    """Which leases hold. SETTLED is the order of publication; empty if unknown. OVERLAPS are known to both agents: a
+    reservation, the agent that reserved a part of it with --allow-overlap, and that agent's scope."""
 
-    def __init__(self, leases: LeaseIndex, settled: Admitted, agreed: frozenset[tuple[str, str, str]]) -> None:
+    def __init__(self, leases: LeaseIndex, settled: Admitted, overlaps: frozenset[tuple[str, str, str]]) -> None:
         self._leases = leases
         self._settled = settled
-        self._agreed = agreed
+        self._overlaps = overlaps
         self._winners: dict[tuple[str, str], list[Lease]] = {}
 
     def holds_in(self, lease: Lease, second: int) -> bool:
@@ -145,7 +145,7 @@ class Contests:
         A snapshot of a published ledger has no order of reservations that had ended before."""
         mine = lease.reservation
         return any(
-            not self._have_agreed(mine, other.reservation)
+            not self._know_each_other(mine, other.reservation)
             and not self._settled.generations.keys() >= {mine.id, other.reservation.id}
             for other in self._leases.rivals(lease)
         )
@@ -156,10 +156,10 @@ class Contests:
             self._winners[key] = [
                 other
                 for other in self._leases.rivals(lease)
-                if loses_to(lease.reservation, other.reservation, self._settled, self._have_agreed)
+                if loses_to(lease.reservation, other.reservation, self._settled, self._know_each_other)
             ]
         return self._winners[key]
 
-    def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
+    def _know_each_other(self, one: Reservation, other: Reservation) -> bool:
         pairs = ((one, other), (other, one))
-        return any((theirs.agent, mine.agent, mine.scope) in self._agreed for mine, theirs in pairs)
+        return any((theirs.id, mine.agent, mine.scope) in self._overlaps for mine, theirs in pairs)

@@ -44,6 +44,7 @@ MINUTES_ALLOWED = range(5, 1441)
 TTL = 120  # minutes, unless the request says otherwise
 SHOWN = 20  # conflicts listed in a refusal; `count` has the number of all
 MOST_NAMED = 5  # further reservations named in a sentence
+MOST_OTHERS = 200  # reservations of one holder that an overlap names; any further ones may be contested
 
 TIME_OVER = "time_over"  # taken over because it had expired, while its holder was active
 
@@ -287,9 +288,10 @@ def _incursions(wanted: Wanted, met: Iterable[Overlap], outcome: str) -> list[In
 def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str) -> Incurred:
     first = met[0].held
     hint = HINTS[TIME_OVER if outcome == TAKEN_OVER and first.is_over else outcome]
-    others = [held.scope.text for held in _each_once(met)[1:]]
+    others = _each_once(met)[1:]
     more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-    also = f"; the same applies to {', '.join(others[:MOST_NAMED])}{more}" if others else ""
+    named = ", ".join(held.scope.text for held in others[:MOST_NAMED])
+    also = f"; the same applies to {named}{more}" if others else ""
     return Incurred(
         incoming=wanted.agent,
         owner=owner,
@@ -301,6 +303,7 @@ def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str)
         bead=wanted.bead if shown_bead(wanted.bead) else first.reservation.bead or NO_BEAD,
         outcome=outcome,
         hint=hint.format(incoming=wanted.agent, owner=owner) + also,
+        others=tuple(held.reservation.id for held in others[:MOST_OTHERS]) if outcome == OVERLAPPING else (),
     )
 
 

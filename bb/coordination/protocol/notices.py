@@ -81,6 +81,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     if isinstance(fact, Incurred):
         always = [("protocol", place), (INCURSION, place), (fact.incident, place)]
         always += [(f"bead {fact.bead}", place)] if shown_bead(fact.bead) else []
+        always += [(overlap_term(*pair), place) for pair in overlaps(fact, [state])]
         is_unsettled = fact.outcome in MAY_BE_OPEN and resolution(fact, [state]) is None
         return [*always, (UNSETTLED, place)] if is_unsettled else always
     beads = dict.fromkeys(bead for bead in (fact.bead, *fact.beads) if bead)
@@ -106,6 +107,21 @@ def noticed_at(state: State) -> str:
 def may_resolve(fact: Incurred, who: str, state: str) -> bool:
     """Whether WHO may resolve the INCURSION as STATE."""
     return who in (fact.owner, ids.PERSON) or (who == fact.incoming and state == REVERTED)
+
+
+def overlaps(fact: Incurred, states: Sequence[State]) -> list[tuple[str, str, str]]:
+    """The overlaps that both agents know of, by --allow-overlap: the owner's reservation, the incoming agent, and its
+    scope. None if it was resolved as reverted."""
+    if fact.outcome != OVERLAPPING:
+        return []
+    resolved = resolution(fact, states)
+    is_undone = resolved is not None and resolved.state == REVERTED
+    return [] if is_undone else [(name, fact.incoming, fact.scope) for name in (fact.reservation, *fact.others)]
+
+
+def overlap_term(reservation: str, incoming: str, scope: str) -> str:
+    """The search term for a known overlap with a RESERVATION."""
+    return f"overlap {reservation} {incoming} {scope}"
 
 
 def resolution(fact: Incurred, states: Sequence[State]) -> Resolution | None:

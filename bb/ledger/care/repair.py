@@ -314,7 +314,7 @@ def _is_ours(folder: str, name: str) -> bool:
         case "received", ("" | "heads"):
             return is_temporary or name == "log" or name.endswith(".json")
         case (("j" | "received"), writer):
-            files = {"lock", "lock.queue", "owner.json", "sync", "synced"}
+            files = {"lock", "lock.queue", "owner.json", "tail", "sync", "synced"}
             return ids.is_writer_id(writer) and (is_temporary or name in files or _is_segment(name))
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)

@@ -15,11 +15,13 @@ from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
+HOW = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 LedgerBusy = Busy.declare(
     "LEDGER_BUSY",
@@ -42,7 +44,7 @@ class Lock:
 
     def __enter__(self) -> Self:
         deadline = time.monotonic() + self.patience
-        queue = _opened(self.path + QUEUE, os.O_CREAT)
+        queue = _opened(self.path + QUEUE, may_create=True)
         try:
             fd = _opened(self.path)
             try:
@@ -73,7 +75,7 @@ class ReusableLock(Lock):
     def __enter__(self) -> Self:
         deadline = time.monotonic() + self.patience
         if self._fd < 0:
-            self._queue = _opened(self.path + QUEUE, os.O_CREAT)
+            self._queue = _opened(self.path + QUEUE, may_create=True)
             try:
                 self._fd = _opened(self.path)
             except BaseException:
@@ -114,10 +116,14 @@ class NoLock:
     def __exit__(self, *_: object) -> None: ...
 
 
-def _opened(path: str, flags: int = 0) -> int:
+def _opened(path: str, *, may_create: bool = False) -> int:
     try:
-        how = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        return disk.create(path, how) if flags & os.O_CREAT else os.open(path, how)
+        try:
+            return os.open(path, HOW)
+        except FileNotFoundError:
+            if may_create:
+                return disk.create(path, HOW)
+            raise
     except OSError as error:
         raise disk.refusal(error) from error
 
@@ -136,8 +142,12 @@ def _taken(fd: int, deadline: float) -> bool:
 def _sign(queue: int) -> None:
     """Write our process id into the queue file, for the refusal of a waiter. A failed write does not matter."""
     try:
-        os.lseek(queue, 0, os.SEEK_SET)
-        os.write(queue, f"{os.getpid():>10}\n".encode())
+        octets = f"{os.getpid():>10}\n".encode()
+        if hasattr(os, "pwrite"):
+            os.pwrite(queue, octets, 0)
+        else:
+            os.lseek(queue, 0, os.SEEK_SET)
+            os.write(queue, octets)
     except OSError:
         return
 
@@ -151,11 +161,11 @@ def _holder(queue: int) -> str:
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
-def _poll(fd: int, patience: float, *, shared: bool = False) -> bool:
-    """Poll for the lock, where the system offers no way to wait for it with a time limit."""
+def _poll(try_take: Callable[[], bool], patience: float) -> bool:
+    """Poll for a lock, where the system offers no way to wait for it with a time limit."""
     deadline = time.monotonic() + patience
     pause = FIRST_PAUSE
-    while not try_lock(fd, shared=shared):
+    while not try_take():
         if time.monotonic() >= deadline:
             return False
         # Half of the pause is random, so that processes that collided once do not collide again.
@@ -171,7 +181,14 @@ except ImportError:  # on Windows
 
     try_lock, unlock = lock_elsewhere.try_lock, lock_elsewhere.unlock
     is_shareable = False
-    wait_for_lock = _poll
+
+    def wait(take: Callable[[], object], try_take: Callable[[], bool], patience: float) -> bool:  # noqa: ARG001
+        """Poll for a lock."""
+        return _poll(try_take, patience)
+
+    def wait_for_lock(fd: int, patience: float, *, shared: bool = False) -> bool:
+        """Poll for the lock of a file."""
+        return _poll(lambda: try_lock(fd, shared=shared), patience)
 
 else:
     is_shareable = True
@@ -193,10 +210,10 @@ else:
     class _OutOfPatienceError(Exception):
         pass
 
-    def wait_for_lock(fd: int, patience: float, *, shared: bool = False) -> bool:
-        """Wait for the lock in `flock`, which returns as soon as the lock is free.
+    def wait(take: Callable[[], object], try_take: Callable[[], bool], patience: float) -> bool:
+        """Wait in TAKE, a system call that returns as soon as a lock is free; return whether it was taken.
 
-        An alarm signal ends the wait. Only the main thread can receive it; other threads poll.
+        An alarm signal ends the wait. Only the main thread can receive it; other threads poll with TRY_TAKE.
         """
         # The module `signal` wraps these functions in enumerations, which takes longer than most waits.
         import _signal as signal  # type: ignore[import-not-found] # noqa: PLC0415  (needed only when there is a wait)
@@ -207,10 +224,10 @@ else:
         try:
             before = signal.signal(signal.SIGALRM, give_up)
         except ValueError:
-            return _poll(fd, patience, shared=shared)
+            return _poll(try_take, patience)
         try:
             signal.setitimer(signal.ITIMER_REAL, patience)
-            fcntl.flock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+            take()
             signal.setitimer(signal.ITIMER_REAL, 0)
         except _OutOfPatienceError:
             return False
@@ -220,3 +237,8 @@ else:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         return True
+
+    def wait_for_lock(fd: int, patience: float, *, shared: bool = False) -> bool:
+        """Wait for the lock of a file; return whether it was taken within PATIENCE seconds."""
+        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        return wait(lambda: fcntl.flock(fd, how), lambda: try_lock(fd, shared=shared), patience)

@@ -219,7 +219,7 @@ class Index:
     def skip_written(self, journal: Journal) -> bool:
         """Move the cursor past the lines last written to JOURNAL, if none of them needs folding; whether it moved."""
         written = journal.written
-        from bb.ledger.index.reader import needs_no_folding  # noqa: PLC0415
+        from bb.ledger.index.known_lines import needs_no_folding  # noqa: PLC0415
 
         return (
             written is not None
@@ -386,8 +386,7 @@ class Index:
         redacted = self.hidden()
         reader = self._reader(total, progress, redacted)
         with reader:
-            for journal, _ in unread.grown:
-                reader.read(journal)
+            reader.read_all(unread.grown)
         if unread.is_marked:
             ((highest,),) = self.ask("select coalesce(max(lamport), 0) from cursor where not is_local")
             self.ask("delete from received")

@@ -13,7 +13,7 @@ from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
 from bb.kernel.gc_pause import GcPause
-from bb.ledger.index import accounts
+from bb.ledger.index import accounts, known_lines
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
@@ -23,13 +23,14 @@ from bb.ledger.journal.line import BadLine, Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
     from typing import Any, TypeAlias
 
     from bb.coordination.records.redactions import Hidden
     from bb.coordination.records.signed_lines import Reach
     from bb.kernel.total_order import Place
+    from bb.ledger.index.checked_segments import CheckedSegments, Task
     from bb.ledger.journal.journal import Journal
     from bb.ledger.journal.segments import Block, Segment
     from bb.ledger.signing.verdicts import Signatures, SigningLaw
@@ -37,14 +38,8 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[..., None]"  # done, total, and the step's name unless it is reading, which counts bytes
 
 BULK = 1 << 20  # bytes from which on the fast decoder is worth its import
-MARKS = kinds.MARKS  # one or two of each kind
-OBJECT = b'":{'
-ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
 SIGNED_KIND = SIGNED.encode()
-KEY_MARK = b',"k":"'
 PORTION = 1000  # lines that are folded at once when they begin to count
-# What every mark of a kind ends with. Most lines do not contain it.
-SIGNS = {kind: OBJECT if all(mark.endswith(OBJECT) for mark in marks) else marks[0] for kind, marks in MARKS.items()}
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
 
 
@@ -78,6 +73,30 @@ class Reader:
         self._keys: list[tuple[str, str, str, int]] = []
         self._bulk = _bulk() if total >= BULK else None
         self._decode = self._bulk.decode if self._bulk else None
+        self._checked: CheckedSegments | None = None
+
+    def read_all(self, grown: Sequence[tuple[Journal, int]]) -> None:
+        """Read the journals that have GROWN, and by how many bytes."""
+        if not self._bulk:
+            for journal, _ in grown:
+                self.read(journal)
+            return
+        from bb.ledger.index.checked_segments import WHOLE, CheckedSegments  # noqa: PLC0415
+
+        tasks = [task for journal, size in grown if size >= WHOLE for task in self._tasks(journal)]
+        with CheckedSegments(tasks) as self._checked:
+            for journal, _ in grown:
+                self.read(journal)
+
+    def _tasks(self, journal: Journal) -> Iterator[Task]:
+        """The segments of JOURNAL that are checked as a whole."""
+        from bb.ledger.index.checked_segments import WHOLE, Task  # noqa: PLC0415
+
+        former, done = None, self._cursor(journal.writer).segment
+        for segment in journal.segments():
+            if segment.first > done and segment.size() >= WHOLE:
+                yield Task(journal.writer, segment, former)
+            former = segment
 
     def read(self, journal: Journal) -> None:
         """Read JOURNAL from its cursor to its end or its first damaged line."""
@@ -88,12 +107,12 @@ class Reader:
         if self._law:
             self._reach, self._before = self._counted(journal.writer), None
         sizes = journal.sizes(position.segment)
+        if self._checked:
+            position, inode = self._read_checked(self._checked, journal, position, inode)
         for segment, offset, block in journal.read(position):
             position, damage = self._read_block(journal.writer, segment, offset, block, position)
             inode = segment.status().st_ino
-            self._done += position.offset - offset
-            if self._progress:
-                self._progress(self._done, self._total)
+            self._note_progress(position.offset - offset)
             if damage:
                 break
         if damage is None and (stuck := journal.stopped_at(position, sizes)):
@@ -113,6 +132,27 @@ class Reader:
             accounts.note_growth(self._connection, self._own, journal.writer, link.n)
         if self._law:
             self._count(self._law, journal, link.n)
+
+    def _read_checked(
+        self, checked: CheckedSegments, journal: Journal, position: Position, inode: int | None
+    ) -> tuple[Position, int | None]:
+        """Fold the whole segments after POSITION that are CHECKED; return the position after them."""
+        sizes = {segment.first: segment.size() for segment in journal.segments(position.segment)}
+        for segment in journal.segments(position.link.n + 1):
+            if position.segment and sizes[position.segment] != position.offset:
+                break
+            found = checked.of(segment)
+            if found is None or found.previous != position.link or segment.first != position.link.n + 1:
+                break
+            self._fold_lines(journal.writer, found.known)
+            position, inode = Position(segment.first, found.size, found.link), found.inode
+            self._note_progress(found.size)
+        return position, inode
+
+    def _note_progress(self, octets: int) -> None:
+        self._done += octets
+        if self._progress:
+            self._progress(self._done, self._total)
 
     def _counted(self, writer: str) -> Reach:
         """How far the lines of WRITER counted when last decided."""
@@ -146,12 +186,9 @@ class Reader:
         for raw in islice(journal.lines_from(first), max(min(last, max(now.upto, now.orders)) - first + 1, 0)):
             raws.append(raw)
             if len(raws) == PORTION:
-                self._fold_again(journal.writer, first, raws)
+                self._fold_lines(journal.writer, known_lines.in_lines(raws, first))
                 first, raws = first + len(raws), []
-        self._fold_again(journal.writer, first, raws)
-
-    def _fold_again(self, writer: str, first: int, raws: list[bytes]) -> None:
-        self._fold_known(writer, first, raws)
+        self._fold_lines(journal.writer, known_lines.in_lines(raws, first))
 
     def _counts(self, n: int, kind: str, by: str) -> bool:
         """Whether a line counts under the law and has not been folded before. Markers always count."""
@@ -182,10 +219,7 @@ class Reader:
         if self._bulk:
             count = block.octets.count(b"\n")
             if checked := self._bulk.check_octets(block.octets, count, writer, position.link):
-                places = _known(checked.data, checked.kinds)
-                if checked.has_keys:
-                    places = sorted({*places, *(at for at, head in enumerate(checked.heads) if KEY_MARK in head)})
-                self._fold_lines(writer, [(first + at, checked.kinds[at], checked.line(at)) for at in places])
+                self._fold_lines(writer, known_lines.in_block(checked, first))
                 return Position(segment.first, offset + len(block.octets), checked.link), None
         raws = block.lines()
         link = position.link
@@ -196,14 +230,8 @@ class Reader:
                 damage = Damage(writer, link.n + 1, segment.path, offset, str(error))
                 return Position(segment.first, offset, link), damage
             offset += len(raw) + 1
-            self._fold_known(writer, link.n, [raw])
+            self._fold_lines(writer, known_lines.in_lines([raw], link.n))
         return Position(segment.first, offset, link), None
-
-    def _fold_known(self, writer: str, first: int, raws: list[bytes]) -> None:
-        """Parse and fold the lines that are of a known kind or have an idempotency key."""
-        line_kinds = [lines.clock_and_kind(raw)[1] for raw in raws]
-        places = {*_known(raws, line_kinds), *(place for place, raw in enumerate(raws) if KEY_MARK in raw)}
-        self._fold_lines(writer, [(first + place, line_kinds[place], raws[place]) for place in sorted(places)])
 
     def _fold_lines(self, writer: str, known: list[tuple[int, bytes, bytes]]) -> None:
         """Parse and fold KNOWN lines, each with its number and its kind."""
@@ -321,29 +349,6 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
         return at, ts
     is_right = type(lamport) is int and 0 < lamport < at[0] and type(then) is str
     return ([lamport, writer, n], then) if is_right else (at, ts)
-
-
-def needs_no_folding(octets: bytes) -> bool:
-    """Whether no line in OCTETS needs to be folded."""
-    raws = octets.split(b"\n")[:-1]
-    return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])
-
-
-def _known(texts: Sequence[bytes], line_kinds: Sequence[bytes]) -> list[int]:
-    """The places of the lines that have to be parsed and folded. TEXTS are whole lines, or only their data.
-
-    Most lines are chat without a mark. A rebuild checks every line, so the check is a single expression for speed.
-    """
-    return [
-        place
-        for place, kind in enumerate(line_kinds)
-        if kind in ALWAYS
-        or (
-            (sign := SIGNS.get(kind))
-            and sign in texts[place]
-            and ((marks := MARKS[kind])[0] in texts[place] or marks[-1] in texts[place])
-        )
-    ]
 
 
 def _vouching() -> ModuleType:

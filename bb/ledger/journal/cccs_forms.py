@@ -13,7 +13,7 @@ from __future__ import annotations
 from bb.attention.facts import Posted
 from bb.attention.messages import message
 from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
-from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, TOUCHED, Incurred, Overridden, Resumed
+from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, OVERLAPPING, TOUCHED, Incurred, Overridden, Resumed
 from bb.coordination.protocol import events
 from bb.groups.facts import ContextChanged
 from bb.kernel import ids, validation
@@ -230,6 +230,7 @@ def _incurred(fact: Incurred) -> dict[str, Any]:
             "held": fact.held,
             "outcome": fact.outcome,
             **(_discovery(fact) if fact.outcome == TOUCHED else {}),
+            **({"others": list(fact.others)} if fact.others else {}),
         },
     }
 
@@ -287,7 +288,10 @@ def _read_incursion(context: dict[str, Any], incident: dict[str, Any], by: str) 
     _must(validation.is_bead(bead), "bead_id")
     _must(outcome in OUTCOMES, "outcome")
     members = _members(events.INCURSION, payload) | {"reservation": incident["reservation_id"], "bead": bead}
-    fact = Incurred(**members, scope=scope, held=held, outcome=outcome)
+    others = tuple(_listed(incident.get("others"))) if outcome == OVERLAPPING else ()
+    for other in others:
+        ids.split_event_id(other)
+    fact = Incurred(**members, scope=scope, held=held, outcome=outcome, others=others)
     return _discovered(fact, incident) if outcome == TOUCHED else fact
 
 

@@ -1,14 +1,18 @@
 """Group commit: the processes that append to one journal wait for the disk together.
 
-A process writes its line under the journal's lock and releases the lock. Then it takes the lock `sync`, as the leader,
-and syncs the file for all lines that were written until then. The processes whose lines it has synced wait only for the
-leader. The file `synced` says how far the last segment is written and synced. It is never synced itself: it is only
-needed while these processes run.
+A process writes its line under the journal's lock and releases the lock. Then it leads a sync of the segment for all
+lines that were written until then, or waits for the process that does. The file `tail` says which segment is the last
+one, and how far it is written and synced. It is never synced itself: it is only needed while these processes run.
 
-    inode, written    the last segment, and the end of its last announced line; changed under the journal's lock
-    status, durable   the state of the last sync, and how far the segment is on the disk; changed under the lock `sync`
+    segment, inode, written   the last segment, and the end of its last announced line; changed under the journal's lock
+    status, durable, round    the state of the last sync, how far the segment is on the disk, and the number of the last
+                              sync that has ended; changed by the leader
 
-Whoever needs both locks takes the journal's lock first. What happens if something goes wrong:
+The leader of sync N holds lock N of the file (`numbered_locks.py`), and so only after sync N-1 has ended. The first
+process whose line comes too late for sync N takes lock N+1, waits for lock N, and is the next leader. The others wait
+for lock N+1. So the processes whose lines are on the disk are not held up by the next sync.
+
+Whoever needs both kinds of locks takes the journal's lock first. What happens if something goes wrong:
 
 - A sync fails: the system may have dropped the data, so another sync would prove nothing. The status says so, and no
   line after `durable` is acknowledged. All of them are removed, by the leader or by the next process that writes, and
@@ -17,6 +21,8 @@ Whoever needs both locks takes the journal's lock first. What happens if somethi
   that its own sync covers them.
 - A process is killed between writing and announcing, or another program changed the file: the file's size is not
   `written`. The next process that writes syncs everything before it goes on.
+
+A process that writes opens the last segment by this file too. So it need not list the folder.
 
 See docs/decisions/0058-group-commit.md.
 """
@@ -27,54 +33,70 @@ import errno
 import os
 import time
 
-from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.files.lock import PATIENCE, LedgerBusy, is_shareable, try_lock, unlock, wait_for_lock
-from bb.ledger.journal.segments import NO_FOLLOW
+from bb.ledger.files.lock import PATIENCE, LedgerBusy, is_shareable
+from bb.ledger.files.numbered_locks import NumberedLocks
+from bb.ledger.journal.segments import NO_FOLLOW, OpenSegment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Self
 
-LOCK, STATE = "sync", "synced"
+TAIL = "tail"
 CALM, RUNNING, FAILED = "c", "r", "f"
-NUMBER = "%20d"
-WRITTEN_AT, STATUS_AT, WHOLE = 0, 80, 107
+WRITTEN = "%12d%20d%20d"
+STATUS = "%s%6d%20d%12d"
+# Each of them is in the file twice, because it is read without a lock.
+STATUS_AT, WHOLE = 2 * 52, 2 * 52 + 2 * 39
 MOST_READ = 100  # attempts to read a state that others are changing
 PATIENCE_FOR_DISK = 60.0  # seconds; the line is written, so a refusal would have to leave its fate open
-PATIENT = 3  # attempts to become the leader without waiting
+PATIENT = 3  # attempts to become the leader without insisting
 
 
 class Known:
-    """The contents of the file `synced`."""
+    """The contents of the file `tail`."""
 
-    __slots__ = ("durable", "inode", "number", "status", "written")
+    __slots__ = ("durable", "inode", "number", "round", "segment", "status", "written")
 
-    def __init__(self, inode: int, written: int, status: str, number: int, durable: int) -> None:
+    def __init__(
+        self, segment: int, inode: int, written: int, status: str, number: int, durable: int, round_: int
+    ) -> None:
+        self.segment = segment  # the number of its first line
         self.inode = inode
         self.written = written
         self.status = status
         self.number = number  # of the system's error, when a sync has failed
         self.durable = durable
+        self.round = round_
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether lines that could not be synced must be removed."""
+        return self.status == FAILED
+
+    def is_end_of(self, segment: OpenSegment) -> bool:
+        """Whether everything in SEGMENT was announced."""
+        return (self.inode, self.written) == (segment.inode, segment.size)
 
 
-NOTHING_KNOWN = Known(0, 0, CALM, 0, 0)
+NOTHING_KNOWN = Known(0, 0, 0, CALM, 0, 0, 0)
 
 
-class Line(Record):
-    """A line (or several) of ours that was written: the open file, its place in it, and its first bytes."""
+class Line:
+    """A line (or several) of ours that was written: its open segment, its place in it, and its first bytes."""
 
-    fd: int
-    path: str
-    inode: int
-    start: int
-    end: int
-    head: bytes
+    __slots__ = ("end", "head", "segment", "start")
+
+    def __init__(self, segment: OpenSegment, start: int, end: int, head: bytes) -> None:
+        self.segment = segment
+        self.start = start
+        self.end = end
+        self.head = head
 
     def is_there(self) -> bool:
         """Whether it was not removed. Another line never has the same head."""
-        return os.pread(self.fd, len(self.head), self.start) == self.head
+        return os.pread(self.segment.fd, len(self.head), self.start) == self.head
 
 
 class SyncFailed(Exception):
@@ -89,156 +111,175 @@ class GroupSync:
     """The synced state of the journal in FOLDER."""
 
     def __init__(self, folder: str) -> None:
-        self._lock = _opened(folder + os.sep + LOCK)
-        try:
-            self._state = _opened(folder + os.sep + STATE)
-        except BaseException:
-            os.close(self._lock)
-            raise
+        self._fd = _opened(folder + os.sep + TAIL)
+        self._locks = NumberedLocks(self._fd)
+        self._held = 0
 
     def __enter__(self) -> Self:
-        """Take the lock `sync`: no leader is at work."""
-        _take(self._lock, time.monotonic() + PATIENCE, shared=False)
-        return self
+        """Take the leader's lock: no leader is at work."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            number = self.read().round + 1
+            self._take(number, deadline)
+            if self.read().round + 1 == number:
+                self._held = number
+                return self
+            self._locks.release(number)
 
     def __exit__(self, *_: object) -> None:
-        unlock(self._lock)
+        self._locks.release(self._held)
 
     def close(self) -> None:
-        os.close(self._lock)
-        os.close(self._state)
+        os.close(self._fd)
 
     # -- under the journal's lock
 
-    def prepare(self, fd: int, path: str, sync_former: Callable[[], None], *, is_over: bool = False) -> None:
-        """Before a write to the last segment: make sure that everything in it was announced. If the segment IS_OVER,
-        because another one will begin, make sure that everything in it is on the disk.
+    def prepare(self, segment: OpenSegment, sync_former: Callable[[], None], *, is_over: bool = False) -> None:
+        """Before a write to the last SEGMENT: make sure that everything in it was announced. If it IS_OVER, because
+        another one will begin, make sure that everything in it is on the disk.
 
         SYNC_FORMER syncs the segments before it. OSError if a sync has failed; the lines that were lost are removed.
         """
-        file = os.fstat(fd)
-        known = self._read()
-        is_announced = (known.inode, known.written) == (file.st_ino, file.st_size)
-        if is_announced and known.status != FAILED and not is_over:
+        known = self.read()
+        if known.is_end_of(segment) and not known.has_failed and not is_over:
             return
         with self:
-            known = self._read()
-            is_same = known.inode == file.st_ino
-            if is_same and known.status == FAILED:
-                self._take_back(fd, known)
+            known = self.read()
+            is_same = known.inode == segment.inode
+            if is_same and known.has_failed:
+                self._take_back(segment.fd, known)
                 raise _error(known)
             if not is_same:
                 sync_former()
-            is_doubtful = is_same and (known.status == RUNNING or known.written != file.st_size)
-            start = min(known.durable, file.st_size) if is_same else 0
-            self._write(Known(file.st_ino, file.st_size, RUNNING, 0, start))
+            is_doubtful = is_same and (known.status == RUNNING or known.written != segment.size)
+            start = min(known.durable, segment.size) if is_same else 0
+            self._write_state(segment, RUNNING, start, known.round)
             if is_doubtful:
-                _write_again(path, file.st_ino, start, file.st_size)
-            if file.st_size:
-                disk.sync_data(fd)
-            self._write(Known(file.st_ino, file.st_size, CALM, 0, file.st_size))
+                _write_again(segment, start, segment.size)
+            if segment.size:
+                disk.sync_data(segment.fd)
+            self._write_state(segment, CALM, segment.size, known.round)
 
-    def announce(self, inode: int, end: int) -> None:
-        """Tell the next leader that the segment is written until END."""
-        self._write_at(WRITTEN_AT, _first(inode, end))
-
-    def has_failed(self) -> bool:
-        """Whether lines that could not be synced must be removed."""
-        return self._read().status == FAILED
+    def announce(self, segment: OpenSegment) -> None:
+        """Tell the next leader how far the segment is written."""
+        self._write_at(0, _written(segment.first, segment.inode, segment.size))
 
     def has_pending(self) -> bool:
         """Whether lines were announced that are not on the disk."""
-        known = self._read()
+        known = self.read()
         return known.status != CALM or known.durable < known.written
 
-    def sync_alone(self, files: list[tuple[int, str]]) -> None:
-        """Sync FILES, of which the last is the last segment. The lock `sync` must be held too."""
-        known = self._read()
-        if known.status == FAILED:
+    def sync_alone(self, segments: Sequence[OpenSegment]) -> None:
+        """Sync SEGMENTS, of which the last is the last one of the journal. The leader's lock must be held too."""
+        known = self.read()
+        if known.has_failed:
             raise _error(known)
-        for fd, path in files:
-            if known.status == RUNNING and os.fstat(fd).st_ino == known.inode:  # the last leader was killed
-                _write_again(path, known.inode, known.durable, os.fstat(fd).st_size)
-        self._set_status(RUNNING, 0, known.durable)  # if a sync fails, the earlier lines of others are doubtful too
-        for fd, _ in files:
-            disk.sync_data(fd)
-        last = os.fstat(files[-1][0])
-        self._write(Known(last.st_ino, last.st_size, CALM, 0, last.st_size))
+        for segment in segments:
+            if known.status == RUNNING and segment.inode == known.inode:  # the last leader was killed
+                _write_again(segment, known.durable, segment.size)
+        # If a sync fails, the earlier lines of others are doubtful too.
+        self._set_status(RUNNING, 0, known.durable, known.round)
+        for segment in segments:
+            disk.sync_data(segment.fd)
+        self._write_state(segments[-1], CALM, segments[-1].size, known.round)
 
-    def take_back(self, fd: int) -> None:
+    def take_back(self, segment: OpenSegment) -> None:
         """Remove the lines that a failed sync has left."""
         with self:
-            known = self._read()
-            if known.status == FAILED and known.inode == os.fstat(fd).st_ino:
-                self._take_back(fd, known)
+            known = self.read()
+            if known.has_failed and known.inode == segment.inode:
+                self._take_back(segment.fd, known)
 
     def _take_back(self, fd: int, known: Known) -> None:
         if os.fstat(fd).st_size > known.durable:
             os.ftruncate(fd, known.durable)
-        self._write(Known(known.inode, known.durable, CALM, known.number, known.durable))
+        octets = _written(known.segment, known.inode, known.durable)
+        self._write_at(0, octets + _status(CALM, known.number, known.durable, known.round))
 
     # -- without the journal's lock
 
     def wait(self, line: Line) -> None:
         """Return when LINE is on the disk. SyncFailed if a sync has failed; OSError if the line was removed."""
         deadline = time.monotonic() + PATIENCE_FOR_DISK
-        try:
-            for _ in range(PATIENT):
-                if try_lock(self._lock):
-                    break
-                _take(self._lock, deadline, shared=True)
-                if self._is_durable(line):
-                    return
-            else:  # others look at the state all the time
-                _take(self._lock, deadline, shared=False)
-            if not self._is_durable(line):
-                self._lead(line)
-        finally:
-            unlock(self._lock)
+        attempts = 0
+        while not self._is_durable(line, known := self.read()):
+            attempts += 1
+            first, second = known.round + 1, known.round + 2
+            number = first
+            if not self._locks.try_take(first):
+                if attempts > PATIENT:  # others hold the locks all the time
+                    self._take(first, deadline)
+                elif self._locks.are_several and self._locks.try_take(second):
+                    self._take(first, deadline, shared=True)  # a sync that may have begun before our line was written
+                    self._locks.release(first)
+                    number = second
+                else:
+                    self._take(second, deadline, shared=True)  # the sync of another leader, for our line too
+                    self._locks.release(second)
+                    continue
+            if self._leads(line, number):
+                return
 
-    def _is_durable(self, line: Line) -> bool:
-        known = self._read()
+    def _leads(self, line: Line, number: int) -> bool:
+        """Lead sync NUMBER, if it is the next one and LINE needs it; return whether that was so. Release its lock."""
+        try:
+            known = self.read()
+            if known.round + 1 != number or self._is_durable(line, known):
+                return False
+            self._lead(line.segment, known)
+        finally:
+            self._locks.release(number)
+        return True
+
+    def _is_durable(self, line: Line, known: Known) -> bool:
         if not line.is_there():
             raise _error(known)
-        if known.inode not in (line.inode, 0):
+        if known.inode not in (line.segment.inode, 0):
             return True  # a segment is synced before another one begins or replaces it
-        if known.durable < line.end and known.status == FAILED:
+        if known.durable < line.end and known.has_failed:
             raise SyncFailed(_error(known))
         return known.durable >= line.end
 
-    def _lead(self, line: Line) -> None:
-        known = self._read()
+    def _lead(self, segment: OpenSegment, known: Known) -> None:
         try:
             if known.status == RUNNING:  # the last leader was killed
-                _write_again(line.path, line.inode, known.durable, known.written)
-            self._set_status(RUNNING, 0, known.durable)
-            disk.sync_data(line.fd)
+                _write_again(segment, known.durable, known.written)
+            self._set_status(RUNNING, 0, known.durable, known.round)
+            disk.sync_data(segment.fd)
         except OSError as error:
-            self._set_status(FAILED, error.errno or errno.EIO, known.durable)
+            self._set_status(FAILED, error.errno or errno.EIO, known.durable, known.round + 1)
             raise SyncFailed(error) from error
-        self._set_status(CALM, 0, known.written)
+        self._set_status(CALM, 0, known.written, known.round + 1)
 
     # -- the file
 
-    def _read(self) -> Known:
+    def read(self) -> Known:
         """The state. A part that is changed meanwhile is read again."""
         for _ in range(MOST_READ):
-            octets = os.pread(self._state, WHOLE, 0)
-            if octets[:40] == octets[40:80]:
+            octets = os.pread(self._fd, WHOLE, 0)
+            if octets[:52] == octets[52:104] and octets[104:143] == octets[143:]:
                 break
         try:
-            return Known(int(octets[:20]), int(octets[20:40]), chr(octets[80]), int(octets[81:87]), int(octets[87:]))
+            first, inode, written = int(octets[:12]), int(octets[12:32]), int(octets[32:52])
+            number, durable, round_ = int(octets[105:111]), int(octets[111:131]), int(octets[131:143])
+            return Known(first, inode, written, chr(octets[104]), number, durable, round_)
         except (ValueError, IndexError):  # the file is new
             return NOTHING_KNOWN
 
-    def _write(self, known: Known) -> None:
-        self._write_at(WRITTEN_AT, _first(known.inode, known.written) + _second(known))
+    def _write_state(self, segment: OpenSegment, status: str, durable: int, round_: int) -> None:
+        octets = _written(segment.first, segment.inode, segment.size) + _status(status, 0, durable, round_)
+        self._write_at(0, octets)
 
-    def _set_status(self, status: str, number: int, durable: int) -> None:
-        self._write_at(STATUS_AT, _second(Known(0, 0, status, number, durable)))
+    def _set_status(self, status: str, number: int, durable: int, round_: int) -> None:
+        self._write_at(STATUS_AT, _status(status, number, durable, round_))
+
+    def _take(self, number: int, deadline: float, *, shared: bool = False) -> None:
+        if not self._locks.take(number, max(deadline - time.monotonic(), 0.001), shared=shared):
+            message = "another process has been waiting for the disk for too long"
+            raise LedgerBusy(message, hint="look whether it was recorded before you repeat it")
 
     def _write_at(self, place: int, octets: bytes) -> None:
-        if os.pwrite(self._state, octets, place) != len(octets):
+        if os.pwrite(self._fd, octets, place) != len(octets):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -247,13 +288,12 @@ def is_possible() -> bool:
     return is_shareable and hasattr(os, "pwrite")
 
 
-def _first(inode: int, written: int) -> bytes:
-    # Twice, because it is read without a lock.
-    return (NUMBER % inode + NUMBER % written).encode() * 2
+def _written(first: int, inode: int, written: int) -> bytes:
+    return (WRITTEN % (first, inode, written)).encode() * 2
 
 
-def _second(known: Known) -> bytes:
-    return f"{known.status}{known.number:6d}{NUMBER % known.durable}".encode()
+def _status(status: str, number: int, durable: int, round_: int) -> bytes:
+    return (STATUS % (status, number, durable, round_)).encode() * 2
 
 
 def _opened(path: str) -> int:
@@ -264,17 +304,11 @@ def _opened(path: str) -> int:
         return disk.create(path, flags)
 
 
-def _take(fd: int, deadline: float, *, shared: bool) -> None:
-    if not (try_lock(fd, shared=shared) or wait_for_lock(fd, max(deadline - time.monotonic(), 0.001), shared=shared)):
-        message = "another process has been waiting for the disk for too long"
-        raise LedgerBusy(message, hint="look whether it was recorded before you repeat it")
-
-
-def _write_again(path: str, inode: int, start: int, end: int) -> None:
+def _write_again(segment: OpenSegment, start: int, end: int) -> None:
     """Write the bytes from START to END to the file again, so that the next sync covers them."""
-    fd = os.open(path, os.O_RDWR | NO_FOLLOW)  # not for appending: then the system ignores the place
+    fd = os.open(segment.path, os.O_RDWR | NO_FOLLOW)  # not for appending: then the system ignores the place
     try:
-        while os.fstat(fd).st_ino == inode and start < end:
+        while os.fstat(fd).st_ino == segment.inode and start < end:
             octets = os.pread(fd, min(end - start, 1 << 20), start)
             if not octets:
                 return

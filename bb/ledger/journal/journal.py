@@ -1,6 +1,6 @@
 """One writer's journal: segments of ledger lines in `j/<writer>/`, which only grow at the end. An append is:
 
-    open, lock, read the tail, repair a torn line, chain, one write, unlock, fdatasync, answer
+    lock, open, read the tail, repair a torn line, chain, one write, unlock, fdatasync, answer
 
 Processes that append at the same time share one fdatasync (`group_sync.py`). An acknowledged line is on the disk. A
 line that could not be synced is removed and never acknowledged. A process killed during a write leaves a torn last
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bb.kernel.event import Event
+    from bb.ledger.journal.group_sync import Known
     from bb.ledger.journal.segments import Block
     from bb.ledger.journal.unsynced import Unsynced
 
@@ -44,7 +45,10 @@ class Position(Record):
 
 
 class Written(Record):
-    """The last write: the lines, the link before them, the position after them, and the inode of the file."""
+    """The last write: the lines, the link before them, the position after them, and the inode of the file.
+
+    After a write of another process, `octets` is empty.
+    """
 
     octets: bytes
     before: Link
@@ -63,7 +67,7 @@ class Journal:
         if self.is_received:
             self.folder = received.folder_of(store, writer)
         self.torn = os.path.join(store, "torn")
-        # Valid while no other process can write here: the segments, and the last write.
+        # Valid while no other process can write here: the segments, once they were listed, and the last write.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
         self._writes: Unsynced | None = None
@@ -72,22 +76,49 @@ class Journal:
         self._listed: tuple[list[str], list[Segment]] = [], []
 
     def keep_segments(self) -> None:
-        """Keep the segments in memory from now on, because no other process writes here.
+        """Keep in memory where the journal ends, because no other process writes here from now on.
 
-        If nothing has changed since our last write, the segments kept then are used again.
+        If nothing has changed since our last write, what was kept then is used again.
         """
-        self._take_back_lost()
-        if not self._is_unchanged():
-            self._kept = self.written = None
-            self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
-            self.repair_tail()
-            self._kept = list(self.segments())
+        try:
+            state = self._unsynced.state()
+            if state and state.has_failed:  # and the process that has found that out could not remove the lines
+                self._forget()
+                self._unsynced.take_back_lost(self._listed_segments())
+            elif self._is_unchanged() or (state and self._find_end(state)):
+                return
+        except OSError as error:
+            raise disk.refusal(error) from error
+        self._forget()
+        self.repair_tail()
+        self._kept = list(self._listed_segments())
 
-    def _is_unchanged(self) -> bool:
-        if self.written is None or not self._kept:
+    def _forget(self) -> None:
+        self._kept = self.written = None
+        self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
+
+    def _find_end(self, state: Known) -> bool:
+        """Find the end of the journal without listing its folder. False if that is not possible, or if the last line
+        may have to be repaired."""
+        self._forget()
+        last = self._unsynced.open_last(Segment(state.segment, self._path(state.segment)), state)
+        if last is None:
             return False
         try:
-            file = os.stat(self._kept[-1].path)
+            link = lines.link_without_previous(last.last_line(), self.writer)
+        except BadLine:
+            link = None
+        if link is None or last.size >= SEGMENT_SIZE:  # at this size, another version of bb may have begun a new one
+            self._unsynced.close_last()
+            return False
+        self.written = Written(b"", link, Position(last.first, last.size, link), last.inode)
+        return True
+
+    def _is_unchanged(self) -> bool:
+        if self.written is None:
+            return False
+        try:
+            file = os.stat(self._path(self.written.end.segment))
         except OSError:
             return False
         # At this size, another process may have begun a new segment.
@@ -96,21 +127,20 @@ class Journal:
 
     def segments(self, since: int = 0) -> list[Segment]:
         """The segments, oldest first; with SINCE, only those whose first line is SINCE or later."""
+        if self._kept is None and self.written is not None:
+            self._kept = list(self._listed_segments())
         segments = self._kept if self._kept is not None else self._listed_segments()
         return [segment for segment in segments if segment.first >= since] if since else segments
+
+    def _path(self, first: int) -> str:
+        return f"{self.folder}{os.sep}{first:012}{SUFFIX}"
 
     def _listed_segments(self) -> list[Segment]:
         names = self._names.now()
         if names is not self._listed[0]:
             stems = [name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX)]
-            self._listed = (
-                names,
-                [
-                    Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
-                    for stem in stems
-                    if len(stem) == 12 and stem.isascii() and stem.isdigit()
-                ],
-            )
+            firsts = [int(stem) for stem in stems if len(stem) == 12 and stem.isascii() and stem.isdigit()]
+            self._listed = names, [Segment(first, self._path(first)) for first in firsts]
         return self._listed[1]
 
     def signature(self) -> str:
@@ -264,7 +294,7 @@ class Journal:
             end = octets.rfind(b"\n", start, start + PORTION) + 1 or octets.find(b"\n", start) + 1
             portion, start = octets[start:end], end
             try:
-                self._write(self.end(), lines.number_of(portion), portion)
+                self._write(*self.end(), lines.number_of(portion), portion)
             finally:
                 if is_synced:
                     self.sync()
@@ -279,7 +309,7 @@ class Journal:
         Unless IS_SYNCED, the caller must call `sync` before it acknowledges the lines.
         """
         self.repair_tail()
-        start = self.end()
+        segment, size = self.end()
         before = link = self.written.end.link if self.written else self.tail()
         recorded = list(events(link))
         raws = []
@@ -289,21 +319,25 @@ class Journal:
         octets = b"".join(raws)
         if octets:
             try:
-                segment, file = self._write(start, before.n + 1, octets)
+                segment, start, inode = self._write(segment, size, before.n + 1, octets)
             finally:
                 if is_synced:
                     self.sync()
-            if self._kept is not None:
-                end = Position(segment, file.st_size + len(octets), link)
-                self.written = Written(octets, before, end, file.st_ino)
+            if self._is_kept:
+                self.written = Written(octets, before, Position(segment.first, start + len(octets), link), inode)
         return recorded
 
-    def end(self) -> tuple[int, int]:
-        """The place of the next line: the number of segments and the size of the last one."""
-        segments = self.segments()
+    @property
+    def _is_kept(self) -> bool:
+        return self._kept is not None or self.written is not None
+
+    def end(self) -> tuple[Segment | None, int]:
+        """The place of the next line: the last segment, if there is any, and its size."""
         if self.written:
-            return len(segments), self.written.end.offset
-        return len(segments), segments[-1].size() if segments else 0
+            end = self.written.end
+            return Segment(end.segment, self._path(end.segment)), end.offset
+        segments = self.segments()
+        return (segments[-1], segments[-1].size()) if segments else (None, 0)
 
     def sync(self, lock: Lock | None = None) -> None:
         """Wait until all writes are on the disk; remove them if that fails.
@@ -335,8 +369,7 @@ class Journal:
 
     def repair_tail(self) -> bool:
         """Complete or move away a torn last line; return whether there was one. The lock must be held."""
-        segments = self.segments()
-        if self._kept is not None or not segments or segments[-1].is_whole():
+        if self._is_kept or not (segments := self.segments()) or segments[-1].is_whole():
             return False
         segment = segments[-1]
         end = last_line_feed(segment)
@@ -367,30 +400,23 @@ class Journal:
             return False
         return len(fragment) < lines.MAX_LINE
 
-    def _write(self, end: tuple[int, int], first: int, octets: bytes) -> tuple[int, os.stat_result]:
-        """Write lines at the END. FIRST is the number of the first one.
+    def _write(self, last: Segment | None, size: int, first: int, octets: bytes) -> tuple[Segment, int, int]:
+        """Write lines after the LAST segment's first SIZE bytes. FIRST is the number of the first one.
 
-        Return the segment's first line and the status of its file before the write.
+        Return the segment that has them, their offset in it, and its inode.
         """
-        segment = self.segments()[-1] if end[0] else None
-        is_new = segment is None or end[1] >= SEGMENT_SIZE
-        path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
-        former = [older.path for older in self.segments() if older.path < path]
+        is_new = last is None or size >= SEGMENT_SIZE
+        segment = Segment(first, self._path(first)) if is_new or last is None else last
+        offset = 0 if is_new else size
+
+        def former() -> list[str]:
+            return [older.path for older in self.segments() if older.first < segment.first]
+
         try:
-            before = self._unsynced.write(path, octets, former, ends=segment.path if is_new and segment else None)
+            inode = self._unsynced.write(segment, octets, former, last if is_new else None)
         except OSError as error:
             self._kept = self.written = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
-            self._kept.append(Segment(first, path))
-        return first if is_new or segment is None else segment.first, before
-
-    def _take_back_lost(self) -> None:
-        """Remove lines that could not be synced, if the process that has found that out could not remove them."""
-        try:
-            if self._unsynced.has_lost_lines():
-                self._kept = self.written = None
-                self._names = disk.FolderListing(self.folder)
-                self._unsynced.take_back_lost(self.segments())
-        except OSError as error:
-            raise disk.refusal(error) from error
+            self._kept.append(segment)
+        return segment, offset, inode

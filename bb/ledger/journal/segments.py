@@ -81,6 +81,26 @@ class Segment(Record):
                 offset += whole
 
 
+class OpenSegment:
+    """A segment that is open for writing. SIZE is its size after our last write."""
+
+    __slots__ = ("before", "fd", "first", "inode", "path", "size")
+
+    def __init__(self, segment: Segment, fd: int) -> None:
+        status = os.fstat(fd)
+        self.fd = fd
+        self.first = segment.first
+        self.path = segment.path
+        self.inode = status.st_ino
+        self.size = self.before = status.st_size
+
+    def last_line(self) -> bytes:
+        """The last line without its line feed; empty if the segment does not end with a whole line of usual length."""
+        tail = read_at(self.fd, TAIL_BLOCK, max(0, self.size - TAIL_BLOCK))
+        start = tail.rfind(b"\n", 0, -1) + 1
+        return tail[start:-1] if tail.endswith(b"\n") and (start or len(tail) == self.size) else b""
+
+
 def offset_near(segment: Segment, prefix: bytes, n: int) -> int:
     """The offset of line N or of a line shortly before it, by binary search.
 

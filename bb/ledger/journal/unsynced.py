@@ -12,16 +12,17 @@ from bb.ledger.files import disk
 from bb.ledger.files.lock import Lock, NoLock
 from bb.ledger.journal import group_sync
 from bb.ledger.journal.group_sync import GroupSync, Line, SyncFailed
-from bb.ledger.journal.segments import NO_FOLLOW, last_line_feed, lines_backwards
+from bb.ledger.journal.segments import NO_FOLLOW, OpenSegment, Segment, last_line_feed, lines_backwards
 from bb.ledger.journal.writers import LOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from bb.ledger.journal.segments import Segment
+    from bb.ledger.journal.group_sync import Known
 
 HEAD = 256  # bytes of a line that distinguish it from every other line
+TO_APPEND = os.O_RDWR | os.O_APPEND | NO_FOLLOW
 
 
 class Unsynced:
@@ -30,166 +31,199 @@ class Unsynced:
     def __init__(self, folder: str, lock: Callable[[], Lock]) -> None:
         self._folder = folder
         self._new_lock = lock
-        self._files: dict[str, tuple[int, int]] = {}  # the open descriptor, and the size before the first write
+        self._files: dict[str, OpenSegment] = {}  # those with a write
+        self._ready: OpenSegment | None = None  # the last segment, open and without a write
         self._last: tuple[int, bytes] | None = None  # the last write: its offset and its bytes
         self._group: GroupSync | None = None
 
-    def write(self, path: str, octets: bytes, former: Sequence[str], *, ends: str | None) -> os.stat_result:
-        """Write OCTETS at the end of the segment at PATH; return its status before.
+    def state(self) -> Known | None:
+        """What the processes that write here know of its end; None without a group. The journal's lock must be held."""
+        group = self._opened_group(is_locked=True)
+        return group.read() if group else None
 
-        FORMER are the segments before it. ENDS is the segment that ends because this one begins.
+    def open_last(self, segment: Segment, state: Known) -> OpenSegment | None:
+        """Open the last SEGMENT, as the STATE names it; None if anything in it was not announced."""
+        self.close_last()
+        try:
+            last = self._opened(segment)
+        except FileNotFoundError:
+            return None
+        if not (state.is_end_of(last) and last.size):
+            os.close(last.fd)
+            return None
+        self._ready = last
+        return last
+
+    def write(self, segment: Segment, octets: bytes, former: Callable[[], Sequence[str]], ends: Segment | None) -> int:
+        """Write OCTETS at the end of SEGMENT; return its inode.
+
+        FORMER returns the segments before it. ENDS is the segment that ends because this one begins.
         """
         self._last = None
-        if path not in self._files:
-            if ends:
-                os.close(self._prepared(ends, former, is_over=True))
-            fd = self._prepared(path, former)
-            self._files[path] = fd, os.fstat(fd).st_size
-        fd, _ = self._files[path]
-        before = os.fstat(fd)
+        opened = self._files.get(segment.path)
+        if opened is None:
+            opened = self._files[segment.path] = self._prepared(segment, former, ends)
         try:
-            disk.write_all(fd, octets)
+            disk.write_all(opened.fd, octets)
         except OSError:
-            os.ftruncate(fd, before.st_size)
+            os.ftruncate(opened.fd, opened.size)
             raise
-        self._last = before.st_size, octets
-        return before
+        self._last = opened.size, octets
+        opened.size += len(octets)
+        return opened.inode
 
-    def _prepared(self, path: str, former: Sequence[str], *, is_over: bool = False) -> int:
-        """Open a segment that will be written or that IS_OVER. Nothing in it is of doubtful fate afterwards."""
+    def _prepared(self, segment: Segment, former: Callable[[], Sequence[str]], ends: Segment | None) -> OpenSegment:
+        """Open a segment that will be written. Nothing in it is of doubtful fate afterwards."""
+        ready, self._ready = self._ready, None
+        if ready and ready.path == segment.path:
+            return ready
+        if ready:
+            os.close(ready.fd)
 
         def sync_former() -> None:
             """Sync the segment before it, whose writer may have been killed."""
-            if former:
-                with disk.Reading(former[-1], NO_FOLLOW) as (fd, _):
+            if paths := former():
+                with disk.Reading(paths[-1], NO_FOLLOW) as (fd, _):
                     disk.sync_data(fd)
             disk.sync_folder(self._folder)
 
-        flags = os.O_RDWR | os.O_APPEND | NO_FOLLOW
+        group = self._opened_group()
+        if ends:
+            over = self._opened(ends)
+            try:
+                if group:
+                    group.prepare(over, sync_former, is_over=True)
+            finally:
+                os.close(over.fd)
+        opened = self._opened(segment, is_new=True)
         try:
-            fd = os.open(path, flags)
-        except FileNotFoundError:
-            fd = disk.create(path, flags)
-        try:
-            if group := self._opened_group():
-                group.prepare(fd, path, sync_former, is_over=is_over)
+            if group:
+                group.prepare(opened, sync_former)
         except BaseException:
-            os.close(fd)
+            os.close(opened.fd)
             raise
-        return fd
+        return opened
 
-    def _opened_group(self) -> GroupSync | None:
+    def _opened(self, segment: Segment, *, is_new: bool = False) -> OpenSegment:
+        """Open a segment to write. If it IS_NEW, it is created unless it exists."""
+        try:
+            fd = os.open(segment.path, TO_APPEND)
+        except FileNotFoundError:
+            if not is_new:
+                raise
+            fd = disk.create(segment.path, TO_APPEND)
+        return OpenSegment(segment, fd)
+
+    def _opened_group(self, *, is_locked: bool = False) -> GroupSync | None:
         """The state that we share with the processes that write here; None for a journal without a lock."""
-        has_lock = self._group is None and group_sync.is_possible() and os.path.exists(self._folder + os.sep + LOCK)
-        if has_lock:
-            self._group = GroupSync(self._folder)
+        if self._group is None and group_sync.is_possible():
+            has_lock = is_locked or os.path.exists(self._folder + os.sep + LOCK)
+            self._group = GroupSync(self._folder) if has_lock else None
         return self._group
 
-    def has_lost_lines(self) -> bool:
-        """Whether a sync has failed, and the process that has found that out could not remove the lines."""
-        group = self._opened_group()
-        return bool(group and group.has_failed())
-
     def take_back_lost(self, segments: Sequence[Segment]) -> None:
-        """Remove these lines. The journal's lock must be held."""
+        """Remove the lines that could not be synced. The journal's lock must be held."""
         if self._group and segments:
-            fd = os.open(segments[-1].path, os.O_RDWR | NO_FOLLOW)
+            last = self._opened(segments[-1])
             try:
-                self._group.take_back(fd)
+                self._group.take_back(last)
             finally:
-                os.close(fd)
+                os.close(last.fd)
 
     # -- waiting for the disk
 
     def sync(self, lock: Lock | None, segments: Callable[[], Sequence[Segment]]) -> None:
         """Wait until all writes are on the disk. The journal's lock must be held; if it is given, it is released as
         early as possible. If nothing was written, wait for the lines of others, on which an answer may depend."""
-        files, self._files = self._files, {}
+        files, self._files = list(self._files.values()), {}
         last, self._last = self._last, None
         group, self._group = self._group, None
         try:
             if not files:
-                if group:
+                if group and group.has_pending():
                     self._wait_for_others(group, lock, segments())
-            elif lock and group and last and len(files) == 1 and all(before for _, before in files.values()):
-                self._sync_together(group, lock, files, last)
+            elif lock and group and last and len(files) == 1 and files[0].before:
+                self._sync_together(group, lock, files[0], last)
             else:
                 self._sync_alone(group, files)
         finally:
             if lock:
                 lock.__exit__()
+            self.close_last()
             if group:
                 group.close()
 
     def close(self) -> None:
         """Close the files without waiting for the disk. The caller syncs them in another way."""
         files, self._files, self._last = self._files, {}, None
-        for fd, _ in files.values():
-            os.close(fd)
+        for opened in files.values():
+            os.close(opened.fd)
 
-    def _sync_together(
-        self, group: GroupSync, lock: Lock, files: Mapping[str, tuple[int, int]], last: tuple[int, bytes]
-    ) -> None:
+    def close_last(self) -> None:
+        """Close the segment that `open_last` has opened, unless it was written."""
+        ready, self._ready = self._ready, None
+        if ready:
+            os.close(ready.fd)
+
+    def _sync_together(self, group: GroupSync, lock: Lock, segment: OpenSegment, last: tuple[int, bytes]) -> None:
         """Release the LOCK and wait for the disk with other processes."""
-        ((path, (fd, before)),) = files.items()
         try:
             try:
-                group.announce(os.fstat(fd).st_ino, last[0] + len(last[1]))
+                group.announce(segment)
             except BaseException:
-                os.ftruncate(fd, before)
+                os.ftruncate(segment.fd, segment.before)
                 raise
             lock.__exit__()
-            self._wait(group, fd, path, *last)
+            self._wait(group, segment, *last)
         finally:
-            os.close(fd)
+            os.close(segment.fd)
 
-    def _wait(self, group: GroupSync, fd: int, path: str, start: int, octets: bytes) -> None:
+    def _wait(self, group: GroupSync, segment: OpenSegment, start: int, octets: bytes) -> None:
         try:
-            group.wait(Line(fd, path, os.fstat(fd).st_ino, start, start + len(octets), octets[:HEAD]))
+            group.wait(Line(segment, start, start + len(octets), octets[:HEAD]))
         except SyncFailed as failure:
             with self._new_lock():
-                group.take_back(fd)
+                group.take_back(segment)
             raise failure.error from None
 
     def _wait_for_others(self, group: GroupSync, lock: Lock | None, segments: Sequence[Segment]) -> None:
-        if not (segments and group.has_pending()):
+        if not segments:
             return
-        path = segments[-1].path
         raw, end = next(lines_backwards(segments[-1]), b""), last_line_feed(segments[-1])
-        fd = os.open(path, os.O_RDWR | NO_FOLLOW)
+        last = self._opened(segments[-1])
         try:
             if lock is None:
                 with group:
-                    group.sync_alone([(fd, path)])
+                    group.sync_alone([last])
             else:
                 lock.__exit__()
-                self._wait(group, fd, path, end - len(raw) - 1, raw + b"\n")
+                self._wait(group, last, end - len(raw) - 1, raw + b"\n")
         finally:
-            os.close(fd)
+            os.close(last.fd)
 
-    def _sync_alone(self, group: GroupSync | None, files: Mapping[str, tuple[int, int]]) -> None:
+    def _sync_alone(self, group: GroupSync | None, files: Sequence[OpenSegment]) -> None:
         """Sync FILES while the journal's lock is held."""
         try:
             with group or NoLock():
                 if group:
-                    group.sync_alone([(fd, path) for path, (fd, _) in files.items()])
+                    group.sync_alone(files)
                 else:
-                    for fd, _ in files.values():
-                        disk.sync_data(fd)
-            if not all(before for _, before in files.values()):
+                    for opened in files:
+                        disk.sync_data(opened.fd)
+            if not all(opened.before for opened in files):
                 disk.sync_folder(self._folder)
         except BaseException:
             _take_back(files)
             raise
-        for fd, _ in files.values():
-            os.close(fd)
+        for opened in files:
+            os.close(opened.fd)
 
 
-def _take_back(files: Mapping[str, tuple[int, int]]) -> None:
+def _take_back(files: Sequence[OpenSegment]) -> None:
     """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""
-    for fd, before in files.values():
-        os.ftruncate(fd, before)
-    for path, (fd, before) in files.items():
-        os.close(fd)  # Windows cannot remove an open file
-        if not before:
-            disk.remove_if_there(path)
+    for opened in files:
+        os.ftruncate(opened.fd, opened.before)
+    for opened in files:
+        os.close(opened.fd)  # Windows cannot remove an open file
+        if not opened.before:
+            disk.remove_if_there(opened.path)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from bb.kernel import ids, json_text
 from bb.kernel.digest import digest
@@ -82,7 +83,9 @@ def writer_ids_in(names: list[str]) -> list[str]:
 
 
 def new_id() -> str:
-    return ids.writer_id(os.urandom(8))
+    """A new writer. Two virtual machines that were started from one snapshot may have the same random numbers."""
+    moment = time.time_ns().to_bytes(8, "big")
+    return ids.writer_id(bytes(one ^ other for one, other in zip(os.urandom(8), moment, strict=True)))
 
 
 def mint(journals: str, writer: str) -> str:

@@ -44,6 +44,7 @@ class Pin(Record):
     judged: SnapshotVerdict | None = None  # the newest snapshot there
     put_off: int = 0  # number of events when making a snapshot last failed
     ref: str = BRANCH  # the place of the ledger there
+    address: str = ""  # the address of the remote (`travel/renamed_remotes.py`)
 
 
 class Pins(Record):
@@ -58,6 +59,7 @@ class Pins(Record):
     named: Arbiter | None = None  # the arbiter, by the latest charter of any remote
     arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
     basis: str = ""  # the history that `admitted` was computed from
+    compared: str = ""  # the state of git's configuration when the addresses were last compared
 
     @property
     def in_force(self) -> Admitted:
@@ -95,6 +97,7 @@ def read(store: str) -> Pins:
             Arbiter.from_json(members["named"]) if members.get("named") else None,
             members["arbiter"] if members["arbiter"] in remotes else None,
             str(members.get("basis", "")),
+            str(members.get("compared", "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return Pins({})
@@ -107,6 +110,7 @@ def write(store: str, pins: Pins) -> None:
         "arbiter": pins.arbiter,
         "named": pins.named and pins.named.as_dict(),
         "basis": pins.basis,
+        "compared": pins.compared,
         "local": _written(pins.local),
         "admitted": pins.admitted.as_json(),
         **({"lawful": pins.counted.as_json(), "law": pins.law} if pins.counted is not None else {}),
@@ -118,14 +122,16 @@ def _pin(written: Any) -> Pin:
     judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
     ref = written.get("ref", BRANCH)
     put_off = int(written.get("put_off", 0))
-    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, put_off, ref if ref in PLACES else BRANCH)
+    about = (judged, put_off, ref if ref in PLACES else BRANCH, str(written.get("address", "")))
+    return Pin(_tip(written["tip"]), written["publishes"] is True, *about)
 
 
 def _written_pin(pin: Pin) -> dict[str, Any]:
     judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
     put_off = {"put_off": pin.put_off} if pin.put_off else {}
     ref = {"ref": pin.ref} if pin.ref != BRANCH else {}
-    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off | ref
+    address = {"address": pin.address} if pin.address else {}
+    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off | ref | address
 
 
 def _tip(written: Any) -> Tip | None:

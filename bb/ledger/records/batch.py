@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         @property
         def index(self) -> Index: ...
         def end_batch(self) -> None: ...
-        def has_read(self, journal: Journal, end: tuple[int, int]) -> bool: ...
+        def has_read(self, journal: Journal) -> bool: ...
 
 
 class Batch:
@@ -30,7 +30,6 @@ class Batch:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock: Lock | None = None
-        self._end = (0, 0)
         self.journal: Journal | None = None  # the locked journal
         self.is_current = False  # whether the index has caught up in this batch
         self.has_recorded = False
@@ -39,15 +38,9 @@ class Batch:
     def hold(self, journal: Journal) -> Journal:
         """Lock the journal at the first call; return the journal to record in."""
         if self.journal is None:
-            lock = _held(journal, journal.standing_lock())
-            try:
-                end = journal.end()
-            except BaseException:
-                lock.__exit__()
-                raise
-            self._lock, self.journal, self._end = lock, journal, end
+            self._lock, self.journal = _held(journal, journal.standing_lock()), journal
             # Another process may have recorded something before the lock was taken.
-            self.is_current = self.is_current and self._store.has_read(journal, self._end)
+            self.is_current = self.is_current and self._store.has_read(journal)
         return self.journal
 
     def must_fold(self) -> bool:

@@ -177,10 +177,10 @@ class Store:
         log = received.mark_of(self.path).size
         return [*files, *([(received.FOLDER, log)] if log else [])]
 
-    def has_read(self, journal: Journal, end: tuple[int, int]) -> bool:
-        """Whether the index has read our JOURNAL to its END."""
-        segments, position = journal.segments(), self.index.position(journal.writer)
-        return bool(segments) and (segments[-1].first, end[1]) == (position.segment, position.offset)
+    def has_read(self, journal: Journal) -> bool:
+        """Whether the index has read our JOURNAL to its end."""
+        (segment, size), position = journal.end(), self.index.position(journal.writer)
+        return segment is not None and (segment.first, size) == (position.segment, position.offset)
 
     def damages(self) -> list[Damage]:
         """The damages in the journals, except for journals that were retired because of their damage."""

@@ -7,30 +7,49 @@ from bb.ledger.records import payload_removal
 from bb.ledger.travel import admitted, compacting, quarantine, remote, rotation
 from bb.ledger.travel.sync import Sync
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.published.tip import Tip
+
+
+MOST_ATTEMPTS = 5  # each reads the whole history and makes a snapshot
+
 
 def rotate(sync: Sync, by: str, reason: str) -> int:
-    """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it."""
-    sync.look()
-    sync.publish_all()
-    before = sync.pin.tip
-    if before is None:
-        raise LedgerRewritten(f"the branch of the ledger is missing on {sync.name}")
+    """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it. What
+    others push meanwhile comes first, a stray commit too."""
+    for _ in range(MOST_ATTEMPTS):
+        sync.look()
+        if sync.begun_anew:
+            raise remote.Contended(f"another clone has begun epoch {sync.begun_anew.epoch} meanwhile", remote=sync.name)
+        sync.publish_all()
+        before = sync.pin.tip
+        if before is None:
+            raise LedgerRewritten(f"the branch of the ledger is missing on {sync.name}")
+        try:
+            return _begun(sync, before, by, reason)
+        except remote.Moved as moved:
+            sync.look()
+            if sync.pin.tip == before and not sync.has_stray_tip:
+                remote.refuse_two_places(sync.store.place, sync.name, sync.pin.ref, sync.left())
+                hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
+                raise remote.PushDenied(
+                    f"{sync.name} does not let the branch be replaced: {moved}", hint=hint
+                ) from None
+    raise remote.Contended("other clones published on every attempt", remote=sync.name)
+
+
+def _begun(sync: Sync, before: Tip, by: str, reason: str) -> int:
+    """Replace the branch at BEFORE. Raises Moved if it is not there any more."""
     found = quarantine.read(sync.store.path, sync.store.place.common, None, before.commit, sync.store.progress)
     address = sync.pins.named.address if sync.pins.named else ""
     reservations = admitted.admit_commits(found.settled, found.commits, address).keeping(rotation.live(sync.store))
     carried = reservations.without(frozenset(payload_removal.redacted(sync.store)))
     root = rotation.begin(sync.store, before, carried, by, reason, sync.now, sync.signatures.key)
-    tip, judged, sync.archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
+    tip, judged, archived, _ = compacting.commit(sync.store, root, sync.now, carried, sync.signatures.key)
     rotation.check_before_publishing(sync.store, tip, before, carried)
-    try:
-        remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left(), sync.pin.ref)
-    except remote.Moved as moved:
-        sync.look()
-        if sync.pin.tip == before:
-            remote.refuse_two_places(sync.store.place, sync.name, sync.pin.ref, sync.left())
-            hint = f"allow the branch bb-ledger to be replaced on {sync.name} (force push), for this command only"
-            raise remote.PushDenied(f"{sync.name} does not let the branch be replaced: {moved}", hint=hint) from None
-        raise remote.Contended("another clone published meanwhile", remote=sync.name) from None
+    remote.push(sync.store.place, sync.name, tip.commit, before.commit, sync.left(), sync.pin.ref)
+    sync.archived = archived
     if sync.decides:
         sync.pins = sync.pins.replace(admitted=carried)
     sync.remember(sync.pin.replace(tip=tip, judged=judged, put_off=0))

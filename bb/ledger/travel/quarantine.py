@@ -86,6 +86,18 @@ def sift(store: str, git_dir: str, known: Tip | None, commit: str, refusal: BbEr
     return _Walk(store, git_dir, known).to(commit, rows, refusal)
 
 
+def sift_after(git_dir: str, known: Tip, links: Mapping[str, Link], commit: str, refusal: BbError) -> Sound | None:
+    """The same for a reader that has no lines up to KNOWN, only the LINKS of each writer's last line there. None if
+    that is not enough: for a merge, or a commit that blanked an event."""
+    rows = _rows(git_dir, commit, known, refusal)
+    if any(len(parents) > 1 for _, parents in rows):
+        return None
+    try:
+        return _Walk("", git_dir, known, links).to(commit, rows, refusal)
+    except _Unknown:
+        return None
+
+
 def continued(message: bytes) -> str | None:
     """The last good commit that a commit's MESSAGE names; None if it names none."""
     last = message.rstrip(b"\n").rpartition(b"\n\n")[2]
@@ -113,11 +125,15 @@ def _rows(git_dir: str, commit: str, known: Tip | None, refusal: BbError) -> lis
     return [(name, tuple(parents)) for name, *parents in rows]
 
 
-class _Walk:
-    """One walk over commits, parents first."""
+class _Unknown(Exception):
+    """Earlier lines are needed, and they are not here."""
 
-    def __init__(self, store: str, git_dir: str, known: Tip | None) -> None:
-        self._store, self._git_dir, self._known = store, git_dir, known
+
+class _Walk:
+    """One walk over commits, parents first. With LINKS, the lines up to KNOWN are not in the STORE."""
+
+    def __init__(self, store: str, git_dir: str, known: Tip | None, links: Mapping[str, Link] | None = None) -> None:
+        self._store, self._git_dir, self._known, self._known_links = store, git_dir, known, links
         self._before: dict[str, str | None] = {}  # each commit that counts -> the one before it that counts
         self._ends: dict[str, str | None] = {}  # each commit -> the last one that counts up to it
         self._commits: dict[str, Commit] = {}
@@ -131,7 +147,7 @@ class _Walk:
     def _begin(self) -> None:
         self._at = self._known.commit if self._known else None
         self._history = History(self._git_dir, self._known)
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, Link] = dict(self._known_links or {})
 
     def to(self, commit: str, rows: Sequence[Row], refusal: BbError) -> Sound:
         """What counts up to COMMIT. Raises the REFUSAL if nothing does."""
@@ -249,6 +265,8 @@ class _Walk:
         return lines.START if first == 1 else Journal(self._store, writer).link_before(first)
 
     def _refuse_wrong_blanks(self, commit: Commit, before: str | None) -> None:
+        if commit.blanked and self._known_links is not None:
+            raise _Unknown
         if commit.blanked:
             earlier = [self._commits[name] for name in self._chain(before)]
             importing.refuse_wrong_blanks(self._store, [*earlier, commit], self._withdrawn())

@@ -4,14 +4,16 @@ The fetch goes into a temporary repository, so the current repository gets no ob
 shallow. The transport settings of the current repository are passed through the environment, because CI checkouts keep
 their credentials there.
 
-Most of the time the last commit is enough, or the commits since the newest snapshot (`tip_reader.py`). Every commit is
-fetched if lines are archived and no snapshot can be used (this version of bb did not make it, or a signing law decides
-which lines count), if the order of publication matters and no snapshot has it, or if a line has lost its payload
-without a valid withdrawal (earlier commits still have the payload). So it is if the last commit is not one that bb
-makes, or is invalid: then the state is read up to the last commit that counts (`quarantine.py`).
+The commits since the newest snapshot are enough (`tip_reader.py`). Every commit is fetched if no snapshot can be used
+(the ledger is young, another version of bb made the snapshot, or a signing law decides which lines count), if an order
+of publication matters that the snapshot does not have, or if a line has lost its payload without a valid withdrawal
+(earlier commits still have the payload). So it is if the last commit is not one that bb makes, or is invalid: then the
+state is read up to the last commit that counts (`quarantine.py`).
 
 Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
 A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
+That a commit deleted or changed lines shows in comparison with its parent, so no commit after the snapshot is skipped.
+The snapshot itself is believed: only a clone with all lines can compare it, and `bb sync` does.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bb.coordination.agents import roster
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
@@ -36,7 +37,6 @@ from bb.ledger.journal.journal import Journal
 from bb.ledger.published import bounds, layout
 from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import Charter, LedgerRewritten, NotALedger, must_be_ours
-from bb.ledger.published.layout import charter_at
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import arbitration, tip_reader, transport
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 MOST_LOOKS = 3  # at the last commit, if the branch moves meanwhile
+MORE = 8  # commits that another look fetches
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
 
@@ -69,11 +70,11 @@ class Peek(Record):
     remote: str
     commit: str
     committed_at: int
-    generation: int | None  # verified if all commits were fetched, otherwise as the last commit claims
+    generation: int
     index: Index
     store: str  # a folder with journals only
     lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
-    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote and the order of publication was read
+    elsewhere: Arbiter | None = None  # the arbiter, if it is another remote
     is_whole: bool = False  # whether every commit was read, so that the order of all publications is known
     quarantined: tuple[Stray, ...] = ()  # commits on the branch that do not count, if all commits were read
 
@@ -84,9 +85,8 @@ class Found(Record):
     index: Index
     commit: str
     committed_at: int
-    generation: int | None
+    generation: int
     elsewhere: Arbiter | None
-    has_names: bool  # whether it is known who has a name that was registered twice
     is_whole: bool = False  # whether every commit was read
     quarantined: tuple[Stray, ...] = ()
 
@@ -108,40 +108,34 @@ def published_ledger(
         repository = os.path.join(folder, "ledger.git")
         transport.make_repository(repository, settings)
         source = _Source(place, repository, remote, settings)
-        source.fetch(transport.THE_TIP)
-        commit, _, generation = _tip(repository)
         store, at = os.path.join(folder, "bb"), _address(place, remote)
-        is_enough = generation is not None and not in_order
-        found, lost = _latest(source, repository, store, at, law) if is_enough else (None, [])
-        if found is None or lost or (not found.has_names and found.index.count(roster.NAME, roster.RIVALS)):
+        found, lost = (None, []) if law or in_order else _latest(source, repository, store, at)
+        if found is None or lost:
             if found:
                 found.index.close()
             source.fetch(transport.EVERYTHING)
             commit, _, _ = _tip(repository)
             found, lost = _everything(repository, commit, store, at, law)
         try:
-            yield _peek(found, found.generation or generation, remote, store, lost)
+            yield _peek(found, remote, store, lost)
         finally:
             found.index.close()
     finally:
         disk.remove_folder(folder)
 
 
-def _peek(found: Found, generation: int | None, remote: str, store: str, lost: list[str]) -> Peek:
-    about = (found.commit, found.committed_at, generation, found.index, store, tuple(lost), found.elsewhere)
+def _peek(found: Found, remote: str, store: str, lost: list[str]) -> Peek:
+    about = (found.commit, found.committed_at, found.generation, found.index, store, tuple(lost), found.elsewhere)
     return Peek(_shown(remote), *about, found.is_whole, found.quarantined)
 
 
-def _latest(
-    source: _Source, repository: str, store: str, at: str, law: SigningLaw | None
-) -> tuple[Found | None, list[str]]:
-    """The ledger by its last commit, and the lost events. None if every commit is needed, also because the last commit
-    is not a valid one."""
+def _latest(source: _Source, repository: str, store: str, at: str) -> tuple[Found | None, list[str]]:
+    """The ledger by its newest snapshot and the commits since then, and the lost events. None if every commit is
+    needed, also because the last commit is not a valid one."""
+    source.fetch(transport.THE_TIP)
     try:
-        found = _read_latest(source, repository, store, at, is_read_whole=law is not None)
-        if found is None:
-            return None, []
-        return found, _caught_up(found.index, store, _in_force(law, charter_at(repository, found.commit)))
+        found = _read_latest(source, repository, store, at)
+        return (None, []) if found is None else (found, _caught_up(found.index, store, None))
     except NotALedger as refusal:
         if isinstance(refusal, bounds.LedgerTooLarge.error):
             raise
@@ -161,7 +155,7 @@ def _everything(repository: str, commit: str, store: str, at: str, law: SigningL
     index, lost, sound = _index_of_everything(repository, commit, store, law)
     elsewhere = _settle(store, index, sound, at)
     about = (index, sound.tip.commit, _time(repository, sound), sound.tip.generation, elsewhere)
-    return Found(*about, has_names=True, is_whole=True, quarantined=tuple(sound.strays)), lost
+    return Found(*about, is_whole=True, quarantined=tuple(sound.strays)), lost
 
 
 def _index_of_everything(
@@ -191,10 +185,10 @@ def _indexed(store: str, found: Sound, law: SigningLaw | None) -> tuple[Index, l
     return index, _caught_up(index, store, law)
 
 
-def _read_latest(source: _Source, repository: str, store: str, at: str, *, is_read_whole: bool) -> Found | None:
-    """Read the last commit, and the order of publication since its snapshot. None if every commit is needed."""
+def _read_latest(source: _Source, repository: str, store: str, at: str) -> Found | None:
+    """Read the last commit, and verify the commits since its snapshot. None if every commit is needed."""
     latest: Latest | None = None
-    for _ in range(MOST_LOOKS):
+    for look in range(MOST_LOOKS):
         commit, committed_at, generation = _tip(repository)
         if generation is None:
             break
@@ -202,20 +196,21 @@ def _read_latest(source: _Source, repository: str, store: str, at: str, *, is_re
             if latest:
                 latest.index.close()
             disk.remove_folder(tip_reader.journals(store))
-            latest = tip_reader.read(repository, commit, store, is_read_whole=is_read_whole)
+            latest = tip_reader.read(repository, commit, store)
         if latest is None:
             return None
-        about = (latest.index, commit, committed_at)
-        if not latest.needs_order:
-            newest = latest.newest
-            elsewhere = _save_order(store, newest.at.admitted, latest.arbiter, at) if newest else None
-            return Found(*about, generation, elsewhere, has_names=newest is not None)
-        if order := tip_reader.order_since(repository, latest):
-            return Found(*about, order[1], _save_order(store, order[0], latest.arbiter, at), has_names=True)
-        if latest.newest is None or generation <= latest.newest.at.generation:
+        try:
+            verified = tip_reader.since_snapshot(repository, latest)
+        except (NotALedger, LedgerRewritten.error):
             break
-        # Back to the commit of the snapshot. The commits before it have many files. The branch may move meanwhile.
-        source.fetch(f"--depth={generation - latest.newest.at.generation + 1}")
+        if verified:
+            order = _save_order(store, verified[0], latest.arbiter, at)
+            return Found(latest.index, commit, committed_at, verified[1], order)
+        if generation <= latest.newest.at.generation:
+            break
+        # Back to the commit of the snapshot, and not much further, because the commits before it have many files. The
+        # branch may move meanwhile, and stray commits have no number.
+        source.fetch(f"--depth={generation - latest.newest.at.generation + 1 + look * MORE}")
     if latest:
         latest.index.close()
     return None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bb.ledger.git import program
 
 LONGEST_SAID = 300  # characters of the host's words in a message
+BROKEN_OFF = "fatal: Could not read from remote repository."  # what git says when ssh ends, whatever the reason
 KEPT = "what you recorded stays in this clone"
 
 RemoteNotFound = NotFound.declare(
@@ -255,7 +256,14 @@ def last_words(output: str) -> str:
     if of_host and any("rejected]" in row for row in rows):
         return " ".join(of_host)[:LONGEST_SAID]
     best = [row for row in said if not row.startswith("remote:")] if not of_host else said
-    return (best or rows or ["git gave no reason"])[0][:LONGEST_SAID]
+    found = (best or rows or ["git gave no reason"])[0]
+    return (_of_ssh(rows) if found == BROKEN_OFF else found)[:LONGEST_SAID]
+
+
+def _of_ssh(rows: Sequence[str]) -> str:
+    """What ssh or the program at its other end said last, before git said that there is nothing to read."""
+    before = rows[: rows.index(BROKEN_OFF)]
+    return next((row for row in reversed(before) if not row.startswith(("(", "Warning:"))), BROKEN_OFF)
 
 
 def _of_host(rows: Sequence[str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from bb.ledger.published.layout import HIDDEN, LOCAL
 from bb.ledger.published.pins import Pin
 from bb.ledger.published.tip import Commit, Tip
 from bb.ledger.records import creation, payload_removal, set_aside
-from bb.ledger.travel import admitted, arbitration, publish, remote
+from bb.ledger.travel import admitted, arbitration, publish, remote, renamed_remotes
 from bb.ledger.travel.own_signatures import OwnSignatures
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
@@ -84,7 +84,7 @@ class Sync:
     def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
         self.store = store
         self.name = name
-        self.pins = pins.read(store.path)
+        self.pins = renamed_remotes.follow(store.place)
         self.signatures = OwnSignatures(store, self.pins.home or name, now)
         self._named_before = self.pins.named
         self._at: str | None = None  # the address of the remote, once it was asked for
@@ -140,6 +140,11 @@ class Sync:
             law = self.store.law if self.signatures.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self.remember(self.pin)
+
+    @property
+    def has_stray_tip(self) -> bool:
+        """Whether the last commit on the branch does not count."""
+        return self._on_top_of is not None
 
     def base(self) -> str:
         """The last verified commit. It contains everything published so far."""
@@ -246,12 +251,12 @@ class Sync:
         """Move the ledger to another place on the remote, or let the first publication go there. All clones find it
         there with their next sync."""
         while (tip := self.pin.tip) is not None and self.pin.ref != ref:
+            expected = self._on_top_of or tip.commit
             try:
-                expected = self._on_top_of or tip.commit
                 remote.relocate(self.store.place, self.name, expected, self.pin.ref, ref, self.left())
             except remote.Moved as moved:
                 self.look()
-                if self.pin.tip == tip and self.pin.ref != ref:
+                if self.pin.tip == tip and (self._on_top_of or tip.commit) == expected and self.pin.ref != ref:
                     remote.refuse_two_places(self.store.place, self.name, self.pin.ref, self.left())
                     raise remote.PushDenied(f"{self.name} does not let the ledger move: {moved}") from None
             else:
@@ -504,7 +509,7 @@ class Sync:
 
     def remember(self, pin: Pin, commits: Iterable[Commit] = (), begun: Admitted | None = None) -> None:
         """Save PIN, and the results of publication order after COMMITS, or from an epoch on that has BEGUN."""
-        after: Pins = self.pins.with_remote(self.name, pin)
+        after: Pins = self.pins.with_remote(self.name, pin.replace(address=self.address))
         self.pins = after = after.replace(named=arbitration.known(after))
         if pin.tip and self.decides:
             if after.named and after.named.turn > 1 and pin.publishes:

@@ -1,8 +1,9 @@
-"""Reads the last commit of a published ledger, and of earlier commits only those that are needed.
+"""Reads a published ledger by the newest snapshot in its last commit, and the commits since then.
 
-The newest snapshot in the last commit stands for all lines that it covers, and has the results of publication order up
-to its own commit. The files in the last commit have the other lines. If some of those are about reservations, their
-order matters too, so the commits after the snapshot's are read and verified (`order_since`).
+The snapshot stands for all lines that it covers, and has the results of publication order up to its own commit. The
+files in the last commit have the other lines. The commits after the snapshot's are verified (`since_snapshot`): that a
+commit deletes or changes lines shows only in comparison with its parent, whatever its message says. They also show in
+which order these lines were published.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bb.kernel.errors import BbError
     from bb.ledger.journal.line import Link
     from bb.ledger.published.arbiter import Arbiter
 
@@ -31,23 +33,20 @@ MOST_BYTES = 1 << 30
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 PLAIN = ("100644", "blob")
 JOURNALS = "j"
-GLOBAL = b'"base":"'  # in the line of a global reservation
 
 
 class Latest(Record):
-    """The last commit: an index that starts with its NEWEST snapshot, the ARBITER that its charter names, and whether
-    the order of publication matters for the lines after the snapshot."""
+    """The last commit: an index that starts with its NEWEST snapshot, and the ARBITER that its charter names."""
 
     commit: str
     index: Index
-    newest: Snapshot | None
+    newest: Snapshot
     arbiter: Arbiter | None
-    needs_order: bool
 
 
-def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Latest | None:
-    """Save the lines of the last COMMIT that the newest snapshot does not cover as journals in STORE. None if the last
-    commit is not enough. If the ledger IS READ WHOLE, no snapshot is used."""
+def read(repository: str, commit: str, store: str) -> Latest | None:
+    """Save the lines of the last COMMIT that the newest snapshot does not cover as journals in STORE. None without a
+    snapshot that can be used: a ledger without one is young, or another version of bb made it."""
     files = _listed(repository, commit)
     with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
         charter = files.pop(CHARTER, None)
@@ -56,54 +55,54 @@ def read(repository: str, commit: str, store: str, *, is_read_whole: bool) -> La
         arbiter = charter_of(layout.blob(objects, charter, layout.SMALL)).arbiter
         allowance = bounds.Allowance()
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
-        is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
-        if is_archived and newest is None:
+        newest = _snapshot(repository, files)
+        if newest is None:
             return None
-        heads = newest.heads if newest else {}
-        changes_order = has_global = False
+        heads = newest.heads
         for (writer, first), blob in segments.items():
             last = heads[writer].n if writer in heads else 0
             octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
             allowance.take(octets)
             raws = octets.split(b"\n")[max(last - first + 1, 0) :]
             if len(raws) > 1:
-                octets = b"\n".join(raws)
-                write_lines(store, writer, max(first, last + 1), octets)
-                has_global = has_global or GLOBAL in octets
-                changes_order = changes_order or admitted.may_have_holdings(octets)
+                write_lines(store, writer, max(first, last + 1), b"\n".join(raws))
     index = None if _lacks_lines(segments, heads) else _begun(newest)
-    if index is None:
-        return None
-    # Without a snapshot, only global reservations need the order, and contested ones, for which CI asks.
-    needs_order = has_global or (newest is not None and (changes_order or newest.at.arbiter != arbiter))
-    return Latest(commit, index, newest, arbiter, needs_order)
+    return Latest(commit, index, newest, arbiter) if index else None
 
 
-def order_since(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
-    """The results of publication order in the last commit, and its generation. None if REPOSITORY lacks the commit of
-    the snapshot, or one after it."""
+def since_snapshot(repository: str, latest: Latest) -> tuple[Admitted, int] | None:
+    """The results of publication order in the last commit, and its generation, after every commit since the snapshot's
+    was verified. None if REPOSITORY lacks one of them. Refused if one is invalid, or if nobody can tell from here."""
     newest = latest.newest
-    if newest is None:
-        return None
     name = snapshot.name_of(newest.last_lines)
     made_in = git.run(["rev-list", "--max-count=1", latest.commit, "--", f"snap/{name}"], git_dir=repository).strip()
     if not made_in or newest.at.parent != _parent(repository, made_in):
         return None  # git says of the first commit that it has that it changed every file
     base = _tip_at(repository, made_in, newest, name)
     if base is None or base.charter.arbiter != newest.at.arbiter:
-        return None
+        raise NotALedger("the newest snapshot does not fit its commit")
     if newest.at.arbiter not in (None, latest.arbiter):
-        return None  # these are the results of another arbiter
+        raise NotALedger("the newest snapshot has the results of another arbiter")
     address = latest.arbiter.address if latest.arbiter else ""
-    history = branch.History(repository, base)
-    results = newest.at.admitted
+    history, results = branch.History(repository, base), newest.at.admitted
     try:
         for one in history.upto(latest.commit) if latest.commit != made_in else ():
             results = admitted.admit_commits(results, [one], address)
-    except (NotALedger, LedgerRewritten.error):
-        return None  # all commits are read, and that shows the refusal
+    except (NotALedger, LedgerRewritten.error) as refusal:
+        return _without_strays(repository, base, latest, refusal)
     return results, history.tip.generation
+
+
+def _without_strays(repository: str, base: Tip, latest: Latest, refusal: BbError) -> tuple[Admitted, int]:
+    """The same, if some commit since the snapshot's does not count, but the ledger went on after it. Otherwise all
+    commits must be read: they show what counts."""
+    from bb.ledger.travel import quarantine  # noqa: PLC0415  (stray commits are rare)
+
+    found = quarantine.sift_after(repository, base, latest.newest.heads, latest.commit, refusal)
+    if found is None or found.tip.commit != latest.commit:
+        raise refusal
+    address = latest.arbiter.address if latest.arbiter else ""
+    return admitted.admit_commits(latest.newest.at.admitted, found.commits, address), found.tip.generation
 
 
 def _parent(repository: str, commit: str) -> str:
@@ -135,11 +134,9 @@ def _tip_at(repository: str, commit: str, newest: Snapshot, name: str) -> Tip | 
     return Tip(commit, newest.at.generation, charter, heads, frozenset(), compacted)
 
 
-def _begun(newest: Snapshot | None) -> Index | None:
+def _begun(newest: Snapshot) -> Index | None:
     """An index that starts with a snapshot; None if the snapshot is invalid."""
     index = Index(":memory:", None)
-    if newest is None:
-        return index
     try:
         snapshot.fill(index, newest.heads, newest.rows)
     except Exception:  # folds may fail in any way on forged states

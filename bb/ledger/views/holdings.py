@@ -7,7 +7,6 @@ The index finds overlapping scopes: two scopes can overlap only if the lead of o
 from __future__ import annotations
 
 from bb.coordination.agents import liveness, name_claims, pauses, roster
-from bb.coordination.facts import OVERLAPPING
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
@@ -134,19 +133,18 @@ class Holdings:
             other = overlap.held
             if other.is_over or not may_contest(mine, other.reservation):
                 continue  # the results of publication order are not needed, and not read
-            if loses_to(mine, other.reservation, self.settled, self._have_agreed):
+            if loses_to(mine, other.reservation, self.settled, self._know_each_other):
                 return other
         return None
 
-    def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
-        """Whether one of the two was made with --allow-overlap, or the overlap was accepted since."""
+    def _know_each_other(self, one: Reservation, other: Reservation) -> bool:
+        """Whether one of the two was made with --allow-overlap, in knowledge of the other one."""
         from bb.coordination.protocol import notices  # noqa: PLC0415  (most scopes are not contested)
 
-        for mine, theirs in ((one, other), (other, one)):
-            for before in self.ever_of(theirs.agent):
-                if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):
-                    return True
-        return False
+        terms = (
+            notices.overlap_term(theirs.id, mine.agent, mine.scope) for mine, theirs in ((one, other), (other, one))
+        )
+        return any(self._index.count(notices.NAME, term) for term in terms)
 
     @property
     def settled(self) -> Admitted:

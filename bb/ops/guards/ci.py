@@ -267,7 +267,7 @@ def _known(desk: Desk, code: CodeSource, index: Index, store: str) -> ci.Known:
         ci.agreed(notes),
         pauses=dict(index.states(pauses.NAME)),
         settled=held.settled,
-        overlaps=ci.agreed_overlaps(notes),
+        overlaps=ci.known_overlaps(notes),
         unknown=frozenset(lease.reservation.id for lease in leases if excuses_nothing(held, lease.reservation)),
         addresses=addresses.by_address(agent for agent in agents if agent),
         merges=code.makes_merge,

@@ -6,6 +6,7 @@ import os
 
 from bb.coordination.agents import liveness
 from bb.coordination.agents.callers import NotYourName, SessionSuperseded
+from bb.coordination.guards import hazards
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editors import NotUnderstood
 from bb.kernel import escaping
@@ -20,10 +21,11 @@ from bb.ops.guards.editor_requests import REFUSED, agent_of, allow, refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bb.coordination.agents.pauses import Pause
+    from bb.coordination.guards.brought_changes import Question
     from bb.coordination.holdings.scopes import Scope
     from bb.coordination.wiring.editors import HookPayload
     from bb.ops.desk.desk import Desk
@@ -66,9 +68,23 @@ def _of_bb(desk: Desk, paths: Sequence[str]) -> str:
 
 def written(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:
     """May the command write these files? Checked as an edit, but if the check fails, the command passes."""
+    return _command(desk, heard, named, bead, lambda: written_paths(desk, heard))
+
+
+def brought(desk: Desk, heard: HookPayload, named: str | None, found: Sequence[Question]) -> dict[str, Any]:
+    """May the command bring changes of commits, stashes and patches into their files? Nothing is reserved for them."""
+    from bb.ops.guards import brought_files  # noqa: PLC0415  (few commands do that)
+
+    command = escaping.clipped(found[0].command, hazards.LONGEST_COMMAND)
+    return _command(desk, heard, named, None, lambda: brought_files.paths_of(desk, found), command)
+
+
+def _command(
+    desk: Desk, heard: HookPayload, named: str | None, bead: str | None, paths: Callable[[], list[str]], by: str = ""
+) -> dict[str, Any]:
     try:
-        files = files_of(desk, written_paths(desk, heard)) if os.path.isdir(desk.place.store) else []
-        return _judged(desk, heard, agent_of(desk, heard, named), files, bead) if files else allow(heard)
+        files = files_of(desk, paths()) if os.path.isdir(desk.place.store) else []
+        return _judged(desk, heard, agent_of(desk, heard, named), files, bead, by=by) if files else allow(heard)
     except NotARepository.error:
         return allow(heard)
     except _another_session() as error:
@@ -95,9 +111,16 @@ def _no_verdict(heard: HookPayload, who: str | None, error: Exception) -> dict[s
 
 
 def _judged(
-    desk: Desk, heard: HookPayload, who: str | None, files: Sequence[File], bead: str | None, state: str | None = None
+    desk: Desk,
+    heard: HookPayload,
+    who: str | None,
+    files: Sequence[File],
+    bead: str | None,
+    state: str | None = None,
+    by: str = "",
 ) -> dict[str, Any]:
-    """May WHO change these FILES? With the STATE of the ledger before, the answer is noted for the next hooks."""
+    """May WHO change these FILES? With the STATE of the ledger before, the answer is noted for the next hooks. BY is
+    the command, if it does not name the files itself."""
     index = desk.store.caught_up()
     if who:
         signs_of_life.checked_agent(desk, index, who)
@@ -110,7 +133,7 @@ def _judged(
     judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who, touched_lines.before(desk, heard))
     if in_way := list(edit_verdicts.that_are(path_verdicts.HELD, desk, judged).values()):
         if who:
-            return refuse(heard, _why_not(in_way, who))
+            return refuse(heard, _why_not(in_way, who, by))
         warning = (
             f"bb: {edit_verdicts.whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
         )
@@ -151,8 +174,9 @@ def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope],
     return allow(heard)
 
 
-def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
+def _why_not(in_way: Sequence[dict[str, Any]], who: str, by: str) -> str:
     """The refusal of an edit: the holder, the bead, the end of the reservation, and alternatives."""
+    start = f"bb: `{by}` would change {_short(in_way[0]['path'])}. " if by else "bb: "
     if frozen := next((row for row in in_way if path_verdicts.is_frozen(row)), None):
         return _why_frozen(frozen, who)
     first = edit_verdicts.holder(in_way[0], who)
@@ -167,7 +191,7 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     ask = f"ask: bb send {Foreign(first['agent_id'])} {quoted(f'I need {path}: why, and until when')} --agent {who}"
     whose = edit_verdicts.whose(in_way[0], who)
     rest = "edit another part of the file" if is_in_part else "work on something else"
-    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or {rest}."
+    return f"{start}{whose}{more}. Do not edit it. Instead: {way}; {ask}; or {rest}."
 
 
 def _why_frozen(found: dict[str, Any], who: str) -> str:

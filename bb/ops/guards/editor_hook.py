@@ -123,6 +123,7 @@ def _unknown_tool(desk: Desk, heard: HookPayload, named: str | None) -> dict[str
 
 def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None) -> dict[str, Any]:
     """May this shell command run? It may write held files, or harm other agents' work through git."""
+    from bb.coordination.guards import brought_changes  # noqa: PLC0415  (needed only for shell commands)
     from bb.ops.guards import shell_hazards  # noqa: PLC0415  (needed only for shell commands)
 
     answer = allow(heard)
@@ -132,6 +133,12 @@ def _command(desk: Desk, heard: HookPayload, named: str | None, bead: str | None
         answer = edit_check.written(desk, heard, named, bead)
     if answer["verdict"] == REFUSED or answer["reply"]:
         return answer
+    if found := brought_changes.find_questions(heard.command):
+        from bb.ops.guards import edit_check  # noqa: PLC0415  (few commands bring changes)
+
+        answer = edit_check.brought(desk, heard, named, found)
+        if answer["verdict"] == REFUSED or answer["reply"]:
+            return answer
     judged = shell_hazards.shell_verdict(desk, heard, named)
     judged = judged | {"notes": [*answer["notes"], *judged["notes"]]}
     return judged if judged["verdict"] == REFUSED else _command_begun(desk, heard, named, judged)

@@ -21,9 +21,8 @@ from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
-from bb.ledger.published import pins
 from bb.ledger.published.pins import Pins
-from bb.ledger.travel import arbitration, remote
+from bb.ledger.travel import arbitration, remote, renamed_remotes
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, SyncLock, random_pause
 from bb.ledger.views.holdings import Holdings
@@ -67,7 +66,7 @@ def refuse_incompatible_options(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve WANTED in every clone, or refuse."""
     store = desk.store
-    arbiter = _arbiter(desk, pins.read(store.path))
+    arbiter = _arbiter(desk, renamed_remotes.pins_now(desk.place))
     try:
         with SyncLock(store.path, PATIENCE):
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()

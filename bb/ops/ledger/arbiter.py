@@ -6,8 +6,7 @@ from typing import Any
 
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.kernel import secret_patterns
-from bb.ledger.published import pins
-from bb.ledger.travel import arbitration, moving
+from bb.ledger.travel import arbitration, moving, renamed_remotes
 from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.agent_params import AsPerson, Why
@@ -63,7 +62,7 @@ def arbiter(
         raise InvalidArgs("a move of the arbiter needs a --reason", path="$.reason")
     secret_patterns.refuse_secrets(reason)
     name = remote_of(desk, remote)
-    if not pins.read(store.path).remote(name).publishes:
+    if not renamed_remotes.pins_now(desk.place).remote(name).publishes:
         hint = f"run `bb sync --publish --remote {name}` first"
         raise NotPublished(f"this clone has not published to {name}", hint=hint)
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices
@@ -75,7 +74,7 @@ def arbiter(
 
 def _shown(desk: Desk) -> dict[str, Any]:
     """The arbiter, and the remote of this clone that is the arbiter, if there is one."""
-    known = pins.read(desk.store.path)
+    known = renamed_remotes.pins_now(desk.place)
     here = arbitration.find(desk.place, known.named) if known.named else known.home
     return {
         "arbiter": known.named.as_dict() if known.named else None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bb.kernel import ids, secret_patterns
-from bb.ledger.published import pins
 from bb.ledger.records import payload_removal
-from bb.ledger.travel import new_epoch
+from bb.ledger.travel import new_epoch, renamed_remotes
 from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
@@ -52,8 +51,9 @@ def rotate(
     store = desk.store
     store.require_ledger()
     name = remote_of(desk, remote)
-    before = pins.read(store.path).remote(name).tip
-    if before is None or not pins.read(store.path).remote(name).publishes:
+    pin = renamed_remotes.pins_now(desk.place).remote(name)
+    before = pin.tip
+    if before is None or not pin.publishes:
         raise NotPublished(f"this clone has not published to {name}")
     summary = {
         "remote": name,

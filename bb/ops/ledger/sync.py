@@ -19,14 +19,14 @@ from bb.ledger.records import counted_lines, creation, policy, set_aside
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
-from bb.ledger.travel import importing, sync_runs
+from bb.ledger.travel import importing, renamed_remotes, sync_runs
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
 from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import signs_of_life, taken_names
 from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
@@ -138,7 +138,7 @@ def sync(
     name = remote_of(desk, remote)
     if not pull:
         _must_exist(desk)
-        saved_pins = pins.read(desk.place.store)
+        saved_pins = renamed_remotes.pins_now(desk.place)
         if dry_run:
             return _would_show(desk, saved_pins, name)
         if not (publish or saved_pins.remote(name).publishes):
@@ -178,7 +178,7 @@ def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool
         return None
     if not publishes:
         raise OneDirection("--place belongs to --publish", hint=f"run `bb sync --publish --place {place}`")
-    if pins.read(desk.place.store).remote(name).tip is not None:
+    if renamed_remotes.pins_now(desk.place).remote(name).tip is not None:
         signs_of_life.person(desk, None)
     return HIDDEN if place == HIDDEN_PLACE else BRANCH
 
@@ -259,7 +259,7 @@ def remote_of(desk: Desk, named: str | None) -> str:
         if remotes.valid_name(named) not in remotes.names(desk.place.common):
             raise remotes.RemoteNotFound(f"there is no remote {named}")
         return str(named)
-    saved_pins = pins.read(desk.place.store)
+    saved_pins = renamed_remotes.pins_now(desk.place)
     if saved_pins.home:
         return saved_pins.home
     names = remotes.names(desk.place.common)
@@ -329,6 +329,7 @@ def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str
     save_outcome(desk, at_work.name, at_work.now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     answer["quarantined"] = _quarantined(desk.store, outcome)
+    answer["names_taken"] = taken_names.taken_names(desk, desk.store.caught_up()) if desk.store.exists else []
     # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
     is_background = in_background.MARK in desk.env
     if outcome.signatures and not is_background:

@@ -18,7 +18,7 @@ from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.agent_params import Since
 from bb.ops.catalogue import TruncatedRows, older_events, op
-from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.desk import pause_check, signs_of_life, taken_names
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
 from bb.ops.params import AgentOrPerson, Number, Text
@@ -115,7 +115,7 @@ def problems_op(desk: Desk) -> dict[str, Any]:
     """List the problems that need a person, oldest first. The exit status is 4 if there are any.
 
     Problems are: requests to the person, messages that wait too long or for a silent agent, reservations whose holder
-    is evicted, agents that work on the same files, and a damaged ledger.
+    is evicted, agents that work on the same files, a name that another clone has, and a damaged ledger.
     """
     desk.store.require_ledger()
     open_problems = problems.open_problems(desk)
@@ -282,6 +282,8 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     """The agents in service: active ones first, then stale, then evicted."""
     rows = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
+    taken = taken_names.taken_names(desk, index)
+    rows = [row | ({"name_taken": True} if row["agent_id"] in taken else {}) for row in rows]
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
     return sorted(rows, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 

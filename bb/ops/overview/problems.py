@@ -13,6 +13,7 @@ from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.facts import CBCL
 from bb.messaging.mail import mail, mailbox
+from bb.ops.desk import taken_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def open_problems(desk: Desk) -> list[dict[str, Any]]:
     events = Events(index, held, work_tree.root_of(desk.place))
     problems = [
         *_damage(desk, now),
+        *_taken_names(desk, index, now),
         *_asked_of_the_person(index),
         *_not_accepted(index, held, now, desk.stale_after_in(index)),
         *_gone_holders(held),
@@ -59,6 +61,13 @@ def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
     for damage in desk.store.damages():
         text = f"line {damage.n} of the ledger's journal {damage.writer} is damaged: {damage.reason}"
         yield _problem("damage", f"{damage.writer}.{damage.n}", clock.text(now), text, "bb doctor --fix")
+
+
+def _taken_names(desk: Desk, index: Index, now: int) -> Iterator[dict[str, Any]]:
+    for name in taken_names.taken_names(desk, index):
+        text = f"another clone registered the name {name} too, and published it first"
+        step = f"{taken_names.NEXT}; {taken_names.OR}".format(name=name)
+        yield _problem("name_taken", name, clock.text(now), text, step, agent_id=name)
 
 
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:

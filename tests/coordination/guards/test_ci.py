@@ -454,13 +454,15 @@ def test_what_may_be_held_beside_the_other_is_not_contested(mine: dict[str, Any]
     assert judged(commit("src/parser/lex.py"), held=held, settled=published(here=1, there=2)) == []
 
 
-def test_an_owner_that_agreed_to_the_overlap_does_not_contest_it():
+def test_a_reservation_made_in_knowledge_of_the_other_is_not_contested():
     order = {"settled": published(here=1, there=2)}
 
-    assert (
-        judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "src")]), **order) == []
-    )
-    assert judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([(OTTER, HARBOR, "docs")]), **order)
+    def found(*known: str) -> list[tuple[str, str]]:
+        return judged(commit("src/parser/lex.py"), held=contest(), overlaps=frozenset([known]), **order)
+
+    assert found(HERE, HARBOR, "src") == []
+    assert found(HERE, HARBOR, "docs"), "another scope"
+    assert found("aaaaaaaaaaaa.99", HARBOR, "src"), "an earlier reservation of the same agent"
 
 
 def test_what_ended_before_the_other_was_made_is_no_rival_whatever_the_clocks_say():
@@ -487,7 +489,7 @@ def test_the_order_is_needed_only_where_two_clones_reserved_a_changed_path():
     assert not ci.needs_order([commit("docs/a.md")], known, wanted)
     assert ci.needs_order(change, known.replace(settled=published(here=1)), wanted), "a snapshot may lack the other one"
     assert not ci.needs_order(change, known.replace(settled=published(here=1, there=2)), wanted)
-    assert not ci.needs_order(change, known.replace(overlaps=frozenset([(OTTER, HARBOR, "src")])), wanted)
+    assert not ci.needs_order(change, known.replace(overlaps=frozenset([(HERE, HARBOR, "src")])), wanted)
     assert not ci.needs_order(change, ci.Known(contest(id="aaaaaaaaaaaa.2")), wanted)
 
 

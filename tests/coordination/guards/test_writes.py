@@ -42,6 +42,7 @@ def paths(text: str) -> list[str]:
         *("cp b.py a.py", "cp -p -- b.py a.py", "cp $OLD a.py", "cp *.py a.py", "install -m 644 b.py a.py"),
         *("dd if=/dev/zero of=a.py bs=1 count=9", "rm a.py", "rm -rf -- a.py", "touch a.py", "touch -r b.py a.py"),
         *("truncate -s 0 a.py", "truncate --size=0 a.py", "git rm a.py", "git rm -r -f -- a.py", "git -C . rm a.py"),
+        *("patch a.py x.patch", "patch -b a.py < x.patch", "patch -p1 -i x.patch a.py"),
         *("cd . && rm a.py", "FORCE=1 rm a.py", "xargs -n 1 rm a.py", "timeout 5 rm a.py", "(( x > y )); rm a.py"),
         *("[[ x > y ]] && rm a.py", "echo $((x > y)) > a.py"),
     ],

@@ -53,7 +53,8 @@ def test_an_incursion_is_found_among_all_by_its_type_and_by_its_bead():
 
 def test_where_two_may_be_in_each_others_way_still_is_found_by_itself():
     beside = INCURRED.replace(outcome="overlapping")
-    assert words(beside).keys() == {"protocol", "INCURSION", "bead bb-1", beside.incident, "unsettled"}
+    known = notices.overlap_term(beside.reservation, beside.incoming, beside.scope)
+    assert words(beside).keys() == {"protocol", "INCURSION", "bead bb-1", beside.incident, known, "unsettled"}
 
 
 def test_3_4_a_resume_is_found_among_all_by_its_type_and_by_each_of_its_beads():

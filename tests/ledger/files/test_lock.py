@@ -54,7 +54,11 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == FILELOCK:
         monkeypatch.setattr(locks, "try_lock", lock_elsewhere.try_lock)
         monkeypatch.setattr(locks, "unlock", lock_elsewhere.unlock)
-        monkeypatch.setattr(locks, "wait_for_lock", locks._poll)
+
+        def polled(fd: int, patience: float) -> bool:
+            return locks._poll(lambda: lock_elsewhere.try_lock(fd), patience)
+
+        monkeypatch.setattr(locks, "wait_for_lock", polled)
     return str(request.param)
 
 

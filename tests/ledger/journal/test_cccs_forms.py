@@ -46,6 +46,8 @@ EXAMPLES: dict[str, Any] = {
     "agreed": Agreed("bo1", EVENT),
     "incursion": INCURRED,
     "taken over": INCURRED.replace(outcome="taken_over", liveness="stale", kind="exact"),
+    "overlapping": INCURRED.replace(outcome="overlapping"),
+    "overlapping several": INCURRED.replace(outcome="overlapping", others=("a" * 12 + ".8", "b" * 12 + ".1")),
     "touched": TOUCHED,
     "touched, by a commit": TOUCHED.replace(commit="c" * 40, mark="", found_by="ci"),
     "resume": RESUMED,
@@ -344,6 +346,9 @@ anything = st.recursive(
 )
 
 
+LISTS = ("beads", "paths", "count", "others")
+
+
 @examples(150)
 @given(st.sampled_from(list(EXAMPLES.values())), st.data())
 def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(fact: Any, data: Any):
@@ -366,7 +371,7 @@ def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(
     elif isinstance(found, Overridden):
         assert all(type(text) is str for text in (found.reason, *found.paths, *found.reservations))
     elif found is not None:
-        texts = {name: value for name, value in found.as_dict().items() if name not in ("beads", "paths", "count")}
+        texts = {name: value for name, value in found.as_dict().items() if name not in LISTS}
         assert texts.pop("scope", "") is None or all(type(value) is str for value in texts.values())
 
 

@@ -17,6 +17,7 @@ from bb.kernel.event import Event
 from bb.ledger.journal import group_sync
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
+from bb.ledger.journal.segments import OpenSegment
 from bb.ledger.records.batch import SingleRecord
 from tests.ledger.ledger_support import (
     WRITER,
@@ -90,8 +91,8 @@ class Others:
         self.refusals[text] = refusal_of(lambda: append(self._store, text))
 
     def begin(self) -> None:
-        def announced(group: group_sync.GroupSync, inode: int, end: int) -> None:
-            self._announce(group, inode, end)
+        def announced(group: group_sync.GroupSync, segment: OpenSegment) -> None:
+            self._announce(group, segment)
             self._written[threading.current_thread().name].set()
 
         group_sync.GroupSync.announce = announced  # type: ignore[method-assign]
@@ -218,10 +219,10 @@ def test_an_answer_that_records_nothing_waits_for_the_lines_it_may_depend_on(sto
     assert texts(store) == ["the first", "stays", "of a dead leader"]
 
 
-@pytest.mark.parametrize("octets", [b"", b"x", b"x" * 200, b"\0" * 107])
+@pytest.mark.parametrize("octets", [b"", b"x", b"x" * 200, b"\0" * 182])
 def test_a_state_that_makes_no_sense_is_made_anew(store: Path, octets: bytes):
     append(store, "stays")
-    (store / "j" / WRITER / "synced").write_bytes(octets)
+    (store / "j" / WRITER / "tail").write_bytes(octets)
 
     append(store, "after it")
 

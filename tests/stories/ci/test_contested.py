@@ -15,7 +15,7 @@ from bb.ledger.travel import remote_reader
 from tests.examples import examples
 from tests.near import Near
 from tests.stories.ci.ci_support import dated, told
-from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub, settle
 from tests.support import NOON, Ran
 
 LEX, LATER = "src/lib/lex.py", "2026-01-05T12:10:00.000Z"
@@ -115,19 +115,67 @@ def test_the_loser_holds_it_once_the_winner_has_released_it(pair: list[Clone]):
     assert ran.data["findings"][0]["commits"] == [before]
 
 
-def test_who_agreed_to_share_is_not_in_a_contest(tmp_path: Path):
+@pytest.fixture
+def beside(tmp_path: Path) -> list[Clone]:
+    """AMBER holds two files of src/lib. COBALT knows, and has reserved src/lib with --allow-overlap."""
     here, there = agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
     here.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
     there.git("fetch", "--quiet", "origin", "main")
     there.git("reset", "--quiet", "--hard", "FETCH_HEAD")
-    here.ask("agent.reserve", agent=AMBER, scope=["src/lib"], bead="bb-1")
+    here.ask("agent.reserve", agent=AMBER, scope=["src/lib/a.py", LEX], bead="bb-1")
     here.sync()
     there.sync(pull=True)
-    there.ask("agent.reserve", agent=COBALT, scope=["src/lib/lex.py"], bead="bb-2", allow_overlap=True)
+    there.ask("agent.reserve", agent=COBALT, scope=["src/lib"], bead="bb-2", allow_overlap=True)
+    return [here, there]
+
+
+@pytest.mark.parametrize("path", ["src/lib/a.py", LEX])
+def test_who_reserved_beside_what_it_knew_is_not_in_a_contest(beside: list[Clone], path: str):
+    here, there = beside
     there.sync()
+    commit(there, COBALT, path)
+
+    assert there.refused_or("check", path=[path], agent=COBALT) == ""
+    assert checked(there).data["findings"] == []
+
+
+def test_an_overlap_with_one_reservation_is_none_with_another_one_that_was_not_known(beside: list[Clone]):
+    here, there = beside
+    here.ask("agent.reserve", agent=AMBER, scope=["src/lib/b.py"], bead="bb-1")
+    here.sync()
+    there.sync()
+    commit(there, COBALT, "src/lib/b.py")
+
+    assert there.refused_or("check", path=["src/lib/b.py"], agent=COBALT) == "PATH_HELD"
+    assert told(checked(there)) == [("error", "held-then", "src/lib/b.py")]
+
+
+def test_an_overlap_ends_with_the_reservation_that_was_known(beside: list[Clone]):
+    """Later, both reserve the same scopes again, and neither knows."""
+    here, there = beside
+    settle(beside)
+    here.ask("agent.release", agent=AMBER, all=True)
+    there.ask("agent.release", agent=COBALT, all=True)
+    settle(beside)
+    here.ask("agent.reserve", agent=AMBER, scope=[LEX], bead="bb-1")
+    there.ask("agent.reserve", agent=COBALT, scope=["src/lib"], bead="bb-2")
+    settle(beside)
     commit(there, COBALT)
 
-    assert checked(there).data["findings"] == []
+    assert there.refused_or("check", path=[LEX], agent=COBALT) == "PATH_HELD"
+    assert told(checked(there)) == [("error", "held-then", LEX)]
+
+
+def test_an_overlap_that_was_resolved_as_reverted_is_contested(beside: list[Clone]):
+    here, there = beside
+    settle(beside)
+    (found,) = here.ask("protocol.incursions")
+    here.ask("protocol.resolve", event=found["id"], agent=AMBER, **{"as": "reverted"})
+    settle(beside)
+    commit(there, COBALT)
+
+    assert there.refused_or("check", path=[LEX], agent=COBALT) == "PATH_HELD"
+    assert told(checked(there)) == [("error", "held-then", LEX)]
 
 
 def test_a_global_reservation_that_was_not_admitted_excuses_nothing(tmp_path: Path):

@@ -73,9 +73,9 @@ class Branch:
         raw = (b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(found)) for name, mode, found in entries)
         return self.write("tree", b"".join(raw))
 
-    def commit(self, files: Mapping[Name, File], parents: Sequence[str]) -> str:
+    def commit(self, files: Mapping[Name, File], parents: Sequence[str], message: str = "x\n") -> str:
         rows = [f"tree {self.tree(files)}", *(f"parent {each}" for each in parents)]
-        return self.write("commit", "\n".join([*rows, f"author {WHO}", f"committer {WHO}", "", "x", ""]).encode())
+        return self.write("commit", "\n".join([*rows, f"author {WHO}", f"committer {WHO}", "", message]).encode())
 
     def put(self, files: Mapping[Name, File]) -> str:
         """Publish FILES in one commit on top of what is there."""

@@ -219,3 +219,21 @@ def test_a_snapshot_says_who_has_a_name(twice: tuple[Clone, Clone], origin: Path
     assert len(seen[AMBER]) == 1
     for each in twice:
         assert each.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+
+
+def test_the_sync_that_learns_of_it_and_the_overviews_say_so(twice: tuple[Clone, Clone]):
+    here, there = twice
+
+    assert there.sync()["names_taken"] == [AMBER]
+    assert here.sync()["names_taken"] == []
+    said = there.bb("sync").out
+    assert f"`bb agent rename NEW --agent {AMBER}`" in said
+    (row,) = there.ask("status")["agents"]
+    assert row["name_taken"] is True
+    assert "name_taken" not in here.ask("status")["agents"][0]
+    found = {each["kind"]: each for each in there.refused("problems").details["problems"]}
+    assert found["name_taken"]["next_step"].startswith(f"bb agent rename NEW --agent {AMBER}; or")
+
+    there.ask("agent.merge", agent=AMBER)
+
+    assert there.sync()["names_taken"] == []

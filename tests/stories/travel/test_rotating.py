@@ -181,12 +181,67 @@ def test_whoever_publishes_meanwhile_is_not_overrun(origin: Path, pair: list[Clo
         return begin(*given, **named)
 
     monkeypatch.setattr(compacting, "commit", late)
+    assert rotate(here)["epoch"] == 2
+
+    settle(pair)
+    assert here.digest == there.digest
+    assert (COBALT, "docs", "active") in here.holds()
+
+
+def test_what_is_pushed_meanwhile_and_does_not_count_is_skipped(
+    origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    begin, branch = compacting.commit, Branch(origin)
+
+    def late(*given: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        branch.put(branch.files() | {"NOTES.md": File(b"hello\n")})
+        return begin(*given, **named)
+
+    monkeypatch.setattr(compacting, "commit", late)
+    assert rotate(here)["epoch"] == 2
+
+    settle(pair)
+    assert here.digest == there.digest
+    assert "NOTES.md" not in branch.files()
+
+
+def test_of_two_rotations_at_once_one_counts(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    begin = compacting.commit
+
+    def late(*given: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        assert rotate(there)["epoch"] == 2
+        return begin(*given, **named)
+
+    monkeypatch.setattr(compacting, "commit", late)
+    refusal = here.refused("ledger.rotate", reason="a password", agent="user")
+
+    assert (refusal.code, "epoch 2" in refusal.message) == ("CONTENDED", True)
+    settle(pair)
+    assert here.digest == there.digest
+
+
+def test_whoever_is_slower_every_time_is_told(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    begin = compacting.commit
+
+    def late(*given: Any, **named: Any) -> Any:
+        there.ask("agent.send", **LETTER | {"from": COBALT, "to": AMBER}, body="once more")
+        with monkeypatch.context() as patch:
+            patch.setattr(compacting, "commit", begin)
+            there.sync()
+        return begin(*given, **named)
+
+    monkeypatch.setattr(compacting, "commit", late)
     assert here.refused("ledger.rotate", reason="a password", agent="user").code == "CONTENDED"
+    monkeypatch.undo()
 
     settle(pair)
     assert here.digest == there.digest
     assert here.ask("ledger.verify", published=True)["published"][0]["epoch"] == 1
-    assert rotate(here)["epoch"] == 2
 
 
 def test_an_answer_that_was_lost_is_found_out_by_the_next_sync(

@@ -1,0 +1,92 @@
+"""Follows `git remote rename`: what was verified of a remote, and whether it may be published there, belongs to its
+address and not to its name.
+
+The addresses are compared only if git's configuration has changed since they were last compared. If a name has got
+another address, and no remote has the former one, the repository has a new URL: nothing is moved then.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.ledger.git import git
+from bb.ledger.published import pins
+from bb.ledger.travel import arbitration, remote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bb.ledger.git.place import Place
+    from bb.ledger.published.pins import Pins
+
+
+def pins_now(place: Place) -> Pins:
+    """What is known about each remote, by its present name. Nothing is saved."""
+    return _renamed(place, pins.read(place.store))[0]
+
+
+def follow(place: Place) -> Pins:
+    """The same, and saved. The caller holds the lock of syncs."""
+    before = pins.read(place.store)
+    after, names = _renamed(place, before)
+    if names:
+        _move_refs(place, names)
+    if after != before and before.remotes:
+        pins.write(place.store, after)
+    return after
+
+
+def _renamed(place: Place, known: Pins) -> tuple[Pins, Mapping[str, str]]:
+    """KNOWN by the present names, and the new name of each remote that has one."""
+    stamp = _stamp(place)
+    if not known.remotes:
+        return known.replace(compared=stamp), {}
+    if known.compared == stamp:
+        return known, {}
+    here = {name: arbitration.address(place, name) for name in remote.names(place.common)}
+    named = {address: name for name, address in here.items() if address}
+    if len(named) < len([address for address in here.values() if address]):
+        return known, {}  # two names for one address
+    new: dict[str, str] = {}
+    for name in known.remotes:
+        now = named.get(_address(known, name))
+        if now and now != name and here.get(name) != _address(known, name):
+            new[name] = now
+    names = {name: new.get(name, name) for name in known.remotes}
+    if len(set(names.values())) < len(names):
+        return known, {}  # another remote has the new name, and its own address is not known
+    remotes = {names[name]: pin for name, pin in known.remotes.items()}
+    remotes = {name: pin.replace(address=here.get(name) or pin.address) for name, pin in remotes.items()}
+    home, arbiter = names.get(known.home or ""), names.get(known.arbiter or "")
+    basis = known.basis
+    if known.arbiter and arbiter and known.arbiter != arbiter:
+        basis = basis.replace(f" {known.arbiter} ", f" {arbiter} ", 1)
+    return known.replace(remotes=remotes, home=home, arbiter=arbiter, basis=basis, compared=stamp), new
+
+
+def _address(known: Pins, name: str) -> str:
+    """The address of a remote when it was last compared. Earlier versions saved none, except for the arbiter."""
+    address = known.remotes[name].address
+    return address or (known.named.address if known.named and known.arbiter == name else "")
+
+
+def _stamp(place: Place) -> str:
+    """Changes whenever git's configuration of this clone does."""
+    try:
+        found = os.stat(os.path.join(place.common, "config"))
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
+
+
+def _move_refs(place: Place, names: Mapping[str, str]) -> None:
+    """Let the refs of the verified commits follow, because they keep git from deleting these commits."""
+    listed = git.run(["for-each-ref", "--format=%(refname) %(objectname)", remote.VERIFIED], git_dir=place.common)
+    commits = dict(row.split(" ") for row in listed.splitlines())
+    old = {name: commit for name in names if (commit := commits.get(f"{remote.VERIFIED}{name}"))}
+    taken = {names[name] for name in old}
+    rows = [f"delete {remote.VERIFIED}{name}" for name in old if name not in taken]
+    rows += [f"update {remote.VERIFIED}{names[name]} {commit}" for name, commit in old.items()]
+    rows += [f"delete {remote.INCOMING}{name}" for name in names]
+    git.output(["update-ref", "--stdin"], git_dir=place.common, given="".join(f"{row}\n" for row in rows).encode())
