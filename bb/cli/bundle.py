@@ -53,8 +53,8 @@ def keep(words: list[str]) -> None:
     verb = fast_parser.verb([word for word in words if word != fast_parser.JSON])
     if words[:1] == [RUN] and TYPER not in sys.modules:
         verb = RUN
-    if verb and ("site" in sys.modules or TYPER in sys.modules):
-        return  # this run was not typical: it needed packages, or Typer to explain a mistake
+    if verb and TYPER in sys.modules:
+        return  # this run was not typical: it needed Typer to explain a mistake
     try:
         of_others = frozenset(
             () if verb else (*catalogue.HOT, *filter(catalogue.hot_name, catalogue.SHORT), RUN)

@@ -68,6 +68,11 @@ def incursions(events: Foreign) -> list[str]:
     return lines or ["No incursions."]
 
 
+def accepted(events: Foreign) -> list[str]:
+    """The incursions of a commit that the holder, or the person, accepted."""
+    return [*incursions(events), "`bb sync` sends this to CI and to other clones; then run the check again"]
+
+
 def protocol_events(events: Foreign) -> list[str]:
     """Protocol events, each with its subject."""
     lines = []
@@ -95,4 +100,5 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "protocol list": protocol_events,
     "protocol incursions": incursions,
     "protocol resolve": protocol_event,
+    "protocol accept": accepted,
 }

@@ -97,7 +97,8 @@ def _agent(agent: Foreign) -> list[str]:
 
 
 def _registered(agent: Foreign) -> list[str]:
-    return [f"{agent['agent_id']} is registered as {agent['role']}"]
+    emails = f", with the addresses {names(agent['emails'])}" if agent.get("emails") else ""
+    return [f"{agent['agent_id']} is registered as {agent['role']}{emails}"]
 
 
 def _name(found: Foreign) -> list[str]:

@@ -271,6 +271,7 @@ def would_show(found: Foreign) -> list[str]:
         f"Visible to {sentence(found['visible_to'])}:",
         *(f"  {sentence(what)}" for what in found["shows"]),
         f"Agents: {names(found['agents'][:MOST_SHOWN]) or 'none'}{_and_more(found['agents'])}",
+        *([f"The published ledger would move to: {found['moves_to']}"] if "moves_to" in found else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Finds the commands that bring changes of a commit, a stash or a patch into the work tree, and how git lists the files.
+"""Finds the commands that bring changes of commits, stashes or patches into the work tree, and how git lists the files.
 
     changes of     by
     commits        git revert, git cherry-pick, git merge --squash

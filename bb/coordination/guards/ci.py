@@ -281,7 +281,7 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
     if held.is_freeze:
         verb, why = "has frozen" if lease.is_live else "had frozen", f" ({quotation(held.why)})" if held.why else ""
         text = f"{held.agent} {verb} {name(held.scope)} {span}{why}; {changed}"
-    text += f"; {held.agent} has agreed" if has_agreed else ""
+    text += "; this was accepted" if has_agreed else ""  # by the holder, or by the person
     return Finding(rule, severity, text, (touch.commit.id,), touch.path, lease=lease, **_by(touch.by))
 
 

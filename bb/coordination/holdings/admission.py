@@ -23,9 +23,11 @@ from bb.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
-    from typing import Any, Self
+    from typing import Any, Self, TypeVar
 
     from bb.coordination.facts import AgentFact, HoldingFact
+
+    T = TypeVar("T")
 
 
 class Grant(Record):
@@ -48,24 +50,15 @@ class Admitted(Record):
     names: Mapping[str, Sequence[str]] = {}
 
     def as_json(self) -> dict[str, Any]:
-        grants = {name: list(grant.as_dict().values()) for name, grant in self.grants.items()}
-        names = {name: list(events) for name, events in sorted(self.names.items())}
+        grants, names = grants_as_json(self.grants), names_as_json(self.names)
         return {"grants": grants, "generations": dict(self.generations), "names": names}
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
         """The state from its JSON form. Raises ValueError, or another error, if the form is invalid."""
-        grants = {name: _grant(*values) for name, values in found["grants"].items()}
-        generations = dict(found["generations"])
-        if not all(map(_is_generation, generations.values())):
-            raise ValueError("a generation is not a positive integer")
-        names = {name: tuple(events) for name, events in found.get("names", {}).items()}
-        of_names = (event for events in names.values() for event in events)
-        if not all(map(ids.is_event_id, (*grants, *generations, *of_names))):
-            raise ValueError("the id of a reservation or a registration is not an event id")
-        if not all(map(ids.is_actor_id, names)):
-            raise ValueError("a name is not the id of an agent")
-        return cls(grants, generations, names)
+        return cls(
+            grants_from(found["grants"]), generations_from(found["generations"]), names_from(found.get("names", {}))
+        )
 
     @property
     def latest(self) -> int:
@@ -94,6 +87,45 @@ class Admitted(Record):
         """The state with the generations of LIVE reservations only: ended reservations cannot conflict."""
         kept = {name: self.generations[name] for name in live if name in self.generations}
         return self.replace(generations=kept)
+
+
+def grants_as_json(grants: Mapping[str, Grant]) -> dict[str, Any]:
+    """Grants in their JSON form."""
+    return {name: list(grant.as_dict().values()) for name, grant in grants.items()}
+
+
+def names_as_json(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The registrations of names in their JSON form."""
+    return {name: list(events) for name, events in sorted(names.items())}
+
+
+def grants_from(written: Any) -> dict[str, Grant]:
+    """The grants in their JSON form. Raises ValueError, or another error, if the form is invalid."""
+    return _of_events({name: _grant(*values) for name, values in written.items()})
+
+
+def generations_from(written: Any) -> dict[str, int]:
+    """The generations in their JSON form; the same errors."""
+    generations = dict(written)
+    if not all(map(_is_generation, generations.values())):
+        raise ValueError("a generation is not a positive integer")
+    return _of_events(generations)
+
+
+def names_from(written: Any) -> dict[str, Sequence[str]]:
+    """The registrations of names in their JSON form; the same errors."""
+    names: dict[str, Sequence[str]] = {name: tuple(events) for name, events in written.items()}
+    if not all(map(ids.is_event_id, (event for events in names.values() for event in events))):
+        raise ValueError("the id of a registration is not an event id")
+    if not all(map(ids.is_actor_id, names)):
+        raise ValueError("a name is not the id of an agent")
+    return names
+
+
+def _of_events(entries: dict[str, T]) -> dict[str, T]:
+    if not all(map(ids.is_event_id, entries)):
+        raise ValueError("the id of a reservation is not an event id")
+    return entries
 
 
 def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any) -> Grant:

@@ -126,10 +126,14 @@ def _is_shared(mode: int) -> bool:
     return bool(mode & SETGID and mode & GROUP_WRITES) and os.name != "nt"
 
 
-def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAIN) -> None:
-    """Write OCTETS to PATH atomically: a reader sees either the old file or the new one."""
+def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAIN, may_be_undone: bool = False) -> None:
+    """Write OCTETS to PATH atomically: a reader sees either the old file or the new one.
+
+    DURABLE means that a power failure does not undo it. If it MAY BE UNDONE, a power failure leaves either of the two
+    whole files, which takes half as long.
+    """
     try:
-        _replace(path, octets, durable, mode)
+        _replace(path, octets, durable, mode, is_named=durable and not may_be_undone)
     except OSError as error:
         raise refusal(error) from error
 
@@ -137,7 +141,7 @@ def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAI
 def replace_in_new_folder(path: str, octets: bytes) -> None:
     """Write OCTETS to PATH atomically. Its folder is made if it is missing."""
     try:
-        _replace(path, octets, durable=False, mode=PLAIN)
+        _replace(path, octets, durable=False, mode=PLAIN, is_named=False)
     except FileNotFoundError:
         make_folder(os.path.dirname(path))
         replace(path, octets)
@@ -145,7 +149,7 @@ def replace_in_new_folder(path: str, octets: bytes) -> None:
         raise refusal(error) from error
 
 
-def _replace(path: str, octets: bytes, durable: bool, mode: int) -> None:
+def _replace(path: str, octets: bytes, durable: bool, mode: int, is_named: bool) -> None:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
@@ -157,7 +161,7 @@ def _replace(path: str, octets: bytes, durable: bool, mode: int) -> None:
         finally:
             os.close(fd)
         os.replace(temporary, path)
-        if durable:
+        if is_named:
             sync_folder(folder)
     except OSError:
         remove_if_there(temporary)

@@ -66,20 +66,42 @@ def ask(
 ) -> program.Done:
     """Run `git ARGUMENTS` for at most PATIENCE seconds; its result. SaidTooMuch if it prints more than MOST bytes. With
     FETCHES_OBJECTS, git may fetch objects that are missing in a partial clone."""
-    try:
-        started = _started(arguments, git_dir, at, env, fetches_objects=fetches_objects)
-        status, out, err = started.communicate(given, patience, most)
-    except child.TooMuch:
-        raise TooMuchOutput(f"git {arguments[0]} printed more than {most:,} bytes") from None
-    return program.Done(status, out, err.decode("utf-8", "replace"))
+    started = _started(arguments, git_dir, at, env, fetches_objects=fetches_objects)
+    return Asked(arguments[0], started).done(given, patience, most)
+
+
+def start(arguments: Sequence[str], *, git_dir: str, at: str | None = None) -> Asked:
+    """Start `git ARGUMENTS`, whose answer is needed later."""
+    return Asked(arguments[0], _started(arguments, git_dir, at, None))
+
+
+class Asked:
+    """A git process that was started; `done` waits for its result."""
+
+    def __init__(self, verb: str, started: Child) -> None:
+        self.verb = verb
+        self._child = started
+
+    def done(self, given: bytes = b"", patience: float = program.PATIENCE, most: int | None = None) -> program.Done:
+        """Its result, after at most PATIENCE seconds."""
+        try:
+            status, out, err = self._child.communicate(given, patience, most)
+        except child.TooMuch:
+            raise TooMuchOutput(f"git {self.verb} printed more than {most:,} bytes") from None
+        return program.Done(status, out, err.decode("utf-8", "replace"))
+
+    def stop(self) -> None:
+        """Stop it; its result is not needed."""
+        self._child.stop()
 
 
 class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` exchanges requests and answers with one git process."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
-        self._verb = next((word for word in arguments if word.isalpha() or word == "fast-import"), "")
+        self._verb = arguments[0]
         self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **MEMORY_LIMITS})
+        self.has_died = False  # whether it ended too early; then it answers nothing more
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +133,7 @@ class Conversation:
 
     def _died(self, otherwise: str) -> BbError:
         """The refusal for a git process that has ended too early, by its own words if it said any."""
+        self.has_died = True
         try:
             status = self._child.end()
             said = self._child.errors().decode("utf-8", "replace")
@@ -129,6 +152,15 @@ class Conversation:
         if not octets.endswith(mark):
             raise program.GitFailed("git ended in the middle of an answer")
         return octets[: -len(mark)]
+
+    def close(self) -> None:
+        """End it. What it would still answer is not needed."""
+        try:
+            self._child.end()  # stopping it by a signal takes longer
+        except OSError:
+            pass
+        finally:
+            self._child.stop()
 
     def end(self) -> int:
         """Close git's standard input and wait until it ends; its exit status."""

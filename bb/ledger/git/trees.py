@@ -45,6 +45,14 @@ def keep_in(git_dir: str, kind: str, octets: bytes, length: int) -> str:
 def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], length: int) -> str:
     """The id of the tree of COMMIT with CHANGES: the mode and blob of each file, or None if it is removed. Without a
     commit, the tree has these files only."""
+    with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir) as objects:
+        return changed_in(place.common, objects, commit, changes, length)
+
+
+def changed_in(
+    git_dir: str, objects: git.Conversation, commit: str, changes: Mapping[str, Entry | None], length: int
+) -> str:
+    """The same in the repository whose common directory is GIT_DIR, and whose OBJECTS a process reads."""
     wanted: Wanted = {}
     for path, entry in removed_first(changes):
         *folders, name = os.fsencode(path).split(b"/")
@@ -57,9 +65,8 @@ def changed(place: Place, commit: str, changes: Mapping[str, Entry | None], leng
                 raise program.GitFailed(f"{path!r} is both a file and a folder")
             place_in = inner
         place_in[name] = entry
-    with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir) as objects:
-        tree = _changed(place, objects, f"{commit}^{{tree}}" if commit else "", wanted, length)
-    return tree or keep_object(place, "tree", b"", length)
+    tree = _changed(git_dir, objects, f"{commit}^{{tree}}" if commit else "", wanted, length)
+    return tree or keep_in(git_dir, "tree", b"", length)
 
 
 def removed_first(changes: Mapping[str, Entry | None]) -> list[tuple[str, Entry | None]]:
@@ -81,27 +88,35 @@ def differences(place: Place, old: str, new: str) -> dict[str, Entry | None]:
     return found
 
 
-def _changed(place: Place, objects: git.Conversation, tree: str, wanted: Wanted, length: int) -> str:
+def _changed(git_dir: str, objects: git.Conversation, tree: str, wanted: Wanted, length: int) -> str:
     """The id of the changed tree; empty if nothing is left in it."""
     folder = _read(objects, tree, length // 2) if tree else {}
     for name, change in wanted.items():
         if isinstance(change, dict):
             mode, inner = folder.get(name, ("", ""))
-            made = _changed(place, objects, inner if mode == TREE else "", change, length)
+            made = _changed(git_dir, objects, inner if mode == TREE else "", change, length)
             change = (TREE, made) if made else None
         if change:
             folder[name] = change
         else:
             folder.pop(name, None)
-    return keep_object(place, "tree", _written(folder), length) if folder else ""
+    return keep_in(git_dir, "tree", _written(folder), length) if folder else ""
+
+
+def contents(objects: git.Conversation, name: str, kind: str = "blob") -> bytes | None:
+    """The contents of the object that NAME leads to; None if there is none of that KIND."""
+    objects.write(name.encode() + b"\n")
+    header = objects.read_line().split()
+    if len(header) != 3 or not header[2].isdigit():
+        return None
+    octets = objects.read(int(header[2]) + 1)[:-1]
+    return octets if header[1] == kind.encode() else None
 
 
 def _read(objects: git.Conversation, tree: str, length: int) -> Folder:
-    objects.write(tree.encode() + b"\n")
-    header = objects.read_line().split()
-    if len(header) != 3 or header[1] != b"tree":
+    octets = contents(objects, tree, "tree")
+    if octets is None:
         raise program.GitFailed("git cannot read a folder of the commit")
-    octets = objects.read(int(header[2]) + 1)[:-1]
     folder: Folder = {}
     start = 0
     while start < len(octets):

@@ -176,6 +176,15 @@ class Index:
         """The number of lines of each writer that have been read."""
         return {writer: cursor.n for writer, cursor in self.cursors.all().items() if cursor.n}
 
+    def head_of(self, writer: str) -> int:
+        """The number of the last line of WRITER that has been read."""
+        return self.cursors.of(writer).n
+
+    def count_received(self, most: int) -> int:
+        """The number of received journals that have been read, counted up to MOST."""
+        query = "select count(*) from (select 1 from cursor where not is_local limit ?)"
+        return int(self.ask(query, most)[0][0])
+
     def has_company(self) -> bool:
         """Whether lines of more than one writer have been read."""
         return len(self.ask("select 1 from cursor where n > 0 limit 2")) > 1

@@ -12,6 +12,7 @@ session back. Then the two files differ, and the next heartbeat reads the ledger
 from __future__ import annotations
 
 import os
+import time
 
 from bb.coordination.agents import liveness
 from bb.kernel import clock, ids, json_text, validation
@@ -154,9 +155,39 @@ def local_and(store: str, others: Container[str], now: int) -> dict[str, Presenc
         return all_presences(store, now)
     here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
     stems = [stem for name in names if name.endswith(SUFFIX) and (stem := name.removesuffix(SUFFIX))]
-    agents = [(stem, agent) for stem in stems if (agent := agent_of_file(stem))]
-    presences = (read(store, agent, now) for stem, agent in agents if stem in here or agent in others)
+    near = (
+        [stem for stem in stems if stem in here or "".join(_letters(stem)) in others]
+        if others
+        else here.intersection(stems)
+    )
+    presences = (read(store, agent, now) for stem in near if (agent := agent_of_file(stem)))
     return {presence.agent_id: presence for presence in presences if presence}
+
+
+def written_within(store: str, now: int, age: int) -> dict[str, Presence]:
+    """The presences, sorted by agent. Of very many files, only those that were written in the last AGE milliseconds
+    are read."""
+    try:
+        with os.scandir(folder(store)) as entries:
+            files = list(entries)
+    except FileNotFoundError:
+        return {}
+    if len(files) <= FEW:
+        return all_presences(store, now)
+    since = time.time() - age / 1000
+    stems = sorted(
+        file.name.removesuffix(SUFFIX) for file in files if file.name.endswith(SUFFIX) and _at(file) >= since
+    )
+    presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
+    return {presence.agent_id: presence for presence in presences if presence}
+
+
+def _at(file: os.DirEntry[str]) -> float:
+    """When a file was written."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def folder(store: str) -> str:

@@ -1,13 +1,16 @@
 """`pins.json`: what this clone knows about each remote's ledger: the verified tip, whether our lines may be published
 there, and the results of publication order (admitted global grants, and the order of reservations).
 
-Each write replaces the whole file. If it is lost, the next sync verifies the remote's history from its beginning.
+The first line of the file has everything but mappings with very many entries. Each of those has a line of its own,
+which is read when it is needed; the first line has its number. Each write replaces the whole file. If it is lost, the
+next sync verifies the remote's history from its beginning.
 """
 
 from __future__ import annotations
 
 import os
 
+from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
 from bb.kernel.record import Record
@@ -15,11 +18,15 @@ from bb.ledger.files import disk
 from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import Charter
 from bb.ledger.published.layout import BRANCH, PLACES
-from bb.ledger.published.tip import Compacted, Head, Tip
+from bb.ledger.published.saved_mapping import SavedMapping, is_large
+from bb.ledger.published.tip import Compacted, SavedHeads, Tip, heads_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from bb.ledger.published.tip import Head
 
 NAME = "pins.json"
 LARGEST = 1 << 26
@@ -83,76 +90,146 @@ class Pins(Record):
         return self.home if self.home and self.remote(self.home).publishes else None
 
 
+# What was last read, and the state of its file. One command reads the pins up to six times, and validating hundreds of
+# reservations takes longer than looking whether the file is still the same. Pins are never changed, only replaced.
+_last: dict[str, tuple[tuple[int, ...], Pins]] = {}
+
+
 def read(store: str) -> Pins:
     """The saved pins; empty if the file is missing or cannot be read."""
-    octets = disk.read_small(os.path.join(store, NAME), LARGEST)
+    path = os.path.join(store, NAME)
     try:
-        members: Any = json_text.read(octets or b"")
-        remotes = {name: _pin(pin) for name, pin in members["remotes"].items()}
-        home, admitted = members.get("home", members["arbiter"]), Admitted.from_dict(members["admitted"])
-        lawful = Admitted.from_dict(members["lawful"]) if members.get("lawful") else None
+        found = os.stat(path)
+    except OSError:
+        return Pins({})
+    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if _last.get(path, ((),))[0] != state:
+        saved = _read(path)  # perhaps newer than STATE: then the next call reads it again
+        _last.clear()
+        _last[path] = state, saved
+    return _last[path][1]
+
+
+def _read(path: str) -> Pins:
+    first, *rows = (disk.read_small(path, LARGEST) or b"").split(b"\n")
+    try:
+        return _Reading(rows).pins(json_text.read(first))
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+        return Pins({})
+
+
+def write(store: str, pins: Pins, *, may_be_undone: bool = False) -> None:
+    """Save the pins. It MAY BE UNDONE by a power failure if the next sync finds the same on the remote."""
+    octets = b"\n".join([*_Writing().lines(pins), b""])
+    disk.replace(os.path.join(store, NAME), octets, durable=True, may_be_undone=may_be_undone)
+
+
+class _Reading:
+    """Reads pins whose large mappings are in these ROWS."""
+
+    def __init__(self, rows: Sequence[bytes]) -> None:
+        self._rows = rows
+
+    def pins(self, members: Any) -> Pins:
+        remotes = {name: self._pin(pin) for name, pin in members["remotes"].items()}
+        home, lawful = members.get("home", members["arbiter"]), members.get("lawful")
         return Pins(
-            *(remotes, home if home in remotes else None, _tip(members["local"])),
-            *(admitted, lawful, str(members.get("law", ""))),
+            *(remotes, home if home in remotes else None, self._tip(members["local"])),
+            *(self._admitted(members["admitted"]), self._admitted(lawful) if lawful else None),
+            str(members.get("law", "")),
             Arbiter.from_json(members["named"]) if members.get("named") else None,
             members["arbiter"] if members["arbiter"] in remotes else None,
             str(members.get("basis", "")),
             str(members.get("compared", "")),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return Pins({})
+
+    def _pin(self, written: Any) -> Pin:
+        judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
+        ref, put_off = written.get("ref", BRANCH), int(written.get("put_off", 0))
+        about = (judged, put_off, ref if ref in PLACES else BRANCH, str(written.get("address", "")))
+        return Pin(self._tip(written["tip"]), written["publishes"] is True, *about)
+
+    def _tip(self, written: Any) -> Tip | None:
+        if written is None:
+            return None
+        heads = written["heads"]
+        heads = SavedHeads(self._rows[heads], int(written["events"])) if type(heads) is int else heads_from(heads)
+        blanked, charter = frozenset(written.get("blanked", ())), Charter.from_json(written["charter"])
+        compacted = Compacted()
+        if about := written.get("compacted"):
+            archived = self._mapping(about["archived"], dict)
+            compacted = Compacted(**{**about, "archived": archived, "snapshots": tuple(about["snapshots"])})
+        return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
+
+    def _admitted(self, written: Any) -> Admitted:
+        return Admitted(
+            self._mapping(written["grants"], admission.grants_from),
+            self._mapping(written["generations"], admission.generations_from),
+            self._mapping(written.get("names", {}), admission.names_from),
+        )
+
+    def _mapping(self, written: Any, read: Callable[[Any], dict[str, Any]]) -> Mapping[str, Any]:
+        return SavedMapping(self._rows[written], read) if type(written) is int else read(written)
 
 
-def write(store: str, pins: Pins) -> None:
-    written = {
-        "remotes": {name: _written_pin(pin) for name, pin in pins.remotes.items()},
-        "home": pins.home,
-        "arbiter": pins.arbiter,
-        "named": pins.named and pins.named.as_dict(),
-        "basis": pins.basis,
-        "compared": pins.compared,
-        "local": _written(pins.local),
-        "admitted": pins.admitted.as_json(),
-        **({"lawful": pins.counted.as_json(), "law": pins.law} if pins.counted is not None else {}),
-    }
-    disk.replace(os.path.join(store, NAME), (json_text.dumps(written) + "\n").encode(), durable=True)
+class _Writing:
+    """Writes pins, and collects the rows of their large mappings."""
+
+    def __init__(self) -> None:
+        self._rows: list[bytes] = []
+
+    def lines(self, pins: Pins) -> list[bytes]:
+        """The lines of the file."""
+        members = {
+            "remotes": {name: self._pin(pin) for name, pin in pins.remotes.items()},
+            "home": pins.home,
+            "arbiter": pins.arbiter,
+            "named": pins.named and pins.named.as_dict(),
+            "basis": pins.basis,
+            "compared": pins.compared,
+            "local": self._tip(pins.local),
+            "admitted": self._admitted(pins.admitted),
+            **({"lawful": self._admitted(pins.counted), "law": pins.law} if pins.counted is not None else {}),
+        }
+        return [json_text.dumps(members).encode(), *self._rows]
+
+    def _pin(self, pin: Pin) -> dict[str, Any]:
+        judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
+        put_off = {"put_off": pin.put_off} if pin.put_off else {}
+        ref = {"ref": pin.ref} if pin.ref != BRANCH else {}
+        address = {"address": pin.address} if pin.address else {}
+        return {"tip": self._tip(pin.tip), "publishes": pin.publishes} | judged | put_off | ref | address
+
+    def _tip(self, tip: Tip | None) -> dict[str, Any] | None:
+        if tip is None:
+            return None
+        about = tip.compacted
+        compacted = {**about.as_dict(), "archived": self._mapping(about.archived, dict)}
+        return {
+            "commit": tip.commit,
+            "generation": tip.generation,
+            "charter": tip.charter.as_json(),
+            "events": tip.events,
+            "heads": self._mapping(tip.heads, _heads),
+            **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
+            **({"compacted": compacted} if about.snapshots else {}),
+        }
+
+    def _admitted(self, admitted: Admitted) -> dict[str, Any]:
+        return {
+            "grants": self._mapping(admitted.grants, admission.grants_as_json),
+            "generations": self._mapping(admitted.generations, dict),
+            "names": self._mapping(admitted.names, admission.names_as_json),
+        }
+
+    def _mapping(self, mapping: Mapping[str, Any], as_json: Callable[[Any], dict[str, Any]]) -> int | dict[str, Any]:
+        """The mapping in its JSON form, or the number of its row."""
+        if not is_large(mapping):
+            return as_json(mapping)
+        as_saved = mapping.text if isinstance(mapping, SavedMapping) else json_text.dumps(as_json(mapping)).encode()
+        self._rows.append(as_saved)
+        return len(self._rows) - 1
 
 
-def _pin(written: Any) -> Pin:
-    judged = SnapshotVerdict(**written["judged"]) if "judged" in written else None
-    ref = written.get("ref", BRANCH)
-    put_off = int(written.get("put_off", 0))
-    about = (judged, put_off, ref if ref in PLACES else BRANCH, str(written.get("address", "")))
-    return Pin(_tip(written["tip"]), written["publishes"] is True, *about)
-
-
-def _written_pin(pin: Pin) -> dict[str, Any]:
-    judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
-    put_off = {"put_off": pin.put_off} if pin.put_off else {}
-    ref = {"ref": pin.ref} if pin.ref != BRANCH else {}
-    address = {"address": pin.address} if pin.address else {}
-    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off | ref | address
-
-
-def _tip(written: Any) -> Tip | None:
-    if written is None:
-        return None
-    heads = {writer: Head(*head) for writer, head in written["heads"].items()}
-    blanked, charter = frozenset(written.get("blanked", ())), Charter.from_json(written["charter"])
-    compacted = Compacted(**written["compacted"]) if "compacted" in written else Compacted()
-    compacted = compacted.replace(snapshots=tuple(compacted.snapshots))
-    return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
-
-
-def _written(tip: Tip | None) -> dict[str, Any] | None:
-    if tip is None:
-        return None
-    heads = {writer: [head.n, head.first] for writer, head in tip.heads.items()}
-    return {
-        "commit": tip.commit,
-        "generation": tip.generation,
-        "charter": tip.charter.as_json(),
-        "heads": heads,
-        **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
-        **({"compacted": tip.compacted.as_dict()} if tip.compacted.snapshots else {}),
-    }
+def _heads(heads: Mapping[str, Head]) -> dict[str, Any]:
+    return {writer: [head.n, head.first] for writer, head in heads.items()}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.published.charter import Charter
+from bb.ledger.published.saved_mapping import SavedMapping, is_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
 
@@ -35,13 +38,35 @@ class Head(Record):
     first: int
 
 
+class SavedHeads(SavedMapping):
+    """The heads of very many writers, and the number of their EVENTS. One of them is found in the text."""
+
+    def __init__(self, text: bytes, events: int) -> None:
+        super().__init__(text, heads_from)
+        self.events = events
+
+    def get(self, writer: str, otherwise: Any = None) -> Any:
+        if self.is_read:
+            return self.entries.get(writer, otherwise)
+        start = self.text.find(b'"%s":[' % writer.encode())
+        if start < 0:
+            return otherwise
+        written = self.text[self.text.index(b"[", start) : self.text.index(b"]", start) + 1]
+        return Head(*json_text.read(written))
+
+
+def heads_from(written: Any) -> dict[str, Head]:
+    """The heads in their JSON form."""
+    return {writer: Head(*head) for writer, head in written.items()}
+
+
 class Tip(Record):
     """A commit on the branch. It and every commit before it are verified."""
 
     commit: str
     generation: int
     charter: Charter
-    heads: dict[str, Head]
+    heads: Mapping[str, Head]
     blanked: frozenset[str] = frozenset()  # events whose payload was removed after publication
     compacted: Compacted = Compacted()
 
@@ -64,7 +89,18 @@ class Tip(Record):
     @property
     def events(self) -> int:
         """The number of published events."""
-        return sum(head.n for head in self.heads.values())
+        heads = self.heads
+        return heads.events if isinstance(heads, SavedHeads) else sum(head.n for head in heads.values())
+
+    @property
+    def has_many_writers(self) -> bool:
+        """Whether there are so many writers that looking at each of them takes time."""
+        return is_large(self.heads)
+
+    def last_line(self, writer: str) -> int:
+        """The number of the last line of WRITER; 0 if there is none."""
+        head = self.heads.get(writer)
+        return head.n if head else 0
 
     @property
     def last_lines(self) -> dict[str, int]:

@@ -39,7 +39,10 @@ def since_last_report(store: Store) -> list[NewlyCounted]:
     """The lines that have begun to count since the last report. Calling this makes them reported."""
     path = os.path.join(store.path, NAME)
     before, index = _read(path), store.caught_up()
-    law, heads = index.law, index.heads()
+    law = index.law
+    if law is None and not before:  # as in most repositories
+        return []
+    heads = index.heads()
     if law is None:
         reach, now = heads, {}  # all lines count
     else:

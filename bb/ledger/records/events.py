@@ -47,7 +47,7 @@ def event(store: Store, event_id: str) -> Event:
 def line(store: Store, event_id: str) -> bytes:
     """The raw line that records one event."""
     writer, n = ids.split_event_id(event_id)
-    is_sound = n <= store.caught_up().heads().get(writer, 0)
+    is_sound = n <= store.caught_up().head_of(writer)
     raw = Journal(store.path, writer).line(n) if is_sound else None
     if raw is None:
         raise EventNotFound(f"there is no event {event_id}", event_id=event_id)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> list[str]:
     """The events that are validly redacted here, of those that are WANTED. Reads the line of each."""
     index = store.caught_up()
-    heads, hidden = index.heads(), index.hidden()
+    hidden = index.hidden()
     redacted_ids = []
     for event in filter(wanted, hidden):
         writer, n = ids.split_event_id(event)
-        raw = Journal(store.path, writer).line(n) if n <= heads.get(writer, 0) else None
+        raw = Journal(store.path, writer).line(n) if n <= index.head_of(writer) else None
         if is_validly_redacted(raw, hidden):
             redacted_ids.append(event)
     return redacted_ids

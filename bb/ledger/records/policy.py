@@ -16,13 +16,13 @@ from bb.kernel import json_text
 from bb.kernel.errors import BbError, Forbidden
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.git import git, ownership
+from bb.ledger.git import git, ownership, trees
 from bb.ledger.signing import keys, verdicts
 from bb.ledger.signing.verdicts import SigningLaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any, Protocol
 
     from bb.ledger.git.place import Place
@@ -133,16 +133,17 @@ def refresh(
     makes: bool = False,
     remote: str | None = None,
     seen: tuple[str | None, str] | None = None,
-    meanwhile: Callable[[], object] | None = None,
+    objects: git.Conversation | None = None,
 ) -> SignerPolicy:
     """Read the reviewed file and our key, and store the result in `signers.json`.
 
-    SEEN is the file, if the caller has just read it. MAKES: make a missing key. MEANWHILE runs while git starts.
+    SEEN is the file, if the caller has just read it. MAKES: make a missing key. OBJECTS is a process that reads objects
+    already.
     """
     from bb.ledger.published import pins  # noqa: PLC0415  (`law` does not need it)
 
     try:
-        text, where = seen or reviewed(store.place, remote or pins.read(store.path).home, meanwhile=meanwhile)
+        text, where = seen or reviewed(store.place, remote or pins.read(store.path).home, objects=objects)
     except ownership.UnsafeRepository:  # git is not started in another user's repository: use the copy
         return cached(store) or SignerPolicy(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
@@ -159,21 +160,19 @@ def refresh(
 
 
 def reviewed(
-    place: Place,
-    remote: str | None = None,
-    commit: str | None = None,
-    meanwhile: Callable[[], object] | None = None,
+    place: Place, remote: str | None = None, commit: str | None = None, objects: git.Conversation | None = None
 ) -> tuple[str | None, str]:
-    """The text of the reviewed file, or of the file in COMMIT (None if there is no file), and where it was read."""
-    trees = [commit] if commit else [*(ref.format(remote or "origin") for ref in UPSTREAM), HEAD]
-    with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir or place.common) as objects:
-        if meanwhile:
-            meanwhile()
-        for tree in trees:
-            if not _object(objects, f"{tree}^{{commit}}"):
-                continue
-            octets = _object(objects, f"{tree}:{signers.PATH}")
-            return (octets.decode("utf-8", "replace") if octets else None), tree.removeprefix("refs/remotes/")
+    """The text of the reviewed file, or of the file in COMMIT (None if there is no file), and where it was read. The
+    process that reads OBJECTS is the caller's, or one that is started for this."""
+    if objects is None:
+        with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir or place.common) as started:
+            return reviewed(place, remote, commit, started)
+    for tree in [commit] if commit else [*(ref.format(remote or "origin") for ref in UPSTREAM), HEAD]:
+        if trees.contents(objects, f"{tree}^{{commit}}", "commit") is None:
+            continue
+        octets = trees.contents(objects, f"{tree}:{signers.PATH}")
+        text = octets[: signers.LARGEST + 1].decode("utf-8", "replace") if octets else None
+        return text, tree.removeprefix("refs/remotes/")
     return None, ""
 
 
@@ -192,15 +191,6 @@ def uncertain(place: Place, known: SignerPolicy) -> list[str]:
             f"one: run `bb ledger signing {known.mode}` to add the line, then have it reviewed"
         )
     return warnings
-
-
-def _object(objects: git.Conversation, name: str) -> bytes | None:
-    objects.write(name.encode() + b"\n")
-    header = objects.read_line().split()
-    if len(header) != 3 or not header[2].isdigit():
-        return None
-    octets = objects.read(int(header[2]) + 1)[:-1]
-    return octets[: signers.LARGEST + 1] if header[1] in (b"blob", b"commit") else None
 
 
 def _remember(store: Store, known: SignerPolicy) -> None:

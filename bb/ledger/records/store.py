@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bb.ledger.git.place import Place
+    from bb.ledger.git.session import GitSession
     from bb.ledger.index.reader import Progress
     from bb.ledger.journal.clone import Clone
     from bb.ledger.journal.cursors import Damage
@@ -55,6 +56,7 @@ class Store:
         self.place = place
         self._patience = patience  # seconds to wait while another process rebuilds the index
         self.path = place.store
+        self._git: GitSession | None = None
         self.progress = progress
         self._journals = Journals(self.path)
         self._clone: Clone | None = None
@@ -125,6 +127,15 @@ class Store:
 
             self._law, self._law_of = policy.law(self.path, self._clone.repo), stamp
         return self._law
+
+    @property
+    def git(self) -> GitSession:
+        """The git processes that a sync of this store shares. `with store.git:` stops them at the end."""
+        if self._git is None:
+            from bb.ledger.git.session import GitSession  # noqa: PLC0415  (only a sync needs it)
+
+            self._git = GitSession(self.place)
+        return self._git
 
     def journals(self) -> list[Journal]:
         """The journals of all writers, including ours. There may be thousands."""
@@ -198,6 +209,8 @@ class Store:
         if self._batch is not None:
             self._batch.is_current = False  # the next index may lack lines that this one has passed over
         self._journals.close()
+        if self._git is not None:
+            self._git.close()
 
     # -- recording
 

@@ -135,7 +135,8 @@ def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, coun
             known = _counting(commit.settled, lasts, counts) if counts else commit.settled
         if commit.is_carried or commit.arbiter not in ("", address):
             continue
-        facts = [fact for added in commit.added for fact in _deciding_facts(*added, counts)]
+        may_decide = (added for added in commit.added if may_have_holdings(added[2]))
+        facts = [fact for added in may_decide for fact in _deciding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 

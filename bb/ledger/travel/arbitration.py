@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel.errors import Refused
-from bb.ledger.git import git
+from bb.ledger.git.configuration import Configuration
 from bb.ledger.published.arbiter import LONGEST, Arbiter, address_of, latest
 from bb.ledger.travel import remote
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Tip
 
+INSTEAD = (".insteadof", ".pushinsteadof")
+
 NotTheArbiter = Refused.declare(
     "NOT_THE_ARBITER",
     "This remote is not the arbiter of the ledger, and only the arbiter can grant a global reservation",
@@ -21,20 +23,15 @@ NotTheArbiter = Refused.declare(
 )
 
 
-def address(place: Place, name: str) -> str:
+def address(place: Place, name: str, configuration: Configuration | None = None) -> str:
     """The address that the remote NAME is known by; empty if it is fetched from another repository than it is pushed
-    to. `remote.NAME.bbUrl` in the git configuration replaces the URL: for an alias of a host, or a mirror."""
+    to. `remote.NAME.bbUrl` in git's CONFIGURATION replaces the URL: for an alias of a host, or a mirror."""
     names = (f"remote.{name}.url", f"remote.{name}.pushurl", f"remote.{name}.bburl")
-    asked = ["config", "--null", "--get-regexp", r"^(remote\..*\.(url|pushurl|bburl)|url\..*\.(push)?insteadof)$"]
-    found: dict[str, list[str]] = {}
-    for setting in git.ask(asked, git_dir=place.common).out.decode("utf-8", "replace").split("\0"):
-        key, _, value = setting.partition("\n")
-        head, _, last = key.rpartition(".")
-        found.setdefault(f"{head}.{last.lower()}", []).append(value)
+    found = (configuration or Configuration(place.common)).settings
     start = place.work_tree or place.common
     if said := found.get(names[2]):
         return address_of(said[-1], start)
-    if any(key.startswith("url.") for key in found):  # git rewrites addresses
+    if any(key.startswith("url.") and key.endswith(INSTEAD) for key in found):  # git rewrites addresses
         urls = [remote.address(place.common, name), remote.address(place.common, name, "--push")]
     else:
         urls = [(found.get(names[0]) or [""])[0], (found.get(names[1]) or found.get(names[0]) or [""])[0]]

@@ -17,15 +17,15 @@ import os
 from bb.kernel.errors import Refused
 from bb.kernel.escaping import quotation
 from bb.kernel.record import Record
-from bb.ledger.git import git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bb.ledger.git.configuration import Configuration
+
 BB = "bb <bb@localhost>"
 OWN, AUTHOR = "bb", "author"  # values that stand for bb itself, and for the author
-WANTED = r"^((user|author)\.(name|email)|bb\.(author|committer|sign)|commit\.gpgsign)$"
 TRUE = ("", "true", "yes", "on", "1")
 CRUD = " .,:;<>\"\\'\t\n\r"  # git removes these from both ends of a name
 
@@ -33,13 +33,6 @@ InvalidIdentity = Refused.declare(
     "IDENTITY_INVALID",
     "The author or the committer of the ledger's commits is not given as NAME <ADDRESS>",
     hint='`git config bb.author "NAME <ADDRESS>"`, or remove the setting: `git config --unset bb.author`',
-)
-
-GitSigningFailed = Refused.declare(
-    "GIT_SIGNING_FAILED",
-    "git is told to sign commits, and could not sign the ledger's commit",
-    hint="try `git commit-tree -S HEAD^{tree} -m test`, and mend what it says; or publish without git's signature: "
-    "`git config bb.sign false`",
 )
 
 
@@ -51,11 +44,9 @@ class Authorship(Record):
     is_signed: bool
 
 
-def authorship(git_dir: str) -> Authorship:
+def authorship(configuration: Configuration) -> Authorship:
     """What git is configured for, in a repository."""
-    done = git.ask(["config", "-z", "--get-regexp", WANTED], git_dir=git_dir)
-    rows = [row.partition("\n") for row in done.out.decode("utf-8", "replace").split("\0") if row]
-    return resolved({name: value for name, _, value in rows}, os.environ)
+    return resolved({name: values[-1] for name, values in configuration.settings.items()}, os.environ)
 
 
 def resolved(settings: Mapping[str, str], env: Mapping[str, str]) -> Authorship:

@@ -58,12 +58,18 @@ class History:
     def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
         """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
-            chain = self._short_chain(commit, objects) or self._chain(commit)
-            changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
-            for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
-                yield self.verified(name, parent, changes, objects)
-                if progress:
-                    progress(place, len(chain), "Verifying published commits")
+            yield from self.upto_with(objects, commit, progress)
+
+    def upto_with(
+        self, objects: git.Conversation, commit: str, progress: Callable[..., None] | None = None
+    ) -> Iterator[Commit]:
+        """The same, with a process that reads OBJECTS. After a refusal, its last answer may be unread."""
+        chain = self._short_chain(commit, objects) or self._chain(commit)
+        changed = differences.changed_files(self._git_dir, [name for name, _ in chain])
+        for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
+            yield self.verified(name, parent, changes, objects)
+            if progress:
+                progress(place, len(chain), "Verifying published commits")
 
     def _short_chain(self, commit: str, objects: git.Conversation) -> list[tuple[str, str | None]]:
         """The same as `_chain`, without another process. Empty if there are more than a few commits, or no valid

@@ -18,8 +18,9 @@ from bb.ledger.published.pins import SnapshotVerdict
 from bb.ledger.published.tip import Compacted, Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
-from bb.ledger.travel import admitted, archive, publish, snapshot
+from bb.ledger.travel import admitted, archive, snapshot
 from bb.ledger.travel.archive import Archived
+from bb.ledger.travel.commit_writer import CommitWriter
 from bb.ledger.travel.snapshot import Place
 
 MOST_ARCHIVED = 20_000  # files in one commit; the next one archives the rest
@@ -78,16 +79,16 @@ def commit(
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_files_of_lines(store, tip), MOST_ARCHIVED))
     message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
-    with publish.Importer(store.place.common, message, tip.commit, now, key) as importer:
-        for path in layout.files_below(store.place.common, tip.commit, "snap/"):
-            importer.remove(path)
-        for number, part in enumerate(parts, 1):
-            importer.file(snapshot.path_of(name, number), part)
-        for entry in entries:
-            importer.remove(entry.path)
-        if entries:
-            importer.file(archive.path_of(before.manifests + 1), archive.manifest_bytes(entries))
-        new_commit = importer.finish()
+    writer = CommitWriter(store, message, tip.commit, now, key)
+    for path in layout.files_below(store.place.common, tip.commit, "snap/"):
+        writer.remove(path)
+    for number, part in enumerate(parts, 1):
+        writer.file(snapshot.path_of(name, number), part)
+    for entry in entries:
+        writer.remove(entry.path)
+    if entries:
+        writer.file(archive.path_of(before.manifests + 1), archive.manifest_bytes(entries))
+    new_commit = writer.finish()
     archived = dict(before.archived) | {entry.writer: entry.last for entry in entries}
     after = Compacted(archived, before.manifests + bool(entries), (name,), tip.events, new_commit, generation)
     lines = sum(entry.last - entry.first + 1 for entry in entries)

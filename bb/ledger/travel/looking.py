@@ -18,7 +18,7 @@ def continuation(store: Store, known: Tip | None, found: str, tip: Tip | None) -
     """The commits after KNOWN, up to FOUND, that count. TIP, the last verified commit, must be one of them, or the
     parent of the first. None if a later epoch begins there."""
     try:
-        sound = quarantine.read(store.path, store.place.common, known, found, store.progress)
+        sound = quarantine.read(store.path, store.place.common, known, found, store.progress, store.git)
     except LedgerRewritten.error:
         if tip is None or not _is_later_epoch(store, found, tip):
             raise

@@ -37,8 +37,10 @@ class OwnSignatures:
     def known(self) -> SignerPolicy:
         """The list of signers, and the key that we sign with."""
         if self._known is None:
-            meanwhile = keys.ed25519 if self._is_to_sign() else None
-            self._known = policy.refresh(self._store, self._now, remote=self._remote, meanwhile=meanwhile)
+            objects = self._store.git.objects  # starting git takes as long as the import of the library
+            if self._is_to_sign():
+                keys.ed25519()
+            self._known = policy.refresh(self._store, self._now, remote=self._remote, objects=objects)
         return self._known
 
     def _is_to_sign(self) -> bool:
@@ -47,14 +49,14 @@ class OwnSignatures:
         if not (store.exists and store.writer) or (last and last.mode == signers.OFF):
             return False
         index = store.caught_up()
-        return index.heads().get(store.writer, 0) > counting.signed_upto(index, store.writer)[0]
+        return index.head_of(store.writer) > counting.signed_upto(index, store.writer)[0]
 
     def sign(self) -> None:
         """Sign our lines, unless the last one is a signature by our key already."""
         store = self._store
         if self.known.mode == signers.OFF or self.failure or not store.writer:
             return
-        last = store.caught_up().heads().get(store.writer, 0)
+        last = store.caught_up().head_of(store.writer)
         n, signature = counting.signed_upto(store.index, store.writer)
         if not last or (n == last and self._is_ours(signature)):
             return

@@ -7,13 +7,11 @@ other remotes.
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger.files import disk
-from bb.ledger.git import git, program, trees
+from bb.ledger.git import git
 from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
@@ -21,27 +19,24 @@ from bb.ledger.published import past_epochs
 from bb.ledger.published.charter import CHARTER, Charter
 from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
-from bb.ledger.records import events, payload_removal
-from bb.ledger.signing import ssh_signatures
-from bb.ledger.travel.authorship import GitSigningFailed, authorship
+from bb.ledger.records import payload_removal
+from bb.ledger.travel import coverage
+from bb.ledger.travel.commit_writer import CommitWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from bb.coordination.holdings.admission import Admitted
     from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keys import Key
+    from bb.ledger.travel.commit_writer import MadeCommit
 
-IMPORT = ("fast-import", "--quiet", "--force", "--done")
-# The import is left as a small pack, because unpacking it takes as long as the rest. But with fifty packs git repacks
-# the whole repository, and bb must not cause that. So above MOST_PACKS packs the import is unpacked.
-AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
+    AddedLines = tuple[str, int, bytes]  # writer, number of the first line, the lines
+
 NAMED = 3  # writers in a subject
-SHA1 = 40  # digits of an object name; more with SHA-256
 ABOUT = b"""# The ledger of this repository
 
 `bb` writes this branch. It coordinates coding agents and people who work in this repository. The branch has their
@@ -71,34 +66,37 @@ class Unpublished(Record):
 
     def is_in(self, tip: Tip) -> bool:
         """Whether TIP has all of them."""
-        out = tip.last_lines
-        return tip.blanked.issuperset(self.blanks) and all(out.get(writer, 0) >= n for writer, n in self.heads.items())
+        are_out = all(tip.last_line(writer) >= n for writer, n in self.heads.items())
+        return are_out and tip.blanked.issuperset(self.blanks)
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """The valid local lines that TIP does not have."""
-    out, index = tip.last_lines if tip else {}, store.caught_up()
-    more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
+    index, more = store.caught_up(), coverage.compare(store, tip).more
     blanks = tuple(payload_removal.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
-    count = sum(n - out.get(writer, 0) for writer, n in more.items()) - counting.signatures_behind(index, more, out)
+    out = {writer: tip.last_line(writer) if tip else 0 for writer in more}
+    count = sum(n - out[writer] for writer, n in more.items()) - counting.signatures_behind(index, more, out)
     return Unpublished(more, count, blanks)
-
-
-def lines_of(store: Store, before: Tip | None, wanted: Unpublished) -> Iterator[tuple[str, int, bytes]]:
-    """The WANTED lines after BEFORE: the writer, the number of the first line, and the lines."""
-    for writer, last in sorted(wanted.heads.items()):  # in the order of the files, in which readers find them
-        first = before.heads[writer].n + 1 if before and writer in before.heads else 1
-        yield writer, first, events.octets(store, writer, first, last)
 
 
 def _is_to_blank(event: str, tip: Tip) -> bool:
     """Whether the payload of EVENT is still in the files of TIP. Archived payloads are removed by a new epoch only."""
     writer, n = ids.split_event_id(event)
-    is_out = n <= tip.last_lines.get(writer, 0)
+    is_out = n <= tip.last_line(writer)
     return is_out and event not in tip.blanked and not tip.has_archived(writer, n)
 
 
 def commit(
+    store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
+) -> Tip:
+    """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
+    a KEY."""
+    after, _, made = commit_aside(store, tip, wanted, now, key, begins)
+    made.settle()
+    return after
+
+
+def commit_aside(
     store: Store,
     tip: Tip | None,
     wanted: Unpublished,
@@ -108,42 +106,55 @@ def commit(
     names: Arbiter | None = None,
     takes_over: Admitted | None = None,
     over: str | None = None,
-) -> Tip:
-    """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
-    a KEY. Its charter NAMES the arbiter, if one is given; the branch TAKES OVER results from the arbiter before. Its
-    parent is OVER, if that is a quarantined commit on top of TIP (`quarantine.py`)."""
+) -> tuple[Tip, tuple[AddedLines, ...], MadeCommit]:
+    """The same, while another process sets the local ref; and the lines that the commit adds. Its charter NAMES the
+    arbiter, if one is given; the branch TAKES OVER results from the arbiter before. Its parent is OVER, if that is a
+    quarantined commit on top of TIP (`quarantine.py`)."""
     before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     before.may_write()
     charter = before.replace(arbiter=names) if names else before
     generation = _next_generation(tip, charter, takes_over)
     heads = dict(tip.heads) if tip else {}
-    message = _message(heads, wanted, generation, names, tip.commit if tip and over else None).encode()
-    with Importer(store.place.common, message, over or (tip.commit if tip else None), now, key) as importer:
-        if tip and over:
-            importer.begin_with(tip.commit)
-        settled = begins.settled if begins else None if takes_over is None else past_epochs.to_bytes(takes_over)
-        _write_about(importer, charter if tip is None or charter != before else None, settled, is_first=tip is None)
-        if tip and wanted.blanks:
-            for path, journal, first in _with(store, tip, wanted.blanks):
-                out = _published(importer, tip, path)
-                kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
-                importer.file(path, b"".join(raw + b"\n" for raw in kept))
-        for writer, last in wanted.heads.items():
-            head = heads.get(writer, Head(0, 1))
-            is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(writer, head.n)
-            start = head.first if is_in_tree else head.n + 1
-            out = _published(importer, tip, path_of(writer, start)) if tip and is_in_tree else b""
-            here = Journal(store.path, writer).lines_from(start)
-            for first, octets in _files(_kept(out, here), start, head.n, last):
-                importer.file(path_of(writer, first), octets)
-                if store.progress:
-                    store.progress(first, last, "Publishing")
-                heads[writer] = Head(last, first)
-        name = importer.finish()
+    base = tip.commit if tip else None
+    message = _message(heads, wanted, generation, names, base if over else None).encode()
+    writer = CommitWriter(store, message, over or base, now, key, base)
+    settled = begins.settled if begins else None if takes_over is None else past_epochs.to_bytes(takes_over)
+    _write_about(writer, charter if tip is None or charter != before else None, settled, is_first=tip is None)
+    if tip and wanted.blanks:
+        for path, journal, first in _with(store, tip, wanted.blanks):
+            out = writer.published(path)
+            writer.file(path, b"".join(raw + b"\n" for raw in _kept(out, journal.lines_from(first))))
+    added = []
+    for name, last in sorted(wanted.heads.items()):  # in the order of the files, in which readers find them
+        heads[name], lines = _write_lines(writer, store, tip, name, last)
+        added.append(lines)
+    made = writer.finish_aside()
     if tip:
-        tip = tip.replace(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
-        return tip.replace(charter=charter)
-    return Tip(name, generation, charter, heads, frozenset(payload_removal.redacted(store) if begins else ()))
+        blanked = tip.blanked | set(wanted.blanks)
+        after = tip.replace(commit=made.commit, generation=generation, charter=charter, heads=heads, blanked=blanked)
+    else:
+        blanked = frozenset(payload_removal.redacted(store) if begins else ())
+        after = Tip(made.commit, generation, charter, heads, blanked)
+    return after, tuple(added), made
+
+
+def _write_lines(writer: CommitWriter, store: Store, tip: Tip | None, name: str, last: int) -> tuple[Head, AddedLines]:
+    """Write the lines of the writer NAME up to LAST that are not on TIP. Returns how far it is published then, and the
+    lines that were added."""
+    head = (tip.heads.get(name) if tip else None) or Head(0, 1)
+    is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(name, head.n)
+    start = head.first if is_in_tree else head.n + 1
+    out = writer.published(path_of(name, start)) if is_in_tree else b""
+    lines = list(islice(Journal(store.path, name).lines_from(start), last + 1 - start))
+    lines[: head.n + 1 - start] = _kept(out, lines)
+    added = b"".join(raw + b"\n" for raw in lines[head.n + 1 - start :])
+    after = head
+    for first, octets in _files(lines, start, head.n):
+        writer.file(path_of(name, first), octets)
+        if store.progress:
+            store.progress(first, last, "Publishing")
+        after = Head(last, first)
+    return after, (name, head.n + 1, added)
 
 
 def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | None) -> int:
@@ -152,14 +163,14 @@ def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | N
     return 1 + (max(last, charter.arbiter.generation) if charter.arbiter and takes_over is not None else last)
 
 
-def _write_about(importer: Importer, charter: Charter | None, settled: bytes | None, *, is_first: bool) -> None:
+def _write_about(writer: CommitWriter, charter: Charter | None, settled: bytes | None, *, is_first: bool) -> None:
     """Write the files about the ledger itself that this commit adds or changes."""
     if charter:
-        importer.file(CHARTER, charter.text().encode())
+        writer.file(CHARTER, charter.text().encode())
     if is_first:
-        importer.file(README, ABOUT)
+        writer.file(README, ABOUT)
     if settled is not None:
-        importer.file(SETTLED, settled)
+        writer.file(SETTLED, settled)
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
@@ -195,111 +206,19 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
     return base, 0
 
 
-class Importer(git.Conversation):
-    """`git fast-import`, making one commit at the local ref: add and remove files, then `finish`."""
-
-    def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int, key: Key | None = None) -> None:
-        packs = disk.names(os.path.join(git_dir, "objects", "pack"))
-        are_few = sum(name.endswith(".pack") for name in packs) < MOST_PACKS
-        super().__init__([*(AS_A_PACK if are_few else ()), *IMPORT], git_dir=git_dir)
-        self._git_dir, self._key, self._parent, self._message = git_dir, key, parent, message
-        self._authorship, self._time = authorship(git_dir), f"{max(now // 1000, 0)} +0000"
-        who = self._authorship.author, self._authorship.committer
-        self._who = b"author %s\ncommitter %s\n" % tuple(f"{name} {self._time}".encode() for name in who)
-        self._start = (
-            b"commit %s\nmark :1\n%s" % (LOCAL.encode(), self._who)
-            + _data(message)
-            + (b"from %s\n" % parent.encode() if parent else b"")
-        )
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self.write(self._start)
-        return self
-
-    def begin_with(self, commit: str) -> None:
-        """Begin with the files of a COMMIT instead of those of the parent."""
-        tree = git.run(["rev-parse", f"{commit}^{{tree}}"], git_dir=self._git_dir).strip()
-        self.write(b'M 040000 %s ""\n' % tree.encode())
-
-    def file(self, path: str, octets: bytes) -> None:
-        """Add or replace a file."""
-        self.write(b"M 100644 inline %s\n" % path.encode() + _data(octets))
-
-    def remove(self, path: str) -> None:
-        """Remove a file from the tree."""
-        self.write(b"D %s\n" % path.encode())
-
-    def finish(self) -> str:
-        """Make the commit. Returns its name."""
-        self.write(b"\nget-mark :1\n")
-        name = self.read_line().strip().decode("ascii", "replace")
-        if self._key and not self._authorship.is_signed:
-            name = self._signed(self._key)
-        self.write(b"done\n")
-        if self.end() or not name:
-            raise self._died("git fast-import could not make the commit")
-        return self._signed_by_git(name) if self._authorship.is_signed else name
-
-    def _signed_by_git(self, name: str) -> str:
-        """Make the same commit again, signed by git as it is configured, at the local ref. Returns its name."""
-        env = dict(os.environ)
-        for role, who in (("AUTHOR", self._authorship.author), ("COMMITTER", self._authorship.committer)):
-            person, _, address = who.partition(" <")
-            values = {"NAME": person, "EMAIL": address.rstrip(">"), "DATE": self._time}
-            env |= {f"GIT_{role}_{part}": value for part, value in values.items()}
-        parent = ["-p", self._parent] if self._parent else []
-        words = ["commit-tree", "-S", *parent, f"{name}^{{tree}}"]
-        done = git.ask(words, git_dir=self._git_dir, env=env, given=self._message)
-        if done.status != 0:
-            raise GitSigningFailed(f"git could not sign the commit: {done.err.strip()[:300] or 'no reason given'}")
-        signed = done.out.decode("ascii", "replace").strip()
-        git.run(["update-ref", LOCAL, signed, name], git_dir=self._git_dir)
-        return signed
-
-    def _signed(self, key: Key) -> str:
-        """Make the same commit again, signed as by `git commit -S`, and put it at the local ref. Returns its name."""
-        self.write(b'ls :1 ""\n')
-        tree = self.read_line().split()[2]
-        head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
-        head += self._who
-        signature = ssh_signatures.armored(key.sign(head + b"\n" + self._message, ssh_signatures.GIT)).strip()
-        signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
-        if len(tree) > SHA1:
-            signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
-        commit_id = trees.keep_in(self._git_dir, "commit", head + signed + b"\n" + self._message, len(tree))
-        self.write(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), commit_id.encode()))
-        return commit_id
-
-
-def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
-    """The contents of a file on TIP."""
-    importer.write(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
-    words = importer.read_line().split()
-    if len(words) < 3 or words[1] != b"blob":
-        raise program.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
-    importer.write(b"cat-blob %s\n" % words[2])
-    size = int(importer.read_line().split()[2])
-    return importer.read(size + 1)[:-1]
-
-
-def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a file: published ones as in OUT, then the rest from OURS. Damaged local lines must not go out,
-    because other clones would refuse the change. Payloads that are blanked here are blanked there."""
+def _kept(out: bytes, ours: Iterable[bytes]) -> list[bytes]:
+    """The published lines in OUT. Damaged local lines must not go out, because other clones would refuse the change.
+    Payloads that are blanked in OURS are blanked there."""
     here = iter(ours)
-    for raw in out.split(b"\n")[:-1]:
-        mine = next(here, b"")
-        yield mine if mine == blanked(raw) else raw
-    yield from here
+    published = out.split(b"\n")[:-1]
+    return [mine if (mine := next(here, b"")) != raw and mine == blanked(raw) else raw for raw in published]
 
 
-def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Iterator[tuple[int, bytes]]:
-    """The files for a writer's LINES from FIRST to LAST, without full files that are PUBLISHED already."""
+def _files(lines: Sequence[bytes], first: int, published: int) -> Iterator[tuple[int, bytes]]:
+    """The files for a writer's LINES from number FIRST on, without full files that are PUBLISHED already."""
     raws: list[bytes] = []
     size = 0
     for n, raw in enumerate(lines, first):
-        if n > last:
-            break
         if is_full(len(raws), size):
             if n > published + 1:
                 yield first, b"".join(raws)
@@ -322,7 +241,3 @@ def _message(
     trailers += [f"Bb-Continues: {continues}"] if continues else []
     what = ", ".join(filter(None, [f"{wanted.count} events", some, "after a quarantined commit" if continues else ""]))
     return f"bb: {what} [skip ci]\n\n" + "\n".join(trailers) + "\n"
-
-
-def _data(octets: bytes) -> bytes:
-    return b"data %d\n%s\n" % (len(octets), octets)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bb.kernel.errors import BbError
+    from bb.ledger.git.session import GitSession
     from bb.ledger.journal.line import Link
     from bb.ledger.published.layout import Change
 
@@ -60,14 +61,26 @@ class Sound(Record):
     strays: Sequence[Stray] = ()
 
 
-def read(store: str, git_dir: str, known: Tip | None, commit: str, progress: Progress | None = None) -> Sound:
+def read(
+    store: str,
+    git_dir: str,
+    known: Tip | None,
+    commit: str,
+    progress: Progress | None = None,
+    session: GitSession | None = None,
+) -> Sound:
     """The commits after KNOWN, up to COMMIT, that count. Lines are checked only if some commit does not count.
 
-    STORE is the folder with the journals: with KNOWN, they have every line up to there.
+    STORE is the folder with the journals: with KNOWN, they have every line up to there. The SESSION of a sync has a
+    process that reads objects already.
     """
     history = History(git_dir, known)
     try:
-        commits = list(history.upto(commit, progress))
+        if session:
+            with session.asked() as objects:
+                commits = list(history.upto_with(objects, commit, progress))
+        else:
+            commits = list(history.upto(commit, progress))
     except (NotALedger, LedgerRewritten.error) as refusal:
         return sift(store, git_dir, known, commit, refusal)
     return Sound(commits, history.tip, history.settled)

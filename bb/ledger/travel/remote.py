@@ -10,7 +10,7 @@ import os
 
 from bb.kernel.errors import Busy, Conflict
 from bb.ledger.files import disk
-from bb.ledger.git import git, head
+from bb.ledger.git import git, head, small_packs
 from bb.ledger.published.layout import BRANCH, HIDDEN, PLACES
 from bb.ledger.travel.remote_refusals import (
     IS_FULL,
@@ -28,6 +28,8 @@ from bb.ledger.travel.remote_refusals import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bb.kernel.errors import BbError
     from bb.ledger.git import program
     from bb.ledger.git.place import Place
@@ -131,6 +133,7 @@ def fetch(place: Place, name: str, patience: float, ref: str = BRANCH, *, whole:
     env = {**os.environ, **git.WHEN_FETCHING}
     done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
+        small_packs.put_together(place.common)
         return head.of_ref(place.common, incoming)
     if says(done.err, NO_BRANCH):
         return None
@@ -146,23 +149,43 @@ def mark_verified(git_dir: str, name: str, commit: str) -> None:
     )
 
 
-def push(place: Place, name: str, commit: str, expected: str | None, patience: float, ref: str = BRANCH) -> None:
-    """Move the ledger on a remote to COMMIT, if it is at the EXPECTED commit. Raises Moved if it is not."""
-    _push(place, name, [f"--force-with-lease={ref}:{expected or ''}"], [f"{commit}:{ref}"], patience)
+def push(
+    place: Place,
+    name: str,
+    commit: str,
+    expected: str | None,
+    patience: float,
+    ref: str = BRANCH,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> None:
+    """Move the ledger on a remote to COMMIT, if it is at the EXPECTED commit. Raises Moved if it is not. MEANWHILE is
+    called while git pushes."""
+    _push(place, name, [f"--force-with-lease={ref}:{expected or ''}"], [f"{commit}:{ref}"], patience, meanwhile)
 
 
 def relocate(place: Place, name: str, commit: str, old: str, new: str, patience: float) -> None:
     """Move the ledger on a remote from one place to another, both or neither, if it is at COMMIT. Raises Moved if it is
     not."""
     leases = [f"--force-with-lease={old}:{commit}", f"--force-with-lease={new}:"]
-    _push(place, name, ["--atomic", *leases], [f"{commit}:{new}", f":{old}"], patience)
+    _push(place, name, ["--atomic", *leases], [f"{commit}:{new}", f":{old}"], patience, lambda: None)
 
 
-def _push(place: Place, name: str, leases: list[str], refspecs: list[str], patience: float) -> None:
+def _push(
+    place: Place,
+    name: str,
+    leases: list[str],
+    refspecs: list[str],
+    patience: float,
+    meanwhile: Callable[[], object],
+) -> None:
     flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
     settings = ["-c", f"remote.{name}.mirror=false", "-c", "push.pushOption="]
     words = [*settings, "push", *flags, *leases, "--", name, *refspecs]
-    done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
+    pushing = git.start(words, git_dir=place.common, at=_from(place))
+    try:
+        meanwhile()
+    finally:
+        done = pushing.done(patience=patience)
     if done.status == 0:
         return
     output = done.out.decode("utf-8", "replace") + done.err

@@ -27,12 +27,10 @@ def pins_now(place: Place) -> Pins:
 
 
 def follow(place: Place) -> Pins:
-    """The same, and saved. The caller holds the lock of syncs."""
-    before = pins.read(place.store)
-    after, names = _renamed(place, before)
+    """The same, and saved if a name has changed. The caller holds the lock of syncs."""
+    after, names = _renamed(place, pins.read(place.store))
     if names:
         _move_refs(place, names)
-    if after != before and before.remotes:
         pins.write(place.store, after)
     return after
 

@@ -49,7 +49,8 @@ KEPT = "refs/bb/replaced/"  # refs of commits that were replaced
 NothingVerified = Conflict.declare(
     "NOTHING_VERIFIED",
     "This clone has not verified a ledger on that remote, so there is nothing to restore",
-    hint="run it in a clone that has synced with that remote; `bb sync --pull` fetches what is there now",
+    hint="if nothing is published yet: `bb sync --publish`; otherwise run it in a clone that has synced with that "
+    "remote, or fetch what is there now: `bb sync --pull`",
 )
 
 CannotRestore = Refused.declare(
@@ -208,8 +209,9 @@ def _push(sync: Sync, seen: Situation) -> str | None:
     payload_removal.blank(sync.store)
     wanted, tip, carried = sync.wanted(), verified, []
     if wanted:
-        lines, at = tuple(publish.lines_of(sync.store, verified, wanted)), verified.charter.arbiter
-        tip = publish.commit(sync.store, verified, wanted, sync.now, sync.signatures.key)
+        tip, lines, made = publish.commit_aside(sync.store, verified, wanted, sync.now, sync.signatures.key)
+        made.settle()
+        at = verified.charter.arbiter
         about = (lines, (), False, at.address if at else "")
         carried = [Commit(tip.commit, verified.commit, tip.generation, *about)]
     try:

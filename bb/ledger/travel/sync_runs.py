@@ -23,27 +23,31 @@ LARGEST = 1 << 22
 
 
 class SyncRun(Record):
-    """The last sync that has begun: its number, remote and direction. ANSWER is None if it has not succeeded so far."""
+    """The last sync that has begun: its number, remote and direction. ANSWER is None if it has not succeeded so far.
+    APPLIED names the lines that were last applied to the presence files; SEEN_AT is when those files were last read for
+    signs of life."""
 
     number: int = 0
     remote: str = ""
     direction: str = ""
     answer: Mapping[str, Any] | None = None
+    applied: str = ""
+    seen_at: int = 0
 
     def next(self, remote: str, direction: str) -> SyncRun:
         """The run that follows."""
-        return SyncRun(self.number + 1, remote, direction)
+        return SyncRun(self.number + 1, remote, direction, None, self.applied, self.seen_at)
 
 
 def read(store: str) -> SyncRun:
     """The last run. Without a valid file, the numbers begin anew, and no waiting process is served by another's run."""
     try:
         members = json_text.read(disk.read_small(os.path.join(store, NAME), LARGEST) or b"")
-        run = SyncRun(**{name: members[name] for name in SyncRun.__match_args__})
+        run = SyncRun(**{name: members[name] for name in SyncRun.__match_args__ if name in members})
     except (ValueError, TypeError, KeyError):
         return SyncRun()
-    is_right = type(run.number) is int and (run.answer is None or isinstance(run.answer, dict))
-    return run if is_right else SyncRun()
+    is_right = type(run.number) is type(run.seen_at) is int and isinstance(run.answer, dict | None)
+    return run if is_right and type(run.applied) is str else SyncRun()
 
 
 def write(store: str, run: SyncRun) -> None:

@@ -120,6 +120,10 @@ class CodeSource:
             return change
         raise AssertionError("the last depth has no limit")
 
+    def parents(self, commit: str) -> list[str]:
+        """The parents of a commit."""
+        return commits.parents(self._reader, commit)
+
     def file_at(self, commit: str, path: str, most: int) -> bytes | None:
         """The contents of PATH in COMMIT; None if it is not a file, is too large, or cannot be had."""
         if self._entry(commit, path) is None:

@@ -91,7 +91,8 @@ def register(
         callers.refuse_wrong_session(agent, desk.sessions, is_evicted=is_evicted)
     if callers.is_current(agent.session, desk.sessions):
         session_agent.save(desk, name)
-    return signs_of_life.write_presence(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
+    answer = signs_of_life.write_presence(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
+    return answer | ({"emails": list(agent.emails)} if agent.emails else {})
 
 
 def register_free(desk: Desk, role: Role) -> str:

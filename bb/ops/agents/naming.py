@@ -20,7 +20,7 @@ from bb.ops.params import AgentId
 
 @op("agent.rename", examples=("bb agent rename amber-heron --agent amber-otter",))
 def rename(desk: Desk, to: NewAgentId, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Take another name, because another clone registered yours and published it first (NAME_TAKEN).
+    """Take another name, because another clone registered yours and published it first (NAME_TAKEN_ELSEWHERE).
 
     Your reservations go with you. Global ones end, because a global reservation cannot be transferred. Messages and
     past events stay under the old name. Then work under the new name: set BB_AGENT.

@@ -351,14 +351,15 @@ def roll_up(desk: Desk) -> None:
     store, now = desk.store, desk.now()
     if store.law and store.law.excludes_own_lines:
         return
-    beats, threshold = presence.all_presences(store.path, now), desk.stale_after_in(store.caught_up())
-    for agent in roster.in_service(store.caught_up().states(roster.NAME)):
-        last = beats.get(agent.agent_id)
-        if last is None or last.is_remote or last.replace(paused=None).liveness(now, threshold) != liveness.ACTIVE:
+    index = store.caught_up()
+    threshold = desk.stale_after_in(index)
+    for who, last in presence.written_within(store.path, now, threshold).items():
+        if last.is_remote or last.replace(paused=None).liveness(now, threshold) != liveness.ACTIVE:
             continue
-        if last.seen_at - agent.heard_at >= ROLL_UP:
-            fact = Seen(agent.agent_id, liveness.ACTIVE)
-            store.record(lambda _, fact=fact: [fact], by=agent.agent_id, now=last.seen_at)  # type: ignore[misc]
+        agent = roster.agent(who, index.state(roster.NAME, who))
+        if agent and not agent.is_retired and last.seen_at - agent.heard_at >= ROLL_UP:
+            fact = Seen(who, liveness.ACTIVE)
+            store.record(lambda _, fact=fact: [fact], by=who, now=last.seen_at)  # type: ignore[misc]
 
 
 def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
@@ -388,5 +389,6 @@ def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[s
     for agent in agents:
         pause = pauses.pause(paused, agent.agent_id)
         agent_presence = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
-        rows.append(agent_presence.shown(now, threshold))
+        emails = {"emails": list(agent.emails)} if agent.emails else {}
+        rows.append(agent_presence.shown(now, threshold) | emails)
     return rows

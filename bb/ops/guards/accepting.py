@@ -82,5 +82,6 @@ def _found(desk: Desk, commit: str, who: str) -> dict[tuple[str, str], Sequence[
         for by, met in touched.items()
     }
     if not any(mine.values()):
-        raise NothingToAccept(f"commit {change.head[:12]} changes nothing that {who} holds or held")
+        holder = "an agent" if who == ids.PERSON else who
+        raise NothingToAccept(f"commit {change.head[:12]} changes nothing that {holder} holds or held")
     return {by: met for by, met in mine.items() if met}

@@ -1,7 +1,7 @@
 """The files that a command would change with the contents of commits, stashes and patches, as git lists them.
 
-If git cannot tell, because a name is wrong, an object is missing or a patch cannot be read, the command passes: it would
-fail as well, or the hooks of the commit see it.
+If git cannot tell, because a name is wrong, an object is missing or a patch cannot be read, the command passes: it
+would fail as well, or the hooks of the commit see it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ def _not_ignored(desk: Desk, met: list[tuple[str, Held]]) -> list[tuple[str, Hel
     from bb.ledger.views.code_source import CodeSource  # noqa: PLC0415
 
     with CodeSource(desk.place, None, may_fetch=False) as code:
-        written = code.file_at("HEAD^1", work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE)
+        first = code.parents("HEAD")[:1]  # none, if it is the first commit
+        written = code.file_at(first[0], work_tree.IGNORE_FILE, work_tree.LARGEST_IGNORE) if first else None
     rules = ignore_files.read(written or b"", ignore_case=work_tree.is_case_insensitive(desk.place))
     return [(path, other) for path, other in met if not rules.ignores(path)]
 

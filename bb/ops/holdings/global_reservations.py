@@ -68,7 +68,7 @@ def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str 
     store = desk.store
     arbiter = _arbiter(desk, renamed_remotes.pins_now(desk.place))
     try:
-        with SyncLock(store.path, PATIENCE):
+        with SyncLock(store.path, PATIENCE), store.git:
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
     except remote.unreachable() as offline:
         if fallback is None:
@@ -126,6 +126,8 @@ class _Attempts:
         """
         desk, at_work = self._desk, self._at_work
         at_work.look()
+        if at_work.pin.tip is None:
+            raise NotPublished(f"the ledger is not on {at_work.name} yet", hint="publish it first: `bb sync`")
         if at_work.base() == self._base:  # a push was refused, but there is nothing new
             remote.refuse_two_places(desk.place, at_work.name, at_work.pin.ref, at_work.left())
         self._base = at_work.base()

@@ -13,7 +13,8 @@ from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, apply_fetched, remote_of, run_sync
+from bb.ops.ledger.running_sync import apply_fetched, run_sync
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, must_exist, remote_of
 
 PATIENCE = 120
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
@@ -54,19 +55,20 @@ def arbiter(
             Reservations that it has granted without this clone's knowledge become void.
     """
     store = desk.store
-    store.require_ledger()
+    must_exist(desk)
     if remote is None:
         return _shown(desk)
     signs_of_life.person(desk, agent)
     if reason is None:
-        raise InvalidArgs("a move of the arbiter needs a --reason", path="$.reason")
+        hint = f"say why it moves: `bb ledger arbiter {remote} --reason 'the server was replaced'`"
+        raise InvalidArgs("a move of the arbiter needs a --reason", hint=hint, path="$.reason")
     secret_patterns.refuse_secrets(reason)
     name = remote_of(desk, remote)
     if not renamed_remotes.pins_now(desk.place).remote(name).publishes:
         hint = f"run `bb sync --publish --remote {name}` first"
         raise NotPublished(f"this clone has not published to {name}", hint=hint)
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices
-    with SyncLock(store.path, TURN_PATIENCE):
+    with SyncLock(store.path, TURN_PATIENCE), store.git:
         made = moving.move(store, name, signs_of_life.person(desk, agent), reason, desk.now(), timeout, is_lost=lost)
         apply_fetched(desk, Sync(store, name, desk.now(), timeout).outcome())
     return _shown(desk) | {"told": made.told, "moved": True, "generation": made.generation}

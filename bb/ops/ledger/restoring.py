@@ -7,14 +7,16 @@ from typing import Any
 from bb.kernel.errors import Conflict
 from bb.ledger.records import creation
 from bb.ledger.travel import restoring
+from bb.ledger.travel.fetching import AnotherLedger
 from bb.ledger.travel.restoring import Situation
-from bb.ledger.travel.sync import AnotherLedger, Sync
+from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.agent_params import AsPerson, Name
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, apply_fetched, remote_of, save_outcome
+from bb.ops.ledger.running_sync import apply_fetched, save_outcome
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, must_exist, remote_of
 
 PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
@@ -73,12 +75,12 @@ def restore(
         dry_run: Show the branch, the verified commit and the action, without doing it.
     """
     store = desk.store
-    store.require_ledger()
+    must_exist(desk)
     if agent or adopt:
         signs_of_life.person(desk, agent)
     name = remote_of(desk, remote)
     creation.make_folder(store.place)
-    with SyncLock(store.path, TURN_PATIENCE):
+    with SyncLock(store.path, TURN_PATIENCE), store.git:
         at_work = Sync(store, name, desk.now(), timeout)
         seen = restoring.look(at_work)
         shown = _shown(name, seen, adopt)

@@ -12,7 +12,8 @@ from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
-from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, apply_fetched, remote_of, run_sync, save_outcome
+from bb.ops.ledger.running_sync import apply_fetched, run_sync, save_outcome
+from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, remote_of
 from bb.ops.params import AgentOrPerson, AllowSecretReason
 
 PATIENCE = 600
@@ -70,7 +71,7 @@ def rotate(
     secret_patterns.refuse_secrets(reason)
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     run_sync(desk, name, BOTH, timeout, publishes=False)  # a normal sync first, with its notices about contested scopes
-    with SyncLock(store.path, TURN_PATIENCE):
+    with SyncLock(store.path, TURN_PATIENCE), store.git:
         at_work = Sync(store, name, desk.now(), timeout)
         commits = new_epoch.rotate(at_work, who, reason)
         outcome = at_work.outcome()

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
-import time
 
 from bb.coordination.agents import roster
 from bb.kernel import ids
-from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.errors import NotFound, Refused, Usage
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.journal import writers
 from bb.ledger.journal.writers import JOURNALS
-from bb.ledger.local import last_sync
-from bb.ledger.local.last_sync import LastSync
 from bb.ledger.published import pins
 from bb.ledger.published.layout import BRANCH, HIDDEN, LOCAL
-from bb.ledger.records import counted_lines, creation, policy, set_aside
+from bb.ledger.records import policy
 from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import keys
 from bb.ledger.travel import background as in_background
-from bb.ledger.travel import importing, renamed_remotes, sync_runs
 from bb.ledger.travel import publish as publishing
 from bb.ledger.travel import remote as remotes
-from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync, SyncResult
+from bb.ledger.travel import renamed_remotes
+from bb.ledger.travel.sync import BOTH, PULL, PUSH
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
-from bb.ops.desk import signs_of_life, taken_names
+from bb.ops.desk import signs_of_life
+from bb.ops.ledger.running_sync import run_sync, visible_to
 from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
@@ -43,7 +41,6 @@ HIDDEN_PLACE = "hidden"
 MIRROR_PATIENCE = 10.0
 
 
-LOOK_THROUGH = "the sync was completed, and the published lines count; record again what you still need from that file"
 ONLY_PULL = "`bb sync --pull` only fetches lines that others have published"
 
 NoRemote = NotFound.declare(
@@ -137,10 +134,10 @@ def sync(
         return commit(desk)
     name = remote_of(desk, remote)
     if not pull:
-        _must_exist(desk)
+        must_exist(desk)
         saved_pins = renamed_remotes.pins_now(desk.place)
         if dry_run:
-            return _would_show(desk, saved_pins, name)
+            return _would_show(desk, saved_pins, name) | _would_move(saved_pins, name, place)
         if not (publish or saved_pins.remote(name).publishes):
             hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
@@ -157,19 +154,22 @@ def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
     store = desk.store
     writer = store.writer
     if writer is None:  # this clone has recorded nothing, or it said farewell before
-        return {"writer": None, "still_held": []}
+        return {"writer": None, "still_held": _still_held(desk)}
     writers.retire(os.path.join(store.path, JOURNALS), writer, "bb sync --farewell", None)
     # Another process may have recorded something since the sync.
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
         run_sync(desk, name, PUSH, timeout, publishes=False)
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
         raise AlreadySyncing(hint="wait for that sync, then: `bb sync`; the writer of this clone is retired already")
+    return {"writer": writer, "still_held": _still_held(desk)}
+
+
+def _still_held(desk: Desk) -> list[dict[str, str]]:
+    """The reservations that were made in this clone."""
+    store, ours = desk.store, writers.retired_own_writers(os.path.join(desk.store.path, JOURNALS))
     held = desk.holdings(store.caught_up(), desk.now()).everything()
-    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] == writer]
-    return {
-        "writer": writer,
-        "still_held": [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still],
-    }
+    still = [one.reservation for one in held if ids.split_event_id(one.reservation.id)[0] in ours]
+    return [{"agent_id": reservation.agent, "scope": reservation.path} for reservation in still]
 
 
 def _ref_of(desk: Desk, place: LedgerPlace | None, name: str, *, publishes: bool) -> str | None:
@@ -193,7 +193,7 @@ def commit(desk: Desk) -> dict[str, Any]:
     desk.store.require_ledger()
     store = desk.store
     try:
-        with SyncLock(store.path):
+        with SyncLock(store.path), store.git:
             saved_pins = pins.read(store.path)
             tip, count, unsigned = _committed(store, saved_pins, desk.now())
             pins.write(store.path, saved_pins.replace(local=tip))
@@ -244,7 +244,7 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     return {"written": files, "came": came}
 
 
-def _must_exist(desk: Desk) -> None:
+def must_exist(desk: Desk) -> None:
     """Refuse without a ledger; the hint names both ways to get one."""
     try:
         desk.store.require_ledger()
@@ -270,95 +270,6 @@ def remote_of(desk: Desk, named: str | None) -> str:
     return names[0] if len(names) == 1 else "origin"
 
 
-def run_sync(
-    desk: Desk, name: str, direction: str, patience: int, *, publishes: bool, ref: str | None = None
-) -> dict[str, Any]:
-    """Sync with remote NAME in one direction or both; the answer of `bb sync`. With REF, the ledger moves there.
-
-    While another process syncs this clone, a background sync ends at once. Others wait, for at most half of their
-    PATIENCE. Then the first of them syncs for all that wait.
-    """
-    store, is_background = desk.store, in_background.MARK in desk.env
-    deadline = time.monotonic() + patience
-    try:
-        creation.make_folder(store.place)
-        at_call = sync_runs.read(store.path).number
-        with SyncLock(store.path, 0.0 if is_background else patience / 2):
-            last = sync_runs.read(store.path)
-            is_served = last.number > at_call and last.remote == name and last.direction in (direction, BOTH)
-            if is_served and last.answer and not publishes:
-                return {**last.answer, "shared": True}
-            run = last.next(name, direction)
-            sync_runs.write(store.path, run)
-            at_work = Sync(store, name, desk.now(), deadline - time.monotonic())
-            answer = _ran(desk, at_work, direction, publishes=publishes, ref=ref)
-            if not (is_background or publishes or answer["forks"]):  # forks are told to one caller
-                sync_runs.write(store.path, run.replace(answer=answer))
-    except AlreadySyncing.error:
-        return {"already_running": True, "remote": name}
-    if first := next((fork for fork in answer["forks"] if fork["kept"]), None):  # not if its lines were recorded again
-        message = f"lines of writer {first['writer']} were put aside, in {first['path']}"
-        raise importing.LedgerForked(message, hint=LOOK_THROUGH, **answer)
-    return answer
-
-
-def _quarantined(store: Store, outcome: SyncResult) -> list[dict[str, str]]:
-    """The commits on the branch that were skipped, which are also recorded."""
-    if not outcome.quarantined:
-        return []
-    from bb.ledger.travel import quarantine_record  # noqa: PLC0415  (strays are rare)
-
-    found = quarantine_record.described(store.place.common, outcome.remote, outcome.quarantined)
-    quarantine_record.add(store.path, found)
-    return [one.as_dict() for one in found]
-
-
-def _ran(desk: Desk, at_work: Sync, direction: str, *, publishes: bool, ref: str | None) -> dict[str, Any]:
-    """The answer after a sync that holds the lock."""
-    if direction != PULL:
-        signs_of_life.roll_up(desk)
-    try:
-        at_work.run(direction, publishes=publishes, ref=ref)
-        lost = apply_fetched(desk, at_work.outcome())
-        if lost and direction != PULL:
-            at_work.run(PUSH)  # publish the new INCURSIONs
-    except BbError as refusal:
-        save_outcome(desk, at_work.name, at_work.now, refusal, None)
-        raise
-    outcome = at_work.outcome()
-    save_outcome(desk, at_work.name, at_work.now, None, outcome)
-    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
-    answer["quarantined"] = _quarantined(desk.store, outcome)
-    answer["names_taken"] = taken_names.taken_names(desk, desk.store.caught_up()) if desk.store.exists else []
-    # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
-    is_background = in_background.MARK in desk.env
-    if outcome.signatures and not is_background:
-        late = counted_lines.since_last_report(desk.store)
-        answer["signatures"] = outcome.signatures | {"come_to_count": [line.as_dict() for line in late]}
-    forks = [] if is_background else set_aside.unreported_forks(desk.store.path)
-    return answer | {"forks": [fork.as_dict() for fork in forks]}
-
-
-def apply_fetched(desk: Desk, outcome: SyncResult) -> list[dict[str, str]]:
-    """Apply fetched lines: signs of life, pauses, and reservations of this clone that lose to published ones. Returns
-    those reservations."""
-    signs_of_life.record_remote_signs_of_life(desk, outcome.heard)
-    signs_of_life.update_presence(desk, outcome.heard)
-    if not outcome.reserved or (desk.store.law and desk.store.law.excludes_own_lines):
-        return []
-    from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
-
-    return contest_notices.notify_losers(desk, outcome.reserved)
-
-
-def _shown(desk: Desk, outcome: SyncResult, *, publishes: bool) -> dict[str, Any]:
-    apart = ("heard", "unverified", "reserved", "quarantined")
-    answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
-    answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
-    answer |= {"unverified_agents": list(outcome.unverified)} if outcome.unverified else {}
-    return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
-
-
 def background_sync(desk: Desk) -> bool:
     """Start a background sync. Returns whether one was started."""
     if pins.read(desk.place.store).publishes_to is None:
@@ -376,31 +287,12 @@ def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
         "events": waiting.count,
         "agents": [agent for agent, _ in index.states(roster.NAME)],
         "shows": ["agents' names and roles", "paths and beads they reserve", "messages and hand-offs, word for word"],
-        "visible_to": _visible_to(desk, name),
+        "visible_to": visible_to(desk, name),
     }
 
 
-def _visible_to(desk: Desk, name: str) -> str:
-    where = remotes.url(desk.place.common, name)
-    return f"everybody who can read {name} ({where})" if where else f"everybody who can read {name}"
-
-
-def save_outcome(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: SyncResult | None) -> None:
-    """Save the outcome of a sync, for `bb status` and for the next background sync."""
-    if not desk.store.exists:
-        return
-    before = last_sync.read(desk.store.path)
-    ok_at = before.ok_at if before else None
-    last_sync.write(
-        desk.store.path,
-        LastSync(
-            remote=name,
-            at=now,
-            ok_at=ok_at if refusal else now,
-            code=refusal.code if refusal else None,
-            message=refusal.message if refusal else None,
-            came=outcome.came if outcome else 0,
-            went=outcome.went if outcome else 0,
-            background=in_background.MARK in desk.env,
-        ),
-    )
+def _would_move(known: Pins, name: str, place: LedgerPlace | None) -> dict[str, Any]:
+    """Where a published ledger would move."""
+    ref = HIDDEN if place == HIDDEN_PLACE else BRANCH
+    pin = known.remote(name)
+    return {"moves_to": str(place)} if place and pin.tip is not None and pin.ref != ref else {}

@@ -14,6 +14,7 @@ import pytest
 
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
+from bb.ledger.files import numbered_locks
 from bb.ledger.journal import group_sync
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
@@ -32,6 +33,12 @@ from tests.support import ROOT, environment
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not group_sync.is_possible(), reason="needs shared locks")
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["numbered", "one"])
+def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the system has several locks in one file."""
+    monkeypatch.setattr(numbered_locks, "HAS_NUMBERS", request.param and numbered_locks.HAS_NUMBERS)
 
 
 @pytest.fixture
@@ -132,6 +139,35 @@ def test_lines_that_are_written_during_a_sync_share_the_next_one(store: Path, di
     assert others.refusals == {"one": None, "two": None, "three": None}
     assert texts(store)[2:] == ["the leader's", "one", "two", "three"]
     assert syncs(disk) == before + 2
+
+
+def test_a_process_whose_line_is_on_the_disk_does_not_wait_for_the_next_sync(store: Path, disk: FaultyDisk):
+    """The leader of the next sync begins at once, but the others of this one are already told."""
+    if not numbered_locks.HAS_NUMBERS:
+        pytest.skip("with one lock, they may have to wait")
+    append(store, "now the state is known")
+    others, late = Others(store, "one", "two"), Others(store, "three")
+    told: list[bool] = []
+
+    def begin_the_last_sync() -> None:
+        others.end()
+        told.append(True)
+
+    def in_the_second_sync() -> None:
+        late.begin()
+        in_the_next_sync(disk, begin_the_last_sync)
+
+    def begin() -> None:
+        others.begin()
+        in_the_next_sync(disk, in_the_second_sync)
+
+    in_the_next_sync(disk, begin)
+    append(store, "the leader's")
+    others.end()
+    late.end()
+
+    assert told == [True]
+    assert texts(store)[2:] == ["the leader's", "one", "two", "three"]
 
 
 def test_a_failed_sync_is_told_to_everybody_whose_line_it_took(store: Path, disk: FaultyDisk):

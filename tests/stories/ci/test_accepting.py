@@ -43,6 +43,17 @@ def test_what_was_released_long_ago_is_accepted_by_the_command_in_the_hint(work:
     assert "accepted" in work.repo.json("agent", "inbox", "--agent", HARBOR).data[0]["subject"]
 
 
+def test_accepting_is_said_in_words_with_the_next_command(work: Project):
+    words = way_out(work).split()
+
+    said = work.repo.bb(*words[1:]).out
+
+    assert f"{HARBOR} changed {LEX}" in said or f"{HARBOR} changed src/parser/b.py" in said
+    assert f"accepted by {OTTER}" in said
+    assert "`bb sync`" in said
+    assert "payload" not in said
+
+
 def test_accepting_again_changes_nothing(work: Project):
     words = way_out(work).split()[1:]
 

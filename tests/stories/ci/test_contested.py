@@ -131,7 +131,7 @@ def beside(tmp_path: Path) -> list[Clone]:
 
 @pytest.mark.parametrize("path", ["src/lib/a.py", LEX])
 def test_who_reserved_beside_what_it_knew_is_not_in_a_contest(beside: list[Clone], path: str):
-    here, there = beside
+    there = beside[1]
     there.sync()
     commit(there, COBALT, path)
 

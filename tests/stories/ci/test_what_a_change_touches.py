@@ -53,7 +53,7 @@ def test_the_answer_says_which_ledger_it_went_by_and_how_old_that_is(work: Proje
 
     ledger = ran.data["ledger"]
     assert (ledger["kind"], ledger["remote"], ledger["tip"]) == ("published", "origin", tip)
-    assert (ledger["generation"], ledger["age_seconds"]) == (7, 420)
+    assert (ledger["generation"], ledger["age_seconds"]) == (1, 420), "counted, whatever the message says"
     assert ran.data["clock_trust"] == "low"
 
 

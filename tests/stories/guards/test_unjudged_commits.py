@@ -157,3 +157,14 @@ def test_a_merge_without_conflicts_is_nobodys_edit(repo: Scratch):
     assert "bb:" not in ran.err
     assert message(repo).endswith(f"BB-Agent: {HARBOR}")
     assert incursions(repo) == []
+
+
+def test_a_first_commit_that_skips_the_check_is_recorded_too(tmp_path: Path):
+    made = history(tmp_path / "repo")
+    assert made.bb("hooks", "install").status == 0
+    well(git(made, "checkout", "--quiet", "--orphan", "new"))
+
+    ran = well(git(made, "commit", "--quiet", "--no-verify", "-m", "All of it", **AS_HARBOR))
+
+    assert f"which {OTTER} holds" in ran.err
+    assert {(one, owner) for one, owner, _ in incursions(made)} == {(HARBOR, OTTER)}

@@ -302,10 +302,10 @@ def turn_away(at: Clone, monkeypatch: pytest.MonkeyPatch, how: Exception) -> Non
     """The remote takes every commit but those with a snapshot."""
     push = remote.push
 
-    def choosy(place: Any, name: str, commit: str, expected: str | None, patience: float, ref: str) -> None:
+    def choosy(place: Any, name: str, commit: str, expected: str | None, *rest: Any) -> None:
         if expected and "snapshot" in at.git("log", "-1", "--format=%s", commit):
             raise how
-        push(place, name, commit, expected, patience, ref)
+        push(place, name, commit, expected, *rest)
 
     monkeypatch.setattr(remote, "push", choosy)
 

@@ -71,7 +71,7 @@ class Killed(BaseException):
     """Nothing of ours survives a kill, so nothing of ours may catch it."""
 
 
-def killed(*_: object) -> None:
+def killed(*_: object, **__: object) -> None:
     raise Killed
 
 

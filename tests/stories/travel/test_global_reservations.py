@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.travel.travel_support import AMBER, COBALT, SILENT, Clone, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, SILENT, Clone, clone, hub, settle
 
 
 def reserve(at: Clone, agent: str, scope: str, **given: object) -> dict[str, object]:
@@ -109,3 +109,19 @@ def test_what_does_not_go_with_it_is_refused(pair: list[Clone], given: dict[str,
 
     assert here.refused("agent.reserve", **asked).code == "INVALID_ARGS"
     assert here.holds() == set()
+
+
+def test_before_the_first_publication_has_arrived_there_is_no_global_reservation(tmp_path: Path):
+    """The host refused it, so there is no ledger that could be restored."""
+    at = hub(tmp_path / "hub.git")
+    here = clone(at, "here")
+    here.ask("agent.register", name=AMBER, role="builder")
+    hook = at / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    assert here.refused_or("sync", publish=True) == "HOOK_DECLINED"
+
+    refusal = here.refused("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
+
+    assert (refusal.code, refusal.hint) == ("NOT_PUBLISHED", "publish it first: `bb sync`")
+    assert "`bb sync --publish`" in str(here.refused("ledger.restore").hint)

@@ -133,6 +133,25 @@ def test_after_a_farewell_everything_is_published_and_the_clone_writes_under_a_n
     assert here.ask("ledger.log")[-1]["id"].split(".")[0] != said["writer"]
 
 
+def test_a_second_farewell_still_names_what_the_first_writer_holds(pair: list[Clone]):
+    here = pair[0]
+    reserve(here, AMBER, "src")
+    here.sync(farewell=True)
+
+    again = here.sync(farewell=True)["farewell"]
+    assert (again["writer"], again["still_held"]) == (None, [{"agent_id": AMBER, "scope": "src"}])
+    reserve(here, AMBER, "docs")
+    assert {each["scope"] for each in here.sync(farewell=True)["farewell"]["still_held"]} == {"src", "docs"}
+
+
+def test_a_dry_run_says_that_the_ledger_would_move(pair: list[Clone]):
+    here = pair[0]
+
+    assert here.sync(publish=True, dry_run=True, place="hidden")["moves_to"] == "hidden"
+    assert "moves_to" not in here.sync(publish=True, dry_run=True, place="branch")
+    assert "moves_to" not in here.sync(dry_run=True)
+
+
 def test_a_farewell_that_cannot_publish_retires_nobody(origin: Path, pair: list[Clone]):
     here = pair[0]
     reserve(here, AMBER, "src")

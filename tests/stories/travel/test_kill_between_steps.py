@@ -59,8 +59,9 @@ for where, names in {
     journal.Journal: ["_write", "repair_tail"],
     rewriting: ["cut"],
     writers: ["mint", "retire"],
-    git: ["ask", "output"],
-    git.Conversation: ["__init__", "write", "__exit__"],
+    git: ["ask", "output", "start"],
+    git.Asked: ["done"],
+    git.Conversation: ["__init__", "write", "close", "__exit__"],
 }.items():
     for name in names:
         watch(where, name)

@@ -47,9 +47,9 @@ def lost(origin: Path, here: Clone) -> None:
         origin.rename(origin.with_name("away.git"))
         return honest(*given, **named)
 
-    honest = publish.commit
+    honest = publish.commit_aside
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "commit", gone)
+        patch.setattr(publish, "commit_aside", gone)
         with pytest.raises(Busy) as refusal:
             reserve(here, AMBER, "src")
     assert refusal.value.code == "GRANT_PENDING"

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bb.ledger.travel import background, publish, remote, sync_runs
+from bb.ledger.git import small_packs
+from bb.ledger.travel import background, remote, sync_runs
 from bb.ledger.travel.sync import PUSH
 from bb.ledger.travel.sync_lock import SyncLock
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
@@ -93,13 +94,34 @@ def test_no_hook_runs(pair: list[Clone]):
 def test_small_packs_stay_so_few_that_git_does_not_set_about_packing_everything(
     pair: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(publish, "MOST_PACKS", 2)
-    here, _ = pair
+    monkeypatch.setattr(small_packs, "MOST_PACKS", 2)
+    here, there = pair
+    folder = there.path / ".git" / "objects" / "pack"
+    before = list((here.path / ".git" / "objects" / "pack").glob("*.pack"))
     for turn in range(5):
         here.ask("agent.reserve", agent=AMBER, scope=[f"src/{turn}"], bead="bb-1")
         here.sync()
+        there.sync()
+        assert len(list(folder.glob("*.pack"))) <= 2
+        assert len(list(folder.glob("*.idx"))) == len(list(folder.glob("*.pack")))
 
-    assert len(list((here.path / ".git" / "objects" / "pack").glob("*.pack"))) == 2
+    assert list((here.path / ".git" / "objects" / "pack").glob("*.pack")) == before, "a publication leaves no pack"
+    assert "error" not in there.git("fsck", "--full")
+    settle(pair)
+
+
+def test_a_pack_that_somebody_keeps_is_left_alone(pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    there.git("repack", "-a", "-d", "-q")
+    folder = there.path / ".git" / "objects" / "pack"
+    (pack,) = folder.glob("*.pack")
+    pack.with_suffix(".keep").touch()
+    monkeypatch.setattr(small_packs, "MOST_PACKS", 0)
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    settle(pair)
+
+    assert pack.exists()
+    assert pack.with_suffix(".idx").exists()
 
 
 def test_a_ledger_can_be_pulled_by_whoever_has_none(origin: Path, pair: list[Clone]):
