@@ -11,6 +11,7 @@ import pytest
 from bb.daemon.automation import recent as recents
 from bb.daemon.automation.automation import Watch
 from bb.daemon.automation.recent import Recent
+from bb.daemon.clients import streams
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
@@ -27,8 +28,10 @@ Make = Callable[..., World]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Any:
-    """A group where only those notices come for which a test sets a time."""
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A group where only those notices come for which a test sets a time. Hours pass, and no other process writes: so
+    a look for its lines every second is enough."""
+    monkeypatch.setattr(streams, "LONGEST_GLANCE", 1.0)
     made: list[World] = []
 
     def world(**settings: Any) -> World:
