@@ -127,6 +127,8 @@ class Scratch:
             "user.email=tester@example.invalid",
             "-c",
             "init.defaultBranch=main",
+            "-c",
+            "maintenance.auto=false",  # which git else looks for after each commit
         ]
         done = subprocess.run(
             ["git", *identity, *words], cwd=cwd or self.path, env=environment(), check=True, capture_output=True

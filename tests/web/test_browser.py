@@ -95,9 +95,8 @@ def window(browser: Any, profile: Any) -> Iterator[Window]:
         opened_here.append(context if shape else found)
         found.on("pageerror", lambda error: wrong.append(str(error)))
         found.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        found.goto(served.url)
-        if page != "sessions":
-            found.goto(f"{served.base}/{page}")
+        context.request.get(served.url)  # which gives it the cookie
+        found.goto(f"{served.base}/{page}")
         if shape.get("java_script_enabled", True):
             found.evaluate("window.stayed = true")
         return found

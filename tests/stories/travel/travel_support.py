@@ -93,6 +93,7 @@ def _empty_hub() -> Path:
     """The hub that every other is a copy of."""
     made = made_once("hub.git")
     Scratch(made.parent).git("init", "--quiet", "--bare", str(made))
+    Scratch(made).git("config", "receive.autogc", "false")  # else each push looks whether there is garbage
     shutil.rmtree(made / "hooks")  # samples
     (made / "hooks").mkdir()
     return made
