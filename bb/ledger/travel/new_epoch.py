@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.records import payload_removal
-from bb.ledger.travel import admitted, compacting, quarantine, remote, rotation
+from bb.ledger.travel import admitted, compacting, publish, quarantine, remote, rotation
 from bb.ledger.travel.sync import Sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.published.tip import Tip
-
 
 MOST_ATTEMPTS = 5  # each reads the whole history and makes a snapshot
 
@@ -18,8 +17,13 @@ MOST_ATTEMPTS = 5  # each reads the whole history and makes a snapshot
 def rotate(sync: Sync, by: str, reason: str) -> int:
     """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it. What
     others push meanwhile comes first, a stray commit too."""
+    earlier = sync.pin.tip
+    made_here = publish.made_here(sync.store)
     for _ in range(MOST_ATTEMPTS):
         sync.look()
+        begun = sync.pin.tip
+        if sync.begun_anew and begun and begun.commit == made_here:
+            return _commits_between(earlier, begun)
         if sync.begun_anew:
             raise remote.Contended(f"another clone has begun epoch {sync.begun_anew.epoch} meanwhile", remote=sync.name)
         sync.publish_all()
@@ -37,6 +41,13 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
                     f"{sync.name} does not let the branch be replaced: {moved}", hint=hint
                 ) from None
     raise remote.Contended("other clones published on every attempt", remote=sync.name)
+
+
+def _commits_between(earlier: Tip | None, begun: Tip) -> int:
+    """The number of commits that the epoch of a killed run has replaced, which had BEGUN it: git goes on pushing when
+    bb is killed."""
+    ended, before = begun.charter.previous, earlier.charter.previous if earlier else None
+    return (ended.generation if ended else 0) - (before.generation if before else 0)
 
 
 def _begun(sync: Sync, before: Tip, by: str, reason: str) -> int:

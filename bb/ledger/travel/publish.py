@@ -186,6 +186,11 @@ def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, 
             yield path_of(writer, first), Journal(store.path, writer), first
 
 
+def made_here(store: Store) -> str:
+    """The last commit that was made in this clone, at the local ref; empty if there is none."""
+    return git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
+
+
 def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[Tip, int]:
     """Make a commit of all lines at the local ref, without a remote. It is signed if there is a KEY. Returns the tip,
     and the number of new events.
@@ -193,7 +198,7 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
     The parent is the last published commit, if any, so the next sync can replace the commit.
     """
     published = known.remote(known.home).tip if known.home else None
-    here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
+    here = made_here(store)
     last = known.local if known.local and known.local.commit == here else None
     if last and not unpublished(store, last):
         return last, 0

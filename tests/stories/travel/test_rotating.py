@@ -10,7 +10,7 @@ import pytest
 from bb.kernel import json_text
 from bb.ledger.journal import line as lines
 from bb.ledger.published import layout, pins
-from bb.ledger.travel import compacting, remote
+from bb.ledger.travel import compacting, new_epoch, remote
 from tests.stories.travel.branch_support import Branch, Chain, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
@@ -186,6 +186,42 @@ def test_whoever_publishes_meanwhile_is_not_overrun(origin: Path, pair: list[Clo
     settle(pair)
     assert here.digest == there.digest
     assert (COBALT, "docs", "active") in here.holds()
+
+
+class Killed(Exception):
+    """What stands for a SIGKILL."""
+
+
+def test_the_push_of_a_killed_rotation_may_arrive_during_the_next_one(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    settle(pair)
+    push, begin = remote.push, new_epoch.rotate
+    pushed: list[Any] = []
+
+    def killed(*given: Any) -> None:
+        pushed.append(given)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(remote, "push", killed)
+        with pytest.raises(Killed):
+            rotate(here)
+
+    def after_its_arrival(*given: Any) -> int:
+        push(*pushed[0])
+        return begin(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(new_epoch, "rotate", after_its_arrival)
+        answer = rotate(here)
+
+    assert answer["epoch"] == 2
+    assert answer["commits"] > 0
+    there.sync()
+    assert here.digest == there.digest
+    assert there.ask("ledger.verify", published=True)["published"][0]["epoch"] == 2
 
 
 def test_what_is_pushed_meanwhile_and_does_not_count_is_skipped(
