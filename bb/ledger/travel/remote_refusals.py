@@ -122,8 +122,7 @@ HookDeclined = Refused.declare(
 ObjectsDamaged = Refused.declare(
     "OBJECTS_DAMAGED",
     "git cannot read one of its own objects, perhaps after a power failure",
-    hint="`git fsck` in that repository lists such objects; remove the empty files, and git fetches them again: "
-    "`find .git/objects -type f -empty -delete`, then `bb sync`; " + KEPT,
+    hint="git fetches emptied objects again: `find .git/objects -type f -empty -delete`, then `bb sync`",
 )
 
 
