@@ -35,9 +35,10 @@ LedgerBusy = Busy.declare(
 class Lock:
     """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
 
-    A process that finds the lock free takes it. Otherwise it stands in line, in a second file: it takes the next
-    ticket, a byte of that file which it locks, and waits for the ticket before it, which is released with the lock. If
-    the system cannot lock bytes, a process locks the second file, waits for the lock, and unlocks the second file.
+    A second lock file serves as a FIFO queue, so a process that just released the lock cannot jump ahead of those that
+    wait. Each process takes the next ticket, a byte of the queue file which it locks, and waits for the ticket before
+    it, which is released with the lock. If the system cannot lock bytes, a process locks the queue, waits for the lock,
+    and unlocks the queue.
     """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
@@ -129,10 +130,6 @@ def _opened(path: str, *, may_create: bool = False) -> int:
 
 
 def _wait_for(queue: int, fd: int, deadline: float) -> None:
-    # On a busy machine, the first one in the line may need milliseconds to wake, while others could use the lock.
-    if byte_locks.ARE_THERE and try_lock(fd):
-        _sign(queue)
-        return
     has_ticket = _has_waited_in_line(queue, deadline)
     is_taken = (has_ticket or _taken(queue, deadline)) and _taken(fd, deadline)
     if not has_ticket:
