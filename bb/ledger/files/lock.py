@@ -11,7 +11,7 @@ import os
 import time
 
 from bb.kernel.errors import Busy
-from bb.ledger.files import byte_locks, disk
+from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
-IN_LINE = 1.0  # seconds to wait for the process before us in the queue, which may have been stopped
-TICKET_AT, TICKET_SIZE, MOST_TICKETS = 64, 8, 1 << 40  # in the queue file: the number of the last ticket
 HOW = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 LedgerBusy = Busy.declare(
@@ -35,36 +33,35 @@ LedgerBusy = Busy.declare(
 class Lock:
     """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
 
-    A process that finds the lock free takes it. Otherwise it stands in line, in a second file: it takes the next
-    ticket, a byte of that file which it locks, and waits for the ticket before it, which is released with the lock. If
-    the system cannot lock bytes, a process locks the second file, waits for the lock, and unlocks the second file.
+    A second lock file serves as a queue. A process locks the queue, then waits for the lock, then unlocks the queue.
+    So a process that just released the lock cannot jump ahead of those that wait.
     """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         self.path = path
         self.patience = patience
-        self._fd = self._queue = -1
+        self._fd = -1
 
     def __enter__(self) -> Self:
         deadline = time.monotonic() + self.patience
+        queue = _opened(self.path + QUEUE, may_create=True)
         try:
-            self._queue = _opened(self.path + QUEUE, may_create=True)
-            self._fd = _opened(self.path)
-            _wait_for(self._queue, self._fd, deadline)
-        except BaseException:
-            self.__exit__()
-            raise
+            fd = _opened(self.path)
+            try:
+                _wait_for(queue, fd, deadline)
+            except BaseException:
+                os.close(fd)
+                raise
+        finally:
+            os.close(queue)
+        self._fd = fd
         return self
 
     def __exit__(self, *_: object) -> None:
         """Release the lock, unless it was released already."""
-        self._close()
-
-    def _close(self) -> None:
-        for fd in (self._fd, self._queue):  # in this order: the next one in the queue finds the lock free
-            if fd >= 0:
-                os.close(fd)
-        self._queue = self._fd = -1
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class ReusableLock(Lock):
@@ -72,6 +69,7 @@ class ReusableLock(Lock):
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         super().__init__(path, patience)
+        self._queue = -1
         self._is_held = self._is_over = False
 
     def __enter__(self) -> Self:
@@ -86,17 +84,15 @@ class ReusableLock(Lock):
         try:
             _wait_for(self._queue, self._fd, deadline)
         except BaseException:
-            self._release()
+            unlock(self._fd)
             raise
+        finally:
+            unlock(self._queue)
         self._is_held = True
         return self
 
-    def _release(self) -> None:
-        unlock(self._fd)
-        _leave(self._queue)
-
     def __exit__(self, *_: object) -> None:
-        self._release()
+        unlock(self._fd)
         self._is_held = False
         if self._is_over:
             self.close()
@@ -104,8 +100,12 @@ class ReusableLock(Lock):
     def close(self) -> None:
         """Close the files; if the lock is held, close them when it is released."""
         self._is_over = self._is_held
-        if not self._is_held:
-            self._close()
+        if self._is_held:
+            return
+        for fd in (self._queue, self._fd):
+            if fd >= 0:
+                os.close(fd)
+        self._queue = self._fd = -1
 
 
 class NoLock:
@@ -129,62 +129,10 @@ def _opened(path: str, *, may_create: bool = False) -> int:
 
 
 def _wait_for(queue: int, fd: int, deadline: float) -> None:
-    # On a busy machine, the first one in the line may need milliseconds to wake, while others could use the lock.
-    if byte_locks.ARE_THERE and try_lock(fd):
-        _sign(queue)
-        return
-    has_ticket = _has_waited_in_line(queue, deadline)
-    is_taken = (has_ticket or _taken(queue, deadline)) and _taken(fd, deadline)
-    if not has_ticket:
-        unlock(queue)
-    if not is_taken:
+    if not (_taken(queue, deadline) and _taken(fd, deadline)):
         holder = _holder(queue)
         raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
     _sign(queue)
-
-
-def _has_waited_in_line(queue: int, deadline: float) -> bool:
-    """Take a ticket and wait for the ticket before it. False if the system has no tickets, or the disk is full."""
-    if not byte_locks.ARE_THERE:
-        return False
-    deadline = min(deadline, time.monotonic() + IN_LINE)
-    try:
-        _take_byte(queue, 0, byte_locks.WRITE, deadline)  # while a ticket is taken
-        before = int.from_bytes(os.pread(queue, TICKET_SIZE, TICKET_AT), "big") % MOST_TICKETS
-        os.pwrite(queue, (before + 1).to_bytes(TICKET_SIZE, "big"), TICKET_AT)
-        _take_byte(queue, before + 2, byte_locks.WRITE, deadline)
-        byte_locks.change(queue, byte_locks.SET, 0, byte_locks.UNLOCKED)
-        _take_byte(queue, before + 1, byte_locks.READ, deadline)
-    except OSError:
-        _leave(queue)
-        return False
-    return True
-
-
-def _take_byte(queue: int, byte: int, kind: int, deadline: float) -> None:
-    """Take the lock of a byte, if it becomes free in time. The queue only keeps the order, so it may fail."""
-
-    def try_take() -> bool:
-        try:
-            byte_locks.change(queue, byte_locks.SET, byte, kind)
-        except (BlockingIOError, PermissionError):
-            return False
-        return True
-
-    def take() -> None:
-        byte_locks.change(queue, byte_locks.SET_AND_WAIT, byte, kind)
-
-    if not try_take():
-        wait(take, try_take, max(deadline - time.monotonic(), FIRST_PAUSE))
-
-
-def _leave(queue: int) -> None:
-    """Leave the queue."""
-    if byte_locks.ARE_THERE:
-        try:
-            byte_locks.release_all(queue)
-        except OSError:  # the file system has no such locks
-            return
 
 
 def _taken(fd: int, deadline: float) -> bool:
@@ -207,7 +155,7 @@ def _sign(queue: int) -> None:
 def _holder(queue: int) -> str:
     try:
         os.lseek(queue, 0, os.SEEK_SET)
-        pid = os.read(queue, TICKET_AT).partition(b"\n")[0].decode("ascii", "replace").strip()
+        pid = os.read(queue, 64).decode("ascii", "replace").strip()
     except OSError:  # on Windows, other processes cannot read a locked file
         pid = ""
     return f"process {pid}" if pid.isdigit() else "an unknown process"

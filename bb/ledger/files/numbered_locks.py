@@ -6,11 +6,19 @@ another one. On other systems all numbers are one lock, the `flock` of the file.
 
 from __future__ import annotations
 
-from bb.ledger.files import byte_locks, disk, lock
-from bb.ledger.files.byte_locks import READ, SET, SET_AND_WAIT, UNKNOWN, UNLOCKED, WRITE
+import errno
+import sys
+
+from bb.ledger.files import disk, lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NUMBERS = 64  # a number stands for the same lock as this number more
-HAS_NUMBERS = byte_locks.ARE_THERE
+SET, SET_AND_WAIT = 37, 38  # F_OFD_SETLK, F_OFD_SETLKW
+HAS_NUMBERS = sys.platform == "linux" and sys.maxsize > 1 << 32
+UNKNOWN = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # the kernel or the file system has no such locks
 
 
 class NumberedLocks:
@@ -55,5 +63,16 @@ class NumberedLocks:
             lock.unlock(self._fd)
 
 
-def _set(fd: int, command: int, number: int, kind: int) -> object:
-    return byte_locks.change(fd, command, number % NUMBERS, kind)
+try:
+    import fcntl
+except ImportError:  # on Windows, where nothing here is used
+    READ = WRITE = UNLOCKED = 0
+else:
+    READ, WRITE, UNLOCKED = fcntl.F_RDLCK, fcntl.F_WRLCK, fcntl.F_UNLCK
+
+
+def _set(fd: int, command: int, number: int, kind: int) -> Any:
+    # struct flock of a 64-bit system: type, whence, padding, start, length, pid, padding.
+    order = sys.byteorder
+    start = (number % NUMBERS).to_bytes(8, order)
+    return fcntl.fcntl(fd, command, kind.to_bytes(2, order) + bytes(6) + start + (1).to_bytes(8, order) + bytes(8))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -18,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger.files import byte_locks, lock_elsewhere
 from bb.ledger.files import lock as locks
+from bb.ledger.files import lock_elsewhere
 from bb.ledger.files.lock import LedgerBusy, Lock, ReusableLock
 from tests.ledger.ledger_support import (
     ADA,
@@ -125,60 +124,6 @@ def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock], way: s
 
         with kind(path, patience=5), held_in_vain(path):
             pass
-
-
-needs_tickets = pytest.mark.skipif(not byte_locks.ARE_THERE, reason="needs locks of single bytes")
-
-
-def waiter_for(path: str) -> subprocess.Popen[str]:
-    """Another process, which stands in line for the lock that we hold."""
-    before = locks_taken(path)
-    waiter = child(hold, path, PATIENCE)
-    while locks_taken(path) == before:
-        assert waiter.poll() is None
-        time.sleep(0.002)
-    return waiter
-
-
-def locks_taken(path: str) -> bytes:
-    return Path(path + locks.QUEUE).read_bytes()[locks.TICKET_AT :]
-
-
-@needs_tickets
-def test_processes_get_the_lock_in_the_order_in_which_they_came(path: str):
-    with Lock(path):
-        waiters = [waiter_for(path) for _ in range(5)]
-
-    for waiter in waiters:
-        assert waiter.stdout is not None
-        assert waiter.stdout.readline().startswith(f"held by {waiter.pid} ")
-        waiter.communicate("go\n", timeout=PATIENCE)
-
-
-@needs_tickets
-def test_a_process_that_is_killed_in_the_queue_holds_up_nobody(path: str):
-    with Lock(path):
-        dead, alive = waiter_for(path), waiter_for(path)
-        dead.kill()
-        dead.communicate()
-
-    assert alive.stdout is not None
-    assert alive.stdout.readline().startswith(f"held by {alive.pid} ")
-    alive.communicate("go\n", timeout=PATIENCE)
-
-
-@needs_tickets
-def test_a_process_that_is_stopped_in_the_queue_is_passed(path: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(locks, "IN_LINE", 0.05)
-    with Lock(path):
-        stopped = waiter_for(path)
-        os.kill(stopped.pid, signal.SIGSTOP)
-    try:
-        with Lock(path, PATIENCE):
-            pass
-    finally:
-        stopped.kill()
-        stopped.communicate()
 
 
 @contextmanager
