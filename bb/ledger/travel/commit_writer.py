@@ -75,13 +75,13 @@ class CommitWriter:
         made.settle()
         return made.commit
 
-    def finish_aside(self) -> MadeCommit:
+    def finish_aside(self) -> WrittenCommit:
         """Make the commit. The local ref is not set yet."""
         who = authorship.authorship(self._git.configuration)
         tree = trees.changed_in(self._loose, self._git.objects, self._base, self._files)
         name = self._signed_by_git(tree, who) if who.is_signed else self._made(tree, who)
         self._loose.add(name)
-        return MadeCommit(name, self._loose, self._git_dir)
+        return WrittenCommit(name, self._loose, self._git_dir)
 
     def _made(self, tree: str, who: Authorship) -> str:
         """The commit, signed as by `git commit -S` if there is a key."""
@@ -108,7 +108,7 @@ class CommitWriter:
         return done.out.decode("ascii", "replace").strip()
 
 
-class MadeCommit:
+class WrittenCommit:
     """A COMMIT among the LOOSE objects of the repository at GIT_DIR. The local ref does not lead to it yet."""
 
     def __init__(self, commit: str, loose: LooseObjects, git_dir: str) -> None:

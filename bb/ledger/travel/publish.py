@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keys import Key
-    from bb.ledger.travel.commit_writer import MadeCommit
+    from bb.ledger.travel.commit_writer import WrittenCommit
 
     AddedLines = tuple[str, int, bytes]  # writer, number of the first line, the lines
 
@@ -106,8 +106,8 @@ def commit_aside(
     names: Arbiter | None = None,
     takes_over: Admitted | None = None,
     over: str | None = None,
-) -> tuple[Tip, tuple[AddedLines, ...], MadeCommit]:
-    """The same, while another process sets the local ref; and the lines that the commit adds. Its charter NAMES the
+) -> tuple[Tip, tuple[AddedLines, ...], WrittenCommit]:
+    """The same, but the caller settles the local ref; and the lines that the commit adds. Its charter NAMES the
     arbiter, if one is given; the branch TAKES OVER results from the arbiter before. Its parent is OVER, if that is a
     quarantined commit on top of TIP (`quarantine.py`)."""
     before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)

@@ -43,24 +43,35 @@ def _renamed(place: Place, known: Pins) -> tuple[Pins, Mapping[str, str]]:
     if known.compared == stamp:
         return known, {}
     here = {name: arbitration.address(place, name) for name in remote.names(place.common)}
-    named = {address: name for name, address in here.items() if address}
-    if len(named) < len([address for address in here.values() if address]):
-        return known, {}  # two names for one address
-    new: dict[str, str] = {}
-    for name in known.remotes:
-        now = named.get(_address(known, name))
-        if now and now != name and here.get(name) != _address(known, name):
-            new[name] = now
+    new = _new_names(known, here)
+    if new is None:
+        return known, {}
     names = {name: new.get(name, name) for name in known.remotes}
-    if len(set(names.values())) < len(names):
-        return known, {}  # another remote has the new name, and its own address is not known
-    remotes = {names[name]: pin for name, pin in known.remotes.items()}
-    remotes = {name: pin.replace(address=here.get(name) or pin.address) for name, pin in remotes.items()}
+    remotes = {
+        names[name]: pin.replace(address=here.get(names[name]) or pin.address) for name, pin in known.remotes.items()
+    }
     home, arbiter = names.get(known.home or ""), names.get(known.arbiter or "")
     basis = known.basis
     if known.arbiter and arbiter and known.arbiter != arbiter:
         basis = basis.replace(f" {known.arbiter} ", f" {arbiter} ", 1)
     return known.replace(remotes=remotes, home=home, arbiter=arbiter, basis=basis, compared=stamp), new
+
+
+def _new_names(known: Pins, here: Mapping[str, str]) -> Mapping[str, str] | None:
+    """The new name of each KNOWN remote that has one, by the addresses HERE. None if they do not tell: two names have
+    one address, or the new name belongs to another remote whose own address is not known."""
+    addresses = [address for address in here.values() if address]
+    named = {address: name for name, address in here.items() if address}
+    if len(named) < len(addresses):
+        return None
+    new: dict[str, str] = {}
+    for name in known.remotes:
+        former = _address(known, name)
+        now = named.get(former)
+        if now and now != name and here.get(name) != former:
+            new[name] = now
+    are_different = len({new.get(name, name) for name in known.remotes}) == len(known.remotes)
+    return new if are_different else None
 
 
 def _address(known: Pins, name: str) -> str:

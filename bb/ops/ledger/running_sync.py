@@ -17,8 +17,6 @@ from bb.ledger.travel.sync import BOTH, PULL, PUSH, Sync
 from bb.ledger.travel.sync_lock import AlreadySyncing, SyncLock
 from bb.ops.desk import signs_of_life, taken_names
 
-MANY = 300  # writers
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from bb.ledger.travel.sync_runs import SyncRun
     from bb.ops.desk.desk import Desk
 
+MANY = 300  # writers
 LOOK_THROUGH = "the sync was completed, and the published lines count; record again what you still need from that file"
 
 
