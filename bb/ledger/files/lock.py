@@ -34,9 +34,9 @@ LedgerBusy = Busy.declare(
 class Lock:
     """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
 
-    A process tries a few times first, and lets others run between the attempts. If the lock is still not free, it stands
-    in line. A second lock file serves as the queue: a process locks the queue, then waits for the lock, then unlocks
-    the queue. See docs/decisions/0006-standing-in-line.md.
+    A process tries a few times first, and lets others run between the attempts. If the lock is still not free, it
+    stands in line. A second lock file serves as the queue: a process locks the queue, then waits for the lock, then
+    unlocks the queue. See docs/decisions/0006-standing-in-line.md.
     """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
