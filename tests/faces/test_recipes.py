@@ -83,7 +83,7 @@ def test_a_recipe_works_in_a_copy_as_the_page_shows_it(title: str, checkout: Pat
 
     assert len(ran) > 1
     for address in re.findall(r"shows the page at `(/\w+)`", RECIPES[title]):
-        with Served(here) as served:
+        with Served.started(here) as served:
             page = Caller(served).get(address)
         assert page.status == 200
         for text in (page.text, (repo.path / "report.html").read_text()):

@@ -1,4 +1,4 @@
-"""The pages as they are served: a real `bb web`, and somebody who asks it without a browser."""
+"""The pages as they are served: a real server, and somebody who asks it without a browser."""
 
 from __future__ import annotations
 
@@ -10,22 +10,32 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
+from tests import preloaded
 from tests.support import ROOT, Scratch, environment
 from tests.waiting import PATIENCE
 
 
 class Served:
-    """`bb web` in a repository, until it is ended."""
+    """The server of `bb web` in a repository, until it is ended."""
 
-    def __init__(self, repo: Scratch, *words: str, **settings: str) -> None:
-        self.repo = repo
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bb", "web", "--json", *words],
-            cwd=repo.path,
-            env=environment(PYTHONPATH=str(ROOT)) | repo.settings | settings,
-            stdout=subprocess.PIPE,
-            text=True,
+    def __init__(self, repo: Scratch, port: int | None = None, **settings: str) -> None:
+        env = _settings(repo, settings)
+        words = ["serve", "" if port is None else str(port), "--json"]
+        self._watch(repo, preloaded.start("bb.web", words, cwd=repo.path, env=env, stdout=subprocess.PIPE))
+
+    @classmethod
+    def started(cls, repo: Scratch, *words: str, **settings: str) -> Self:
+        """Start `bb web` as a user does, with an interpreter of its own."""
+        command = [sys.executable, "-P", "-m", "bb", "web", "--json", *words]
+        served = cls.__new__(cls)
+        served._watch(
+            repo, subprocess.Popen(command, cwd=repo.path, env=_settings(repo, settings), stdout=subprocess.PIPE)
         )
+        return served
+
+    def _watch(self, repo: Scratch, process: preloaded.Process | subprocess.Popen[bytes]) -> None:
+        self.repo = repo
+        self._process = process
         assert self._process.stdout is not None
         answered = json.loads(self._process.stdout.readline())
         self.refusal = answered["error"]
@@ -46,6 +56,10 @@ class Served:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+
+
+def _settings(repo: Scratch, settings: dict[str, str]) -> dict[str, str]:
+    return environment(PYTHONPATH=str(ROOT)) | repo.settings | settings
 
 
 @dataclass

@@ -401,7 +401,7 @@ def test_a_server_that_was_started_anew_is_told_from_one_that_is_lost(day: Near,
     page = window(first)
     is_live(page)
     assert first.end() == 130
-    with Served(day, "--port", str(first.port)):
+    with Served(day, first.port):
         expect(page.locator("#link")).to_contain_text("restarted", timeout=SOON)
 
 

@@ -17,7 +17,7 @@ from tests.web.served import Caller, Served
 
 @pytest.fixture
 def served(day: Near) -> Iterator[Served]:
-    with Served(day, "--port", str(_free())) as found:
+    with Served(day, _free()) as found:
         yield found
 
 
@@ -35,7 +35,7 @@ def asked(the_scene: Path) -> Iterator[Caller]:
 
 
 def test_it_says_where_it_is_answers_there_and_ends_when_interrupted(day: Near):
-    served = Served(day)
+    served = Served.started(day)
     caller = Caller(served)
 
     assert caller.get("/").headers["location"] == "/sessions"
@@ -47,7 +47,7 @@ def test_a_browser_is_opened_where_that_is_asked_for(day: Near, tmp_path: Path):
     opener, opened = tmp_path / "opener", tmp_path / "opened"
     opener.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}"\n')
     opener.chmod(0o755)
-    with Served(day, "--open", BROWSER=str(opener)) as served:
+    with Served.started(day, "--open", BROWSER=str(opener)) as served:
         until(lambda: opened.exists() and opened.read_text(), "the browser")
 
         assert opened.read_text() == served.url
@@ -60,16 +60,16 @@ def test_it_listens_on_loopback_only(served: Served):
 
 
 def test_a_port_that_is_taken_is_refused_if_it_was_asked_for_and_else_another_is_found(served: Served, day: Near):
-    taken = Served(day, "--port", str(served.port))
+    taken = Served.started(day, "--port", str(served.port))
 
     assert taken.refusal["code"] == "PORT_TAKEN"
     assert taken.end() == 6
-    with Served(day) as one, Served(day, "--port", "0") as other:
+    with Served.started(day) as one, Served.started(day, "--port", "0") as other:
         assert one.port != other.port
 
 
 def test_without_a_ledger_there_is_nothing_to_show(tmp_path: Path):
-    refused = Served(scratch(tmp_path / "repo"))
+    refused = Served.started(scratch(tmp_path / "repo"))
 
     assert refused.refusal["code"] == "NOT_INITIALIZED"
     assert refused.end() == 3
@@ -79,7 +79,7 @@ def test_nothing_is_imported_from_the_repository(day: Near):
     for name in ("starlette", "uvicorn", "jinja2", "json", "bb"):
         (day.path / f"{name}.py").write_text("raise SystemExit('hijacked')\n")
 
-    with Served(day) as served:
+    with Served.started(day) as served:
         assert Caller(served).get("/sessions").status == 200
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from tests import forks, preloaded
 from tests.support import environment
 from tests.waiting import PATIENCE, until
 
@@ -46,7 +47,7 @@ class Daemon:
         self.before = before  # what is done in the process before it becomes a daemon
         self.umask = umask
         self.settings = settings
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: preloaded.Process | subprocess.Popen[bytes] | None = None
         home.parent.mkdir(parents=True, exist_ok=True)
 
     # -- its life
@@ -86,20 +87,18 @@ class Daemon:
         """What it wrote into its log of its own mistakes."""
         return "\n".join(line for line in self.said.splitlines() if " ERROR " in line)
 
-    def spawn(self, **settings: str) -> subprocess.Popen[bytes]:
-        """Start the program, and wait for nothing."""
-        limited = ["sh", "-c", f'ulimit -n {self.most_files}; exec "$@"', "sh"] if self.most_files else []
+    def spawn(self, **settings: str) -> preloaded.Process | subprocess.Popen[bytes]:
+        """Start the program, and wait for nothing. It has an interpreter of its own where a setting needs that."""
+        given = self.env | settings
+        where: dict[str, Any] = {"cwd": self.home.parent, "env": environment(**given)}
+        how: dict[str, Any] = {"start_new_session": True, "umask": self.umask}
         with self.printed.open("ab") as printed:
-            return subprocess.Popen(
-                [*limited, sys.executable, *(["-c", self.before + PROGRAM] if self.before else ["-m", "bb.daemon"])],
-                cwd=self.home.parent,
-                env=environment(**(self.env | settings)),
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                start_new_session=True,
-                umask=self.umask,
-            )
+            if not (self.most_files or self.before) and forks.may_run(given):
+                return preloaded.start("bb.daemon", **where, **how, stdout=printed, stderr=printed)
+            limited = ["sh", "-c", f'ulimit -n {self.most_files}; exec "$@"', "sh"] if self.most_files else []
+            program = ["-c", self.before + PROGRAM] if self.before else ["-m", "bb.daemon"]
+            command = [*limited, sys.executable, *program]
+            return subprocess.Popen(command, **where, **how, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed)
 
     def start(self, **settings: str) -> Daemon:
         """Start it, and wait until it can be found."""
