@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import re
 import shutil
 import signal
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import examples, grids, times
+from tests import examples, grids, times, workers
 from tests.attention import minimal
 from tests.near import near
 from tests.support import Scratch
@@ -37,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
     parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
     parser.addoption("--quick", action="store_true", help="no slow tests, two parameters of each, few examples")
+    group = parser.getgroup("workers")
+    group._addoption("-n", dest="workers", default="1", help="how many tests run at a time, or `auto`")
     parser.addoption("--note-times", action="store_true", help="write down which tests take long (tests/times.py)")
 
 
@@ -100,9 +104,9 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
     if config.getoption("--note-times") and config.getoption("--quick"):
         raise pytest.UsageError("--note-times needs a run without --quick, which leaves slow tests out")
-    if config.getoption("--note-times") and not hasattr(config, "workerinput"):
+    if config.getoption("--note-times"):
         config.pluginmanager.register(times.Notes())
-    is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
+    is_decided = config.option.basetemp or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):
             if not Path("/proc", left.name.removeprefix(OURS)).exists():
@@ -117,11 +121,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     made = config.option.basetemp or ""
-    if (
-        made.startswith(str(MEMORY / OURS))
-        and not hasattr(config, "workerinput")
-        and not config.stash.get(FAILED, True)
-    ):
+    if made.startswith(str(MEMORY / OURS)) and not config.stash.get(FAILED, True):
         shutil.rmtree(made, ignore_errors=True)
 
 
@@ -132,11 +132,34 @@ def _has_plenty(folder: Path) -> bool:
     return found.f_bavail * found.f_frsize > PLENTY and not found.f_flag & os.ST_NOEXEC
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: many a test waits for a process, or for time to pass. Each worker collects
-    all tests, so more of them cost more than they save."""
-    return (os.cpu_count() or 1) + 2
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the tests in several processes, if that is asked for. With one, pytest does it itself."""
+    number = workers.count(session.config.option.workers)
+    if number < 2 or len(session.items) < 2 or session.config.option.collectonly or session.config.option.usepdb:
+        return None
+    if session.testsfailed and not session.config.option.continue_on_collection_errors:
+        raise session.Interrupted(f"{session.testsfailed} errors during collection")
+    workers.run(session, number)
+    if session.shouldfail:
+        raise session.Failed(session.shouldfail)
+    if session.shouldstop:
+        raise session.Interrupted(session.shouldstop)
+    return True
+
+
+@pytest.fixture(scope="session")
+def _numbers() -> Iterator[int]:
+    return itertools.count()
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, _numbers: Iterator[int], request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own. Pytest's own fixture reads the names of the folders of all tests before it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture

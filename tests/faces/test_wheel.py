@@ -26,6 +26,7 @@ import bb
 from bb.cli import own_commands
 from bb.cli.programs import extras
 from bb.ledger.files.lock import Lock
+from tests import workers
 from tests.support import ROOT, Ran, environment, scratch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -105,7 +106,7 @@ class Release:
 def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """One for all workers: the first to come makes it."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "release"
+    folder = (base.parent if workers.NUMBER in os.environ else base) / "release"
     folder.mkdir(exist_ok=True)
     (folder / "lock").touch()
     with Lock(str(folder / "lock"), patience=PATIENCE):
