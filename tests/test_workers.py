@@ -68,7 +68,7 @@ def test_each_test_runs_once_and_a_crash_is_one_failure(four: Path):
 
 
 def test_the_tests_of_one_file_are_dealt_out(four: Path):
-    status, said = ran(four / "test_a.py", "-n", "2", "-v")
+    status, said = ran(four / "test_a.py", "-n", "2", "-vv")
 
     assert (status, numbers(said)) == (1, {"failed": 1, "passed": 6, "skipped": 1}), said
     assert len(re.findall(r"::test_\S+ (?:PASSED|FAILED|SKIPPED)", said)) == 8
