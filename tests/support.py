@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -138,10 +139,44 @@ class Scratch:
 
 def scratch(path: Path, *, commit: bool = True, **settings: str) -> Scratch:
     """A fresh repository at PATH."""
-    import shutil  # not above: a child process that imports this module does not need it, and starts quicker
-
-    shutil.copytree(_fresh(commit), path, dirs_exist_ok=True)
+    copied(_fresh(commit), path)
     return Scratch(path, settings)
+
+
+def copied(original: str | os.PathLike[str], to: Path) -> Path:
+    """Copy a folder with its modes, times and links TO a path, where it may be already. `shutil.copytree` takes more
+    than twice as long, and thousands of tests begin with a copy."""
+    os.makedirs(to, exist_ok=True)
+    _fill(os.fspath(original), os.fspath(to))
+    return to
+
+
+def _fill(original: str, to: str) -> None:
+    with os.scandir(original) as entries:
+        for entry in entries:
+            there = f"{to}{os.sep}{entry.name}"
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), there)
+            elif entry.is_dir():
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(there)
+                _fill(entry.path, there)
+            else:
+                _copy_file(entry.path, there)
+    _be_like(original, to)
+
+
+def _copy_file(original: str, to: str) -> None:
+    with open(original, "rb", buffering=0) as file, open(to, "wb", buffering=0) as copy:
+        copy.write(file.read())
+        _be_like(file.fileno(), copy.fileno())
+
+
+def _be_like(original: str | int, to: str | int) -> None:
+    """Give a copy the mode and the times of its original."""
+    found = os.stat(original)
+    os.chmod(to, found.st_mode & 0o7777)
+    os.utime(to, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 @functools.cache

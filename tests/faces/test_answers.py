@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from bb.ledger.journal.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
 from tests.near import Near, near
-from tests.support import NOON, Scratch, environment, scratch
+from tests.support import NOON, Scratch, copied, environment, scratch
 from tests.waiting import PATIENCE
 
 OPS = {op.name: op for op in catalogue.all_ops()}
@@ -41,7 +40,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, tmp_path: Path, op: catalogue.Op):
-    repo = Near(shutil.copytree(example, tmp_path / "repo", symlinks=True))
+    repo = Near(copied(example, tmp_path / "repo"))
     words = good_words(op, repo)
 
     behind = repo.bb(*words, "--json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from bb.ops.desk.desk import Desk
 from tests.hostile import haunt
 from tests.near import Near
 from tests.scene import set_scene
-from tests.support import environment
+from tests.support import copied, environment
 
 YOUNG = 300  # seconds; after 15 minutes without a heartbeat its agents would be stale
 
@@ -41,13 +40,13 @@ def the_scene(a_scene: Callable[[], Path]) -> Path:
 @pytest.fixture
 def day(a_scene: Callable[[], Path], tmp_path: Path) -> Near:
     """The day's work, to be gone on with."""
-    return Near(Path(shutil.copytree(a_scene(), tmp_path / "scene")))
+    return Near(copied(a_scene(), tmp_path / "scene"))
 
 
 @pytest.fixture(scope="module")
 def haunted(the_scene: Path, tmp_path_factory: pytest.TempPathFactory) -> Near:
     """The same day, and all of it again with every text made hostile."""
-    repo = Near(Path(shutil.copytree(the_scene, tmp_path_factory.mktemp("haunted") / "scene")))
+    repo = Near(copied(the_scene, tmp_path_factory.mktemp("haunted") / "scene"))
     assert haunt(repo) > 20
     return repo
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -17,7 +16,7 @@ from bb.web import pages, rendering, report
 from tests import everything
 from tests.near import Near
 from tests.scene import AMBER, COBALT, JADE, OLIVE, RUSSET
-from tests.support import Scratch
+from tests.support import Scratch, copied
 from tests.web.conftest import desk_at
 from tests.web.served import Caller, Served
 
@@ -131,7 +130,7 @@ def test_every_verb_that_reads_answers_about_every_kind_of_fact(whole: Near, wor
 
 
 def test_everything_can_be_heard(whole: Near, tmp_path: Path):
-    repo = Near(Path(shutil.copytree(whole.path, tmp_path / "scene")), whole.settings)
+    repo = Near(copied(whole.path, tmp_path / "scene"), whole.settings)
     for name in AGENTS:
         heard = repo.json("cbcl", "hear", "--agent", name, "--limit", "1000")
         assert heard.status in (0, 3, 4), heard.envelope  # who is not in service here hears nothing

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from tests.forks import Call
 from tests.grids import grid, some
 from tests.near import Near, near, run_all
 from tests.stories.agents.agents_support import HARBOR, OTTER, is_harmless, moment, nothing_written
-from tests.support import NOON, ROOT, Ran, Scratch
+from tests.support import NOON, ROOT, Ran, Scratch, copied
 
 STRANGER, RETIRED, FRESH = "never-was", "late-heron", "fresh-fern"
 
@@ -170,7 +169,7 @@ def _edited(made: Near) -> None:
 @pytest.fixture
 def copy(repo: Near, tmp_path: Path) -> Near:
     """The same repository, to be changed."""
-    shutil.copytree(repo.path, tmp_path / "repo", symlinks=True)
+    copied(repo.path, tmp_path / "repo")
     return Near(tmp_path / "repo", repo.settings)
 
 
@@ -1090,7 +1089,7 @@ def haunted(tmp_path_factory: pytest.TempPathFactory) -> Near:
 @pytest.fixture
 def again(haunted: Near, tmp_path: Path) -> Near:
     """The same, to be changed."""
-    shutil.copytree(haunted.path, tmp_path / "repo")
+    copied(haunted.path, tmp_path / "repo")
     return Near(tmp_path / "repo", haunted.settings)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 from bb.ledger.journal import writers
 from tests.near import Near
 from tests.stories.agents.agents_support import HARBOR, OTTER, crew, moment, reserve
-from tests.support import Ran, Scratch, environment, made_once
+from tests.support import Ran, Scratch, copied, environment, made_once
 
 BRANCH = "refs/heads/bb-ledger"
 __all__ = ["HARBOR", "OTTER", "Project", "project", "reserve"]
@@ -128,7 +127,7 @@ def project(path: Path) -> Project:
     """Two agents at noon; `main` is pushed, and `work` is what they commit to. OTTER holds src/parser."""
     original = _project()
     for name in ("repo", "hub.git"):
-        shutil.copytree(original / name, path / name)
+        copied(original / name, path / name)
     repo = Near(path / "repo")
     made = Project(repo, Near(path / "hub.git"))
     repo.git("remote", "set-url", "origin", made.url)

@@ -27,7 +27,7 @@ from bb.ledger.lines.act import Act
 from bb.ledger.lines.going_commands import Command
 from bb.ledger.lines.lines_store import LinesStore
 from tests.near import Near
-from tests.support import NOON, environment, made_once
+from tests.support import NOON, copied, environment, made_once
 
 AGENTS = (
     *("amber-otter", "cobalt-harbor", "vital-iguana", "quiet-falcon"),
@@ -125,7 +125,7 @@ class World:
     """One work tree. STEPS choose what happens; the properties are checked after each."""
 
     def __init__(self, top: Path, kind: int = PLAIN, agents: int = 3) -> None:
-        shutil.copytree(_made(kind), top / "repo", symlinks=True)
+        copied(_made(kind), top / "repo")
         self.path = top / "repo"
         if kind == LINKED:
             git(self.path, "worktree", "add", "-q", "-b", "other", str(top / "linked"))

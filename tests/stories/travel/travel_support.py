@@ -19,7 +19,7 @@ from bb.ledger.travel import arbitration
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from tests.near import Near
-from tests.support import NOON, Scratch, environment, made_once, scratch
+from tests.support import NOON, Scratch, copied, environment, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
@@ -84,7 +84,7 @@ class Clone(Near):
 
 def hub(path: Path) -> Path:
     """A bare repository that everybody may push to."""
-    shutil.copytree(_empty_hub(), path)
+    copied(_empty_hub(), path)
     return path
 
 
@@ -114,7 +114,7 @@ def agents_at_work(at: Path, *names: str, after: Callable[[list[Clone]], object]
     there."""
     made = _at_work(names, after) if after else _registered(names)
     for part in ("objects", "refs"):
-        shutil.copytree(made / "hub.git" / part, at / part, dirs_exist_ok=True)
+        copied(made / "hub.git" / part, at / part)
     return [_moved(made / f"clone-{place}", at) for place in range(len(names))]
 
 
@@ -156,8 +156,11 @@ def _moved(original: Path, at: Path) -> Clone:
     """A copy of a clone, beside the hub AT a path and of that hub, that writes on under the id of the original as if
     that had been moved here."""
     made = Clone(at.parent / original.name)
-    shutil.copytree(original, made.path)
-    made.git("remote", "set-url", "origin", str(at))
+    copied(original, made.path)
+    config = made.path / ".git" / "config"
+    before, url, after = config.read_text().partition(f"\turl = {original.parent / 'hub.git'}\n")
+    assert url, "a clone of another hub"
+    config.write_text(f"{before}\turl = {at}\n{after}")
     (owner,) = made.store.glob("j/*/owner.json")
     writers.mint(str(made.store / "j"), owner.parent.name)
     return made
