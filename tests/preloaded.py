@@ -49,6 +49,18 @@ class Process:
         assert self.returncode is not None
         return self.returncode
 
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Close its input, read what it says, and wait for its end. It says less on stderr than a pipe can hold."""
+        if self.stdin:
+            self.stdin.close()
+        said = []
+        for stream in (self.stdout, self.stderr):
+            said.append(stream.read() if stream and not stream.closed else b"")
+            if stream:
+                stream.close()
+        self.wait(timeout)
+        return said[0], said[1]
+
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
@@ -159,7 +171,25 @@ def _web() -> Callable[[list[str]], int]:
     return program.main
 
 
-PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web}
+def _harness_host() -> Callable[[list[str]], int]:
+    """`bb chat serve`, and whatever a turn of it may need."""
+    import bb.cli.app
+    import bb.cli.own_commands
+    import bb.cli.programs.serve  # noqa: F401
+    from bb.cli.main import main
+    from bb.ops import catalogue
+
+    catalogue.all_ops()
+
+    def run(words: list[str]) -> int:
+        sys.argv = ["bb", *words]
+        main()
+        return 0
+
+    return run
+
+
+PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host}
 
 
 def _serve(program: str, number: int) -> None:

@@ -13,13 +13,13 @@ import os
 import select
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bb.kernel import clock
+from tests import preloaded
 from tests.near import near
 from tests.support import NOON, Scratch, environment
 from tests.waiting import PATIENCE
@@ -97,14 +97,10 @@ class Child(Connection):
     """`bb chat serve --stdio` as our child."""
 
     def __init__(self, repo: Scratch, *words: str, **settings: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "bb", "chat", "serve", "--stdio", *words],
-            cwd=repo.path,
-            env=environment(**(repo.settings | settings)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        env = environment(**(repo.settings | settings))
+        command = ["chat", "serve", "--stdio", *words]
+        self.process = preloaded.start("bb chat serve", command, cwd=repo.path, env=env, **pipes)
         assert self.process.stdin
         assert self.process.stdout
         self._in, self._out = self.process.stdin, self.process.stdout
@@ -281,7 +277,7 @@ class World:
             roles = ["--role", "@backend", *(["--role", "@solo"] if agent == AMBER else [])]
             self.bb("chat", "bind", agent, "--handle", f"slack:{handle}", *roles)
         self.harnesses: list[Harness] = []
-        self.servers: list[subprocess.Popen[bytes]] = []
+        self.servers: list[preloaded.Process] = []
 
     def bb(self, *words: str, stdin: str | None = None) -> Any:
         """What a command answers, which no server runs."""
@@ -306,13 +302,9 @@ class World:
     def serve(self, name: str = "s", *words: str) -> Path:
         """A socket that is served."""
         path = self.repo.path.parent / name
-        server = subprocess.Popen(
-            [sys.executable, "-m", "bb", "chat", "serve", "--socket", str(path), *words],
-            cwd=self.repo.path,
-            env=environment(**(self.repo.settings | self.settings)),
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        env = environment(**(self.repo.settings | self.settings))
+        command = ["chat", "serve", "--socket", str(path), *words]
+        server = preloaded.start("bb chat serve", command, cwd=self.repo.path, env=env, stderr=subprocess.PIPE)
         self.servers.append(server)
         assert server.stderr
         assert b"served at" in server.stderr.readline()

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support import Scratch, environment, is_running, scratch
+from tests.near import Near, near
+from tests.support import Scratch, environment, is_running
 from tests.waiting import PATIENCE
 
 SHELL = ["--runtime", "custom", "--command", "sh", "--command", "-i"]
@@ -22,7 +23,13 @@ SHELL = ["--runtime", "custom", "--command", "sh", "--command", "-i"]
 
 def station(path: Path, **settings: str) -> Scratch:
     """A repository with a ledger, known as a group in a home beside it. No daemon runs yet."""
-    made = scratch(path / "repo", CCCC_HOME=str(path / "home"), **settings)
+    made = near_station(path, **settings)
+    return Scratch(made.path, made.settings)
+
+
+def near_station(path: Path, **settings: str) -> Near:
+    """The same, and its commands run in the process of the test. None of them may become a program."""
+    made = near(path / "repo", CCCC_HOME=str(path / "home"), **settings)
     assert made.bb("init").status == 0
     assert made.bb("group", "attach", ".").status == 0
     return made

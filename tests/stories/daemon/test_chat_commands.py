@@ -11,7 +11,7 @@ import pytest
 from bb.cli.screens import attention, attention_acts, attention_host, chat, styling, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
-from tests.stories.daemon.cli_support import station
+from tests.stories.daemon.cli_support import near_station, station
 from tests.support import NOON, Scratch
 
 HEADLESS = ["--runner", "headless"]
@@ -22,7 +22,7 @@ RAW = set("\x1b\x07\r\x9b\u202e")
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A group with three actors, at noon."""
-    made = station(tmp_path, BB_NOW=NOON)
+    made = near_station(tmp_path, BB_NOW=NOON)
     for name in ("amber", "cobalt", "dusty"):
         assert made.bb("actor", "add", name, *HEADLESS, "--title", name.title()).status == 0
     return made
