@@ -11,7 +11,7 @@ import pytest
 from bb.ledger.published.layout import BRANCH
 from bb.ledger.travel import remote
 from tests.stories.travel.branch_support import Branch, File
-from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, every_file, hub, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
 PERSON = {"agent": "user"}
 
@@ -22,13 +22,16 @@ def branch(origin: Path) -> Branch:
 
 
 @pytest.fixture
-def busy(pair: list[Clone]) -> list[Clone]:
+def busy(origin: Path) -> list[Clone]:
     """Both hold something, and one of them has something to say."""
+    return agents_at_work(origin, AMBER, COBALT, after=_both_have_reserved)
+
+
+def _both_have_reserved(pair: list[Clone]) -> None:
     here, there = pair
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
     settle(pair)
     there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-2")
-    return pair
 
 
 def protect(branch: Branch) -> None:

@@ -25,11 +25,13 @@ def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def busy(origin: Path) -> list[Clone]:
-    both = agents_at_work(origin, AMBER, COBALT)
+    return agents_at_work(origin, AMBER, COBALT, after=_each_has_reserved)
+
+
+def _each_has_reserved(both: list[Clone]) -> None:
     for each, agent, scope in zip(both, (AMBER, COBALT), ("src", "docs"), strict=True):
         each.ask("agent.reserve", agent=agent, scope=[scope], bead="bb-1")
         settle(both)
-    return both
 
 
 @pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss not in NOT_HERE])
@@ -52,7 +54,7 @@ def test_what_is_lost_here_comes_back(busy: list[Clone], loss: str):
 
 def test_a_sync_in_which_nothing_happens_looks_at_no_writer(busy: list[Clone], monkeypatch: pytest.MonkeyPatch):
     here, _ = busy
-    here.sync()
+    settle(busy)
     monkeypatch.setattr(Index, "heads", lambda _: pytest.fail("it looked at every writer"))
     monkeypatch.setattr(SavedMapping, "entries", property(lambda _: pytest.fail("it read every writer")))
 
