@@ -18,7 +18,7 @@ from bb.ledger.records.store import Store
 from bb.ledger.travel import archive, remote, remote_reader, snapshot
 from tests.grids import part
 from tests.stories.travel.branch_support import Branch, File, Name
-from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
 SECRET = "the word is xyzzy"
 LETTER = {"from": AMBER, "to": COBALT, "bead": "bb-1", "category": "INFO", "subject": "Look"}
@@ -35,6 +35,12 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(at: Clone, count: int, body: str = "nothing much") -> list[str]:
     """Record so many messages; their names."""
     return [str(at.ask("agent.send", **LETTER, body=f"{body} {n}")["message_id"]) for n in range(count)]
+
+
+@pytest.fixture
+def archived(origin: Path) -> list[Clone]:
+    """Two clones of a branch with an archive and a snapshot."""
+    return agents_at_work(origin, AMBER, COBALT, after=compacted)
 
 
 def compacted(pair: list[Clone]) -> list[Clone]:
@@ -99,12 +105,12 @@ def test_writing_goes_on_behind_what_was_archived(origin: Path, pair: list[Clone
     assert here.digest == there.digest == fresh.digest
 
 
-def test_a_snapshot_says_exactly_what_the_lines_say(origin: Path, pair: list[Clone]):
-    here, there = compacted(pair)
+def test_a_snapshot_says_exactly_what_the_lines_say(origin: Path, archived: list[Clone]):
+    here, there = archived
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
     there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
     write(here, 3)
-    settle(pair)
+    settle(archived)
 
     assert peeked(clone(origin, "ci")) == known(there)
 
@@ -245,40 +251,37 @@ def test_many_commits_with_few_lines_make_a_snapshot_due(
 
 
 def test_a_snapshot_that_other_folds_have_made_is_not_used(
-    origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+    origin: Path, archived: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):
-    compacted(pair)
     monkeypatch.setattr("bb.ledger.index.database.VERSION", VERSION + 1)
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
-    assert pair[0].sync()["archived"] is not None, "only earlier versions can use it, so a new one is made"
+    assert archived[0].sync()["archived"] is not None, "only earlier versions can use it, so a new one is made"
     never_read_whole(monkeypatch)
     assert peeked(clone(origin, "other")) == known(clone(origin, "again"))
 
 
-def test_a_snapshot_of_a_later_version_stays(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
-    compacted(pair)
+def test_a_snapshot_of_a_later_version_stays(origin: Path, archived: list[Clone], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("bb.ledger.index.database.VERSION", VERSION - 1)
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
-    assert pair[0].sync()["archived"] is None, "nobody can tell that it is wrong"
+    assert archived[0].sync()["archived"] is None, "nobody can tell that it is wrong"
 
 
-def test_a_snapshot_that_is_wrong_is_replaced_by_whoever_finds_that(origin: Path, pair: list[Clone]):
-    compacted(pair)
+def test_a_snapshot_that_is_wrong_is_replaced_by_whoever_finds_that(origin: Path, archived: list[Clone]):
     branch = Branch(origin)
     files = branch.files()
     ((path, file),) = starting(files, "snap/").items()
     branch.put(files | {path: File(file.octets.replace(b"cobalt-harbor", b"cobalt-lagoon"))})
 
-    pair[1].sync(pull=True)
-    (seen,) = pair[1].ask("ledger.verify", published=True)["published"]
+    archived[1].sync(pull=True)
+    (seen,) = archived[1].ask("ledger.verify", published=True)["published"]
     assert seen["is_snapshot_right"] is False
-    assert pair[1].sync()["archived"] is not None
-    pair[0].sync()
+    assert archived[1].sync()["archived"] is not None
+    archived[0].sync()
 
     assert b"cobalt-lagoon" not in b"".join(each.octets for each in branch.files().values())
-    assert pair[0].ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+    assert archived[0].ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
 
 
 def test_what_is_redacted_does_not_stay_in_a_snapshot(origin: Path, pair: list[Clone]):
@@ -371,8 +374,8 @@ def test_a_clone_with_a_damaged_journal_makes_no_snapshot(origin: Path, pair: li
     assert here.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
 
 
-def test_a_damaged_line_that_was_archived_is_put_back(pair: list[Clone]):
-    here, _ = compacted(pair)
+def test_a_damaged_line_that_was_archived_is_put_back(archived: list[Clone]):
+    here, _ = archived
     writer = next(path.name for path in here.store.glob("j/*") if (path / "lock").exists())
     (journal,) = here.store.glob(f"j/{writer}/*.jsonl")
     octets = journal.read_bytes()
@@ -456,10 +459,9 @@ def test_what_is_archived_otherwise_than_it_should_be_is_refused(origin: Path, p
     assert there.digest == before
 
 
-def test_a_file_is_not_archived_without_a_snapshot_of_the_same_commit(origin: Path, pair: list[Clone]):
-    compacted(pair)
-    write(pair[0], 1)
-    pair[0].sync()
+def test_a_file_is_not_archived_without_a_snapshot_of_the_same_commit(origin: Path, archived: list[Clone]):
+    write(archived[0], 1)
+    archived[0].sync()
     branch = Branch(origin)
     files, parent = branch.files(), branch.tip
     path, last = max(starting(files, "w/").items())
@@ -468,16 +470,15 @@ def test_a_file_is_not_archived_without_a_snapshot_of_the_same_commit(origin: Pa
     forged: Files = {name: file for name, file in files.items() if name != path}
     branch.put(forged | {"archive/000002.jsonl": File(archive.manifest_bytes([about]))})
 
-    (skipped,) = pair[1].sync(pull=True)["quarantined"]
+    (skipped,) = archived[1].sync(pull=True)["quarantined"]
     assert "a snapshot was added or removed without reason" in skipped["why"]
 
 
-def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list[Clone]):
-    compacted(pair)
+def test_the_newest_snapshot_may_not_go_without_another(origin: Path, archived: list[Clone]):
     branch = Branch(origin)
     branch.put(without_a_snapshot(branch.files()))
 
-    (skipped,) = pair[1].sync(pull=True)["quarantined"]
+    (skipped,) = archived[1].sync(pull=True)["quarantined"]
     assert "the newest snapshot is missing" in skipped["why"]
 
 
@@ -508,14 +509,13 @@ def forged(rows: bytes, count: int, settled: bytes = b'{"generations":{},"grants
     ),
     ids=range(13),
 )
-def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, pair: list[Clone], octets: bytes):
+def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, archived: list[Clone], octets: bytes):
     """Whoever only looks reads every commit instead, and the next clone that publishes replaces it."""
-    compacted(pair)
     branch = Branch(origin)
     files = branch.files()
     (path,) = starting(files, "snap/")
     branch.put(files | {path: File(octets)})
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
-    assert pair[1].sync()["archived"] is not None
+    assert archived[1].sync()["archived"] is not None
     assert Branch(origin).files()[path].octets != octets
