@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,7 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):
             if not Path("/proc", left.name.removeprefix(OURS)).exists():
-                shutil.rmtree(left, ignore_errors=True)
+                _remove(left)
         config.option.basetemp = str(MEMORY / f"{OURS}{os.getpid()}")
 
 
@@ -122,7 +123,16 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     made = config.option.basetemp or ""
     if made.startswith(str(MEMORY / OURS)) and not config.stash.get(FAILED, True):
-        shutil.rmtree(made, ignore_errors=True)
+        _remove(Path(made))
+
+
+def _remove(folder: Path) -> None:
+    """Remove what the tests of a run left. It is half a million files, for which `rm` needs a third of the time of
+    `shutil.rmtree`; each worker has its own part."""
+    parts = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    for process in [subprocess.Popen(["rm", "-rf", "--", part]) for part in parts]:
+        process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _has_plenty(folder: Path) -> bool:
