@@ -23,7 +23,7 @@ import pytest
 
 import bb
 from bb.cli import bundle
-from tests.support import ROOT, Ran, Scratch, environment, made_once, scratch
+from tests.support import ROOT, Ran, Scratch, copied, environment, made_once, scratch
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell script; Windows has bb.cmd")
 
@@ -96,8 +96,10 @@ def copies(shared: Installation, tmp_path_factory: pytest.TempPathFactory) -> It
 
     def copy() -> Installation:
         root = tmp_path_factory.mktemp("own") / "env"
-        shutil.copytree(shared.root, root, symlinks=True, ignore=shutil.ignore_patterns("*.bundle"))
-        return Installation(root)
+        made = Installation(copied(shared.root, root))
+        for left in (made.package / "__pycache__").glob("*.bundle"):
+            left.unlink()
+        return made
 
     def made() -> Iterator[Installation]:
         ahead = [copy() for _ in range(5)]
