@@ -81,8 +81,10 @@ class Journal(JournalReader):
         """Open the files that a write will need. This is only a guess: `keep_segments` checks it under the lock."""
         try:
             self._unsynced.open_ahead()
-        except OSError:
+        except FileNotFoundError:
             return
+        except OSError as error:
+            raise disk.refusal(error) from error
 
     def _forget(self) -> None:
         self._kept = self.written = None
