@@ -7,6 +7,9 @@ lost, only the time of the last heartbeat is lost.
 The session that uses the name is in this file, and in a second file, `<agent>.session`. Only opening a session writes
 the second file; a heartbeat never does. A heartbeat of a superseded session may race with an adoption and write its old
 session back. Then the two files differ, and the next heartbeat reads the ledger.
+
+Agents that were only seen in other clones have their files in a folder of their own, `remote`. There may be ten
+thousand of them, and what lists the agents of this clone must not become slower by that.
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-FOLDER = "presence"
+FOLDER, REMOTE = "presence", "remote"
 SUFFIX, SESSION = ".json", ".session"
 FEW = 300  # files; with more, only those that may have changed are read
+REPLACED = 60  # seconds; a clock that differs more from the machine's is `BB_NOW`
+NEVER = float("-inf")
 CAPITAL = "="  # marks the next letter as a capital letter of the agent's name
 
 
@@ -77,7 +82,11 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
     """
     path = _path(store, agent_id)
     try:
-        members = json_text.read(disk.read_small(path) or b"")
+        octets = disk.read_small(path)
+        if octets is None:
+            path = _remote_path(store, agent_id)
+            octets = disk.read_small(path)
+        members = json_text.read(octets or b"")
         seen_at, beats, record = clock.parse(members["seen_at"]), members["beats"], members["record"]
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
@@ -103,7 +112,7 @@ def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
 
 
 def write(store: str, presence: Presence) -> None:
-    """Replace an agent's presence."""
+    """Replace an agent's presence. An agent that has a file in this clone keeps it there, wherever it is seen."""
     written = {"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record}
     if presence.contested:
         written["contested"] = list(presence.contested)
@@ -116,7 +125,12 @@ def write(store: str, presence: Presence) -> None:
     if presence.ended_at:
         written["ended_at"] = clock.text(presence.ended_at)
     text = json_text.dumps(written)
-    disk.replace_in_new_folder(_path(store, presence.agent_id), text.encode())
+    path = _path(store, presence.agent_id)
+    if presence.is_remote and not os.path.exists(path):
+        disk.replace_in_new_folder(_remote_path(store, presence.agent_id), text.encode())
+        return
+    disk.replace_in_new_folder(path, text.encode())
+    disk.remove_if_there(_remote_path(store, presence.agent_id))  # last, so that one of the two always exists
 
 
 def session(store: str, agent_id: str) -> str:
@@ -138,48 +152,85 @@ def open_session(store: str, agent_id: str, session: str) -> None:
 def remove(store: str, agent_id: str) -> None:
     """Remove an agent's presence. Its next heartbeat reads the ledger."""
     disk.remove_if_there(_path(store, agent_id))
+    disk.remove_if_there(_remote_path(store, agent_id))
     disk.remove_if_there(_path(store, agent_id, SESSION))
 
 
 def all_presences(store: str, now: int | None = None) -> dict[str, Presence]:
-    """Every readable presence, by agent."""
-    stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
+    """Every readable presence, by agent: of this clone, and of others."""
+    return _read_all(store, sorted({stem for path in folders(store) for stem in _stems(disk.names(path))}), now)
+
+
+def of_this_clone(store: str, now: int | None = None) -> dict[str, Presence]:
+    """The presences of the agents that were ever seen in this clone."""
+    return _read_all(store, _stems(disk.names(folder(store))), now)
+
+
+def _stems(names: Iterable[str]) -> list[str]:
+    """The names of presence files, without their suffix."""
+    return [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+
+
+def _read_all(store: str, stems: Iterable[str], now: int | None) -> dict[str, Presence]:
     presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
     return {presence.agent_id: presence for presence in presences if presence}
 
 
-def local_and(store: str, others: Container[str], now: int) -> dict[str, Presence]:
-    """The presences of agents with a session in this clone, and of OTHERS; all presences if there are few."""
+def local_and(store: str, others: Iterable[str], now: int) -> dict[str, Presence]:
+    """The presences of the agents of this clone, and of OTHERS. Of very many agents of this clone, only those with a
+    session are read."""
     names = disk.names(folder(store))
-    if len(names) <= FEW:
-        return all_presences(store, now)
-    here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
-    stems = [stem for name in names if name.endswith(SUFFIX) and (stem := name.removesuffix(SUFFIX))]
-    near = (
-        [stem for stem in stems if stem in here or "".join(_letters(stem)) in others]
-        if others
-        else here.intersection(stems)
-    )
-    presences = (read(store, agent, now) for stem in near if (agent := agent_of_file(stem)))
-    return {presence.agent_id: presence for presence in presences if presence}
+    stems = _stems(names)
+    if len(names) > FEW:
+        here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
+        stems = [stem for stem in stems if stem in here]
+    return _read_all(store, [*stems, *map(_stem, others)], now)
 
 
 def written_within(store: str, now: int, age: int) -> dict[str, Presence]:
-    """The presences, sorted by agent. Of very many files, only those that were written in the last AGE milliseconds
-    are read."""
+    """The presences of the agents of this clone, sorted by agent. Of very many files, only those that were written in
+    the last AGE milliseconds are read."""
+    return _read_all(store, sorted(_written_since(folder(store), _since(now, age))), now)
+
+
+def agents_seen_within(store: str, now: int, age: int) -> list[str]:
+    """The agents, here and elsewhere, that may have been seen in the last AGE milliseconds, without reading their
+    files; the file that was written last first."""
+    since = _since(now, age)
+    written = {stem: at for path in folders(store) for stem, at in _written_since(path, since).items()}
+    latest = sorted(written, key=lambda stem: (-written[stem], stem))
+    return [agent for stem in latest if (agent := agent_of_file(stem))]
+
+
+def latest_agents(store: str, now: int, most: int) -> list[str]:
+    """The MOST agents of this clone that were seen last."""
+    files = _written_since(folder(store), NEVER)
+    if len(files) <= FEW:
+        presences = _read_all(store, files, now)
+        return sorted(presences, key=lambda agent: (-presences[agent].seen_at, agent))[:most]
+    stems = sorted(files, key=lambda stem: (-files[stem], stem))[:most]
+    return [agent for stem in stems if (agent := agent_of_file(stem))]
+
+
+def _since(now: int, age: int) -> float:
+    """The time of writing from which a file may tell of the last AGE milliseconds before NOW. If NOW is not the time of
+    this machine (`BB_NOW`), the times of its files tell nothing."""
+    current = time.time()
+    return NEVER if abs(current - now / 1000) > REPLACED else current - age / 1000
+
+
+def _written_since(path: str, since: float) -> dict[str, float]:
+    """The presence files in a folder that were written SINCE a time, without their suffix, and when. Of few files, all
+    are named, because then it is cheaper to read them."""
     try:
-        with os.scandir(folder(store)) as entries:
-            files = list(entries)
+        if os.name != "nt" and os.stat(path).st_mtime < since:  # each writing of a file changes its folder
+            return {}
+        with os.scandir(path) as entries:
+            files = [entry for entry in entries if entry.name.endswith(SUFFIX)]
     except FileNotFoundError:
         return {}
-    if len(files) <= FEW:
-        return all_presences(store, now)
-    since = time.time() - age / 1000
-    stems = sorted(
-        file.name.removesuffix(SUFFIX) for file in files if file.name.endswith(SUFFIX) and _at(file) >= since
-    )
-    presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
-    return {presence.agent_id: presence for presence in presences if presence}
+    written = {file.name.removesuffix(SUFFIX): 0.0 if len(files) <= FEW else _at(file) for file in files}
+    return {stem: at for stem, at in written.items() if len(files) <= FEW or at >= since}
 
 
 def _at(file: os.DirEntry[str]) -> float:
@@ -191,7 +242,13 @@ def _at(file: os.DirEntry[str]) -> float:
 
 
 def folder(store: str) -> str:
+    """The folder with the presences of the agents of this clone."""
     return os.path.join(store, FOLDER)
+
+
+def folders(store: str) -> tuple[str, str]:
+    """The folders with presences: of the agents of this clone, and of agents that were only seen elsewhere."""
+    return folder(store), os.path.join(store, FOLDER, REMOTE)
 
 
 def agent_of_file(stem: str) -> str | None:
@@ -202,6 +259,10 @@ def agent_of_file(stem: str) -> str | None:
 
 def _path(store: str, agent_id: str, suffix: str = SUFFIX) -> str:
     return os.path.join(store, FOLDER, _stem(agent_id) + suffix)
+
+
+def _remote_path(store: str, agent_id: str) -> str:
+    return os.path.join(store, FOLDER, REMOTE, _stem(agent_id) + SUFFIX)
 
 
 def _stem(agent_id: str) -> str:

@@ -52,7 +52,7 @@ class Watched:
         store = self._desk.store
         grown = [(path, size, 0) for path, size in store.last_files()]
         others = [
-            presence.folder(store.path),
+            *presence.folders(store.path),
             *(os.path.join(store.path, name) for name in (queue.FOLDER, last_sync.NAME)),
         ]
         return [*grown, *map(_mark, [*others, *self._tracker])]

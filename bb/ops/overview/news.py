@@ -61,7 +61,7 @@ class News:
                 yield {"kind": RECORDED, **row}
 
     def _liveness(self, index: Index) -> dict[str, str]:
-        return {agent["agent_id"]: agent["liveness"] for agent in overview.shown_agents(self._desk, index)}
+        return {agent["agent_id"]: agent["liveness"] for agent in overview.shown_agents(self._desk, index).rows}
 
     def _holdings(self, index: Index) -> dict[str, Held]:
         live = self._desk.holdings(index, self._desk.now()).everything()
