@@ -57,7 +57,8 @@ def every(desk: Desk, index: Index) -> Agents:
 
 
 def latest(desk: Desk, index: Index, *, role: str | None = None, state: str | None = None) -> Agents:
-    """The agents in service that were seen last, at most MOST, by id; only those with this ROLE and liveness STATE."""
+    """The agents in service that are not evicted or were seen last, at most MOST, by id; only those with this ROLE and
+    liveness STATE."""
     found: list[dict[str, Any]] = []
     for names in _candidates(desk, index, role, state):
         agents = roster.in_service(index.states_of(roster.NAME, names).items())
@@ -65,7 +66,9 @@ def latest(desk: Desk, index: Index, *, role: str | None = None, state: str | No
         found += [row for row in rows if state in (None, row["liveness"])]
         if len(found) > MOST:
             break
-    kept = sorted(found, key=lambda row: str(row["last_seen_at"]), reverse=True)[:MOST]
+    kept = sorted(found, key=lambda row: (row["liveness"] != liveness.EVICTED, row["last_seen_at"]), reverse=True)[
+        :MOST
+    ]
     left_out: int | None = 0
     if state is None:
         left_out = index.count(roster.NAME, _term(role)) - len(kept)
