@@ -18,7 +18,16 @@ from bb.ledger.files.lock import Lock, NoLock, ReusableLock
 from bb.ledger.journal import line as lines
 from bb.ledger.journal import received
 from bb.ledger.journal.line import BadLine, Link
-from bb.ledger.journal.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, offset_near, read_at
+from bb.ledger.journal.segments import (
+    NO_FOLLOW,
+    SUFFIX,
+    Segment,
+    last_line_feed,
+    lines_backwards,
+    offset_near,
+    path_of,
+    read_at,
+)
 from bb.ledger.journal.segments import LedgerDamaged as LedgerDamaged  # noqa: PLC0414  (others know it from here)
 from bb.ledger.journal.writers import JOURNALS, LOCK
 
@@ -32,7 +41,6 @@ if TYPE_CHECKING:
     from bb.ledger.journal.unsynced import Unsynced
 
 SEGMENT_SIZE = 4 << 20
-SUFFIX = ".jsonl"
 PORTION = 1 << 20  # bytes of one write, so that a segment does not grow far beyond its size
 
 
@@ -93,6 +101,13 @@ class Journal:
         self.repair_tail()
         self._kept = list(self._listed_segments())
 
+    def open_ahead(self) -> None:
+        """Open the files that a write will need. This is only a guess: `keep_segments` checks it under the lock."""
+        try:
+            self._unsynced.open_ahead()
+        except OSError:
+            return
+
     def _forget(self) -> None:
         self._kept = self.written = None
         self._names = disk.FolderListing(self.folder)  # a writer needs a fresh listing
@@ -101,7 +116,7 @@ class Journal:
         """Find the end of the journal without listing its folder. False if that is not possible, or if the last line
         may have to be repaired."""
         self._forget()
-        last = self._unsynced.open_last(Segment(state.segment, self._path(state.segment)), state)
+        last = self._unsynced.open_last(Segment(state.segment, path_of(self.folder, state.segment)), state)
         if last is None:
             return False
         try:
@@ -118,7 +133,7 @@ class Journal:
         if self.written is None:
             return False
         try:
-            file = os.stat(self._path(self.written.end.segment))
+            file = os.stat(path_of(self.folder, self.written.end.segment))
         except OSError:
             return False
         # At this size, another process may have begun a new segment.
@@ -132,15 +147,12 @@ class Journal:
         segments = self._kept if self._kept is not None else self._listed_segments()
         return [segment for segment in segments if segment.first >= since] if since else segments
 
-    def _path(self, first: int) -> str:
-        return f"{self.folder}{os.sep}{first:012}{SUFFIX}"
-
     def _listed_segments(self) -> list[Segment]:
         names = self._names.now()
         if names is not self._listed[0]:
             stems = [name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX)]
             firsts = [int(stem) for stem in stems if len(stem) == 12 and stem.isascii() and stem.isdigit()]
-            self._listed = names, [Segment(first, self._path(first)) for first in firsts]
+            self._listed = names, [Segment(first, path_of(self.folder, first)) for first in firsts]
         return self._listed[1]
 
     def signature(self) -> str:
@@ -335,7 +347,7 @@ class Journal:
         """The place of the next line: the last segment, if there is any, and its size."""
         if self.written:
             end = self.written.end
-            return Segment(end.segment, self._path(end.segment)), end.offset
+            return Segment(end.segment, path_of(self.folder, end.segment)), end.offset
         segments = self.segments()
         return (segments[-1], segments[-1].size()) if segments else (None, 0)
 
@@ -406,7 +418,7 @@ class Journal:
         Return the segment that has them, their offset in it, and its inode.
         """
         is_new = last is None or size >= SEGMENT_SIZE
-        segment = Segment(first, self._path(first)) if is_new or last is None else last
+        segment = Segment(first, path_of(self.folder, first)) if is_new or last is None else last
         offset = 0 if is_new else size
 
         def former() -> list[str]:
