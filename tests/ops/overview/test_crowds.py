@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bb.cli.watch import filters, layout
 from bb.coordination.agents import roster
 from bb.coordination.facts import Registered, Reserved
 from bb.coordination.holdings import holdings
@@ -18,6 +19,8 @@ from bb.ledger.local import presence
 from bb.ops.desk import agent_rows
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.changes import Alarms
+from bb.ops.overview.news import News
+from bb.ops.overview.screen_view import ScreenData
 from tests.ledger.ledger_support import opened
 from tests.near import Near, near
 
@@ -289,3 +292,32 @@ def test_an_answer_reads_no_more_in_a_larger_crowd(here: Near, larger: Near, rea
         counts.append(dict(read))
 
     assert counts[0] == counts[1]
+
+
+# -- screens
+
+
+def test_a_live_screen_of_one_agent_has_it_wherever_it_is_in_the_crowd(desk: Desk):
+    everything, narrowed = ScreenData(desk).picture().status, ScreenData(desk, agent=box(0)).picture().status
+
+    assert box(0) not in names(everything["agents"])
+    assert box(0) in names(narrowed["agents"])
+
+
+@pytest.mark.parametrize(("view", "command"), [("agents", "bb agent list --all"), ("held", "bb agent status --all")])
+def test_a_view_says_how_many_it_lacks(desk: Desk, view: str, command: str):
+    shown = filters.applied(ScreenData(desk).picture(), filters.of(None, None, ""))
+
+    assert f"{CROWD + 2 - MOST} more: {command}" in layout.VIEWS[view](shown, NOON, 100)[-1]
+
+
+def test_news_tell_of_a_reservation_that_expires_in_a_crowd(here: Near):
+    settings = dict(here.settings)
+    desk = Desk(str(here.path), settings)
+    news = News(desk)
+
+    settings["BB_NOW"] = clock.text(NOON + 25 * clock.HOUR)
+
+    lapsed = {row["by"] for row in news.new() if row["kind"] == "lapsed"}
+    desk.close()
+    assert {AMBER, COBALT} <= lapsed
