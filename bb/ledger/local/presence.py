@@ -9,7 +9,8 @@ the second file; a heartbeat never does. A heartbeat of a superseded session may
 session back. Then the two files differ, and the next heartbeat reads the ledger.
 
 Agents that were only seen in other clones have their files in a folder of their own, `remote`. There may be ten
-thousand of them, and what lists the agents of this clone must not become slower by that.
+thousand of them, and what lists the agents of this clone must not become slower by that. The time of such a file is
+that of the sign of life, so it need not be read to know whether the agent is active.
 """
 
 from __future__ import annotations
@@ -127,7 +128,9 @@ def write(store: str, presence: Presence) -> None:
     text = json_text.dumps(written)
     path = _path(store, presence.agent_id)
     if presence.is_remote and not os.path.exists(path):
-        disk.replace_in_new_folder(_remote_path(store, presence.agent_id), text.encode())
+        path = _remote_path(store, presence.agent_id)
+        disk.replace_in_new_folder(path, text.encode())
+        os.utime(path, ns=(presence.seen_at * 1_000_000,) * 2)
         return
     disk.replace_in_new_folder(path, text.encode())
     disk.remove_if_there(_remote_path(store, presence.agent_id))  # last, so that one of the two always exists
@@ -193,13 +196,34 @@ def written_within(store: str, now: int, age: int) -> dict[str, Presence]:
     return _read_all(store, sorted(_written_since(folder(store), _since(now, age))), now)
 
 
-def agents_seen_within(store: str, now: int, age: int) -> list[str]:
-    """The agents, here and elsewhere, that may have been seen in the last AGE milliseconds, without reading their
-    files; the file that was written last first."""
-    since = _since(now, age)
-    written = {stem: at for path in folders(store) for stem, at in _written_since(path, since).items()}
-    latest = sorted(written, key=lambda stem: (-written[stem], stem))
-    return [agent for stem in latest if (agent := agent_of_file(stem))]
+def seen_here(store: str, now: int, age: int) -> list[str]:
+    """The agents of this clone that may have been seen in the last AGE milliseconds. No file is read, and of few files
+    all are named."""
+    return [agent for stem in _written_since(folder(store), _since(now, age)) if (agent := agent_of_file(stem))]
+
+
+def seen_elsewhere(store: str, now: int, age: int) -> dict[str, int]:
+    """The agents that were only seen in other clones, and that in the last AGE milliseconds, with the times. No file is
+    read."""
+    path = folders(store)[1]
+    if _is_unchanged(path, _since(now, age)):
+        return {}
+    try:
+        with os.scandir(path) as entries:
+            files = [entry for entry in entries if entry.name.endswith(SUFFIX)]
+            seen = {file.name.removesuffix(SUFFIX): round(_at(file) * 1000) for file in files}
+    except FileNotFoundError:
+        return {}
+    latest = sorted((stem for stem, at in seen.items() if at > now - age), key=lambda stem: (-seen[stem], stem))
+    return {agent: seen[stem] for stem in latest if (agent := agent_of_file(stem))}
+
+
+def _is_unchanged(path: str, since: float) -> bool:
+    """Whether no file of a folder was written SINCE a time: each writing changes the folder."""
+    try:
+        return os.name != "nt" and os.stat(path).st_mtime < since
+    except FileNotFoundError:
+        return True
 
 
 def latest_agents(store: str, now: int, most: int) -> list[str]:
@@ -222,9 +246,9 @@ def _since(now: int, age: int) -> float:
 def _written_since(path: str, since: float) -> dict[str, float]:
     """The presence files in a folder that were written SINCE a time, without their suffix, and when. Of few files, all
     are named, because then it is cheaper to read them."""
+    if _is_unchanged(path, since):
+        return {}
     try:
-        if os.name != "nt" and os.stat(path).st_mtime < since:  # each writing of a file changes its folder
-            return {}
         with os.scandir(path) as entries:
             files = [entry for entry in entries if entry.name.endswith(SUFFIX)]
     except FileNotFoundError:

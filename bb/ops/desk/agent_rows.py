@@ -77,15 +77,31 @@ def latest(desk: Desk, index: Index, *, role: str | None = None, state: str | No
     return Agents(sorted(kept, key=lambda row: str(row["agent_id"])), left_out)
 
 
-def live_names(desk: Desk, index: Index) -> list[str]:
-    """The agents that may be active or stale. All others are evicted; no file of theirs was read to learn that."""
+class Live(Record):
+    """The agents that are not evicted, found without reading anything of the others."""
+
+    elsewhere: dict[str, int]  # agents of other clones that are not evicted, and when they were seen, latest first
+    possibly: list[str]  # others, which may be evicted, too
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.possibly, *self.elsewhere]
+
+
+def live(desk: Desk, index: Index) -> Live:
+    """All agents that are active or stale, with others. An agent that is not among them is evicted."""
     now, gone_after = desk.now(), 2 * desk.stale_after_in(index)
-    seen = presence.agents_seen_within(desk.place.store, now, gone_after)
+    elsewhere = presence.seen_elsewhere(desk.place.store, now, gone_after)
+    if elsewhere:
+        retired = index.ask("select key from term where fold = ? and term = ?", roster.NAME, roster.GONE)
+        for (name,) in retired:
+            elsewhere.pop(name, None)
     heard = index.ask(
         "select key from term where fold = ? and term = ? and place > ? order by place desc",
         *(roster.NAME, roster.HEARD, roster.moment(now - gone_after)),
     )
-    return list(dict.fromkeys([*_paused(index), *seen, *(name for (name,) in heard)]))
+    names = [*_paused(index), *presence.seen_here(desk.place.store, now, gone_after), *(name for (name,) in heard)]
+    return Live(elsewhere, [name for name in dict.fromkeys(names) if name not in elsewhere])
 
 
 def _candidates(desk: Desk, index: Index, role: str | None, state: str | None) -> Iterator[Sequence[str]]:
@@ -100,7 +116,10 @@ def _candidates(desk: Desk, index: Index, role: str | None, state: str | None) -
     if state == liveness.EVICTED or pauses.EVERYBODY in _paused(index):
         yield from _pages([name for name, _ in _all_heard(index, role)], first)
     else:
-        yield from _pages(live_names(desk, index), first)
+        found, active_since = live(desk, index), now - desk.stale_after_in(index)
+        is_active = state == liveness.ACTIVE
+        elsewhere = [name for name, at in found.elsewhere.items() if is_active is (at > active_since)]
+        yield from _pages([*found.possibly, *elsewhere], first)
 
 
 def _all_heard(index: Index, role: str | None) -> list[tuple[str, str]]:

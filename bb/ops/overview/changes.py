@@ -64,7 +64,7 @@ class Watched:
             return
         index = desk.store.caught_up()
         threshold = desk.stale_after_in(index)
-        names = agent_rows.live_names(desk, index)  # evicted agents stay evicted
+        names = agent_rows.live(desk, index).names  # evicted agents stay evicted
         for agent in roster.in_service(index.states_of(roster.NAME, names).items()):
             last = signs_of_life.presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
             yield from (last.seen_at + threshold, last.seen_at + 2 * threshold, last.ended_at)

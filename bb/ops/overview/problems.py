@@ -145,9 +145,10 @@ def _about(message: dict[str, Any], kind: str, next_step: str, **more: Any) -> d
 
 def _gone_holders(desk: Desk, index: Index, held: Holdings) -> list[dict[str, Any]]:
     """Reservations whose holder is evicted: the latest ones, and one problem for all the others."""
-    may_be_live = set(agent_rows.live_names(desk, index))
-    holders = held.count_by_holder()
-    gone = {name: holders[name] for name in holders if name not in may_be_live or _is_gone(held, name)}
+    live = agent_rows.live(desk, index)
+    possibly = set(live.possibly)
+    holders = {name: count for name, count in held.count_by_holder().items() if name not in live.elsewhere}
+    gone = {name: holders[name] for name in holders if name not in possibly or _is_gone(held, name)}
     rows = [_gone_holder(one.reservation) for one in held.latest_of(gone, GONE)]
     if (count := sum(gone.values())) > GONE:
         others = f"{count - len(rows):,} more reservations are held by evicted agents"

@@ -354,8 +354,28 @@ def test_the_agents_seen_last_are_found_with_few_files_and_with_many(
     presence.write(str(store), seen_elsewhere("e-fox", now))
 
     assert presence.latest_agents(str(store), now, 2) == ["a-fox", "b-fox"]
-    assert {"a-fox", "b-fox", "e-fox"} <= set(presence.agents_seen_within(str(store), now, 90_000))
-    assert ("d-fox" in presence.agents_seen_within(str(store), now, 90_000)) is (few == 300)  # few files are all named
+    assert {"a-fox", "b-fox"} <= set(presence.seen_here(str(store), now, 90_000))
+    # Of few files, all are named.
+    assert ("d-fox" in presence.seen_here(str(store), now, 90_000)) is (few == 300)
+
+
+def test_when_an_agent_was_seen_elsewhere_is_known_from_the_time_of_its_file(store: Path):
+    now = int(time.time() * 1000)
+    for name, seconds in (("a-fox", 50), ("b-fox", 10), ("c-fox", 70)):
+        presence.write(str(store), seen_elsewhere(name, now - seconds * 1000))
+    (store / "presence" / "remote" / ".d-fox.json.4242.0badcafe.tmp").touch()
+
+    assert presence.seen_elsewhere(str(store), now, 60_000) == {"b-fox": now - 10_000, "a-fox": now - 50_000}
+    assert list(presence.seen_elsewhere(str(store), now + 40_000, 60_000)) == ["b-fox"]
+
+
+def test_a_folder_in_which_nothing_was_written_for_long_is_not_searched(store: Path, monkeypatch: pytest.MonkeyPatch):
+    now = int(time.time() * 1000)
+    presence.write(str(store), seen_elsewhere(ADA, now - 600_000))
+    os.utime(store / "presence" / "remote", (now / 1000 - 300, now / 1000 - 300))
+    monkeypatch.setattr(os, "scandir", lambda path: pytest.fail(f"it searched {path}"))
+
+    assert presence.seen_elsewhere(str(store), now, 60_000) == {}
 
 
 def test_under_a_clock_of_its_own_the_times_of_files_tell_nothing(store: Path, monkeypatch: pytest.MonkeyPatch):
@@ -363,4 +383,7 @@ def test_under_a_clock_of_its_own_the_times_of_files_tell_nothing(store: Path, m
     presence.write(str(store), presence.Presence(ADA, NOW, 1, RECORD))
     os.utime(store / "presence" / f"{ADA}.json", (0, 0))
 
-    assert presence.agents_seen_within(str(store), NOW, 1000) == [ADA]
+    presence.write(str(store), seen_elsewhere(BO))
+
+    assert presence.seen_here(str(store), NOW, 1000) == [ADA]
+    assert list(presence.seen_elsewhere(str(store), NOW, 1000)) == [BO]
