@@ -49,6 +49,7 @@ class Presence(Record):
     paused: dict[str, Any] | None = None  # the person's pause: since when, and why
     session: str = ""  # the session that uses the name, as the ledger last had it
     ended_at: int = 0  # when that session ended; the next sign of life sets it to 0
+    is_apart: bool = False  # whether it was read from the folder of the agents of other clones
 
     def liveness(self, now: int, threshold: int) -> str:
         """Whether the agent is active, stale or evicted. A paused agent is not silent."""
@@ -81,11 +82,11 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
     If the recorded time is more than a day ahead of NOW, the file's own time is used if it is earlier. A clock was
     wrong then, and one wrong date must not keep an agent alive for years.
     """
-    path = _path(store, agent_id)
+    path, is_apart = _path(store, agent_id), False
     try:
         octets = disk.read_small(path)
         if octets is None:
-            path = _remote_path(store, agent_id)
+            path, is_apart = _remote_path(store, agent_id), True
             octets = disk.read_small(path)
         members = json_text.read(octets or b"")
         seen_at, beats, record = clock.parse(members["seen_at"]), members["beats"], members["record"]
@@ -99,7 +100,7 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             session = session if ids.is_session(session) else ""
             is_remote = members.get("remote") is True
             ended_at = clock.parse_or(members.get("ended_at", ""), 0)
-            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at)
+            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at, is_apart)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -133,7 +134,8 @@ def write(store: str, presence: Presence) -> None:
         os.utime(path, ns=(presence.seen_at * 1_000_000,) * 2)
         return
     disk.replace_in_new_folder(path, text.encode())
-    disk.remove_if_there(_remote_path(store, presence.agent_id))  # last, so that one of the two always exists
+    if presence.is_apart:  # it comes here
+        disk.remove_if_there(_remote_path(store, presence.agent_id))
 
 
 def session(store: str, agent_id: str) -> str:

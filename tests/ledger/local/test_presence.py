@@ -319,15 +319,20 @@ def test_an_agent_that_was_only_seen_elsewhere_has_its_file_apart(store: Path):
     presence.write(str(store), seen_elsewhere(ADA))
 
     assert os.listdir(store / "presence") == ["remote"]
-    assert presence.read(str(store), ADA) == seen_elsewhere(ADA)
-    assert presence.all_presences(str(store)) == {ADA: seen_elsewhere(ADA)}
+    apart = seen_elsewhere(ADA).replace(is_apart=True)
+    assert presence.read(str(store), ADA) == apart
+    assert presence.all_presences(str(store)) == {ADA: apart}
     assert presence.of_this_clone(str(store)) == {}
 
 
 def test_an_agent_that_comes_here_has_one_file_and_keeps_it_here(store: Path):
-    for beat in (seen_elsewhere(ADA), presence.Presence(ADA, NOW + 1, 1, RECORD), seen_elsewhere(ADA, NOW + 2)):
-        presence.write(str(store), beat)
-        assert presence.read(str(store), ADA) == beat
+    presence.write(str(store), seen_elsewhere(ADA))
+    known = presence.read(str(store), ADA)
+    assert known
+
+    presence.write(str(store), known.replace(seen_at=NOW + 1, is_remote=False))
+    presence.write(str(store), seen_elsewhere(ADA, NOW + 2))
+    assert presence.read(str(store), ADA) == seen_elsewhere(ADA, NOW + 2)
 
     assert os.listdir(store / "presence" / "remote") == []
     assert list(presence.of_this_clone(str(store))) == [ADA]
