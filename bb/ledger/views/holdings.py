@@ -250,7 +250,7 @@ class Holdings:
     def current_about(self, bead: str) -> list[Held]:
         """The current reservations for a bead, oldest first."""
         ever = self._index.entries_by_term(holdings.NAME, f"bead {bead}")
-        return [one for one in self._held(ever) if one.reservation.state == holdings.ACTIVE]
+        return self._held([(name, state) for name, state in ever if _is_current(name, state)])
 
     def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
         """The number of reservations that ended in state HOW, optionally of one agent and for one bead."""
@@ -381,6 +381,11 @@ class Holdings:
 
 def _without_ended_freezes(all_held: Iterable[Held]) -> list[Held]:
     return [held for held in all_held if not (held.is_over and held.reservation.is_freeze)]
+
+
+def _is_current(name: str, state: Any) -> bool:
+    reservation = holdings.reservation(name, state)
+    return reservation is not None and reservation.state == holdings.ACTIVE
 
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:

@@ -12,6 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.kernel.validation import NO_BEAD
 from bb.ledger.git import work_tree
+from bb.ledger.index.index import MOST_AT_ONCE
 from bb.ledger.local import beads
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
@@ -24,7 +25,7 @@ from bb.ops.params import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from bb.coordination.holdings.held import Held
@@ -129,9 +130,8 @@ class _View:
     def names(self, most: int | None) -> tuple[list[str], int]:
         """The beads that the tracker names, and of those that a reservation, a message or a notice names the MOST that
         were mentioned last, or all; the number of those left out."""
-        others = [name for name in self._mentioned() if name not in self._beads]
-        kept = others[:most]
-        return sorted({*self._beads, *kept}), len(others) - len(kept)
+        others, count = self._others(most)
+        return sorted({*self._beads, *others}), count - len(others)
 
     def names_owned_by(self, owner: str) -> list[str]:
         """Every bead that OWNER may own: the tracker names its assignee, else its first holder owns it."""
@@ -143,15 +143,21 @@ class _View:
         is_mentioned = any(self._index.count(fold, f"bead {bead}") for fold in MENTIONS)
         return bead in self._beads or (is_mentioned and bead not in NO_BEADS)
 
-    def _mentioned(self) -> list[str]:
-        """The beads that a reservation, a message or a notice names, the one mentioned last first."""
-        marks = ", ".join("?" * len(MENTIONS))
-        rows = self._index.ask(
-            f"""select term, max(place) from term where fold in ({marks}) and term >= 'bead ' and term < 'bead!'
-            group by term order by 2 desc""",  # noqa: S608
-            *MENTIONS,
-        )
-        return [name for term, _ in rows if (name := term.removeprefix("bead ")) not in NO_BEADS]
+    def _others(self, most: int | None) -> tuple[list[str], int]:
+        """The beads that a reservation, a message or a notice names and the tracker does not, at most MOST, the ones
+        mentioned last; the number of all of them."""
+        known = {f"bead {name}" for name in (*self._beads, *NO_BEADS)}
+        excluded = sorted(known) if len(known) < MOST_AT_ONCE else []  # a large tracker's beads are left out below
+        chosen = f"""from term where fold in ({_marks(MENTIONS)}) and term >= 'bead ' and term < 'bead!'
+            and term not in ({_marks(excluded)})"""
+        limit = most if most is not None and excluded else -1
+        query = f"select term {chosen} group by term order by max(place) desc limit ?"
+        rows = self._index.ask(query, *MENTIONS, *excluded, limit)
+        found = [term.removeprefix("bead ") for (term,) in rows if term not in known]
+        if len(found) != limit:
+            return found[:most], len(found)
+        ((count,),) = self._index.ask(f"select count(distinct term) {chosen}", *MENTIONS, *excluded)
+        return found, count
 
     def task(self, name: str) -> dict[str, Any]:
         bead = self._beads.get(name)
@@ -297,3 +303,7 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
 
 def _activity(name: str, at: int, by: str | None, subject: str, scope: str) -> dict[str, Any]:
     return {"type": "activity", "id": name, "at": clock.text(at), "from": by, "subject": subject, "scope": scope}
+
+
+def _marks(values: Collection[str]) -> str:
+    return ", ".join("?" * len(values))

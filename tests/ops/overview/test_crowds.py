@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from bb.ledger.journal.journal import Journal
 from bb.ledger.local import presence
 from bb.ops.desk import agent_rows
 from bb.ops.desk.desk import Desk
+from bb.ops.overview import sessions
 from bb.ops.overview.changes import Alarms
 from bb.ops.overview.news import News
 from bb.ops.overview.screen_view import ScreenData
@@ -224,6 +226,21 @@ def test_the_beads_that_were_mentioned_last_are_listed(here: Near):
     assert f"bb-{COBALT}" in listed
     assert f"{CROWD + 2 - MOST} more: `bb sessions list --all`" in here.bb("sessions", "list").out
     assert len(here.json("sessions", "list", "--all").data["feed"][0]["tasks"]) == CROWD + 2
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_the_beads_of_a_tracker_are_listed_besides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_large: bool):
+    monkeypatch.setattr(sessions, "MOST_AT_ONCE", 1 if is_large else 500)
+    repo = repository(tmp_path / "repo", CROWD)
+    (repo.path / ".beads").mkdir()
+    tracked = [{"id": name, "title": "T", "status": "open"} for name in (f"bb-{box(0)}", "bb-of-nobody")]
+    (repo.path / ".beads" / "issues.jsonl").write_text("".join(json.dumps(bead) + "\n" for bead in tracked))
+
+    data = repo.json("sessions", "list").data
+
+    listed = {task["id"] for group in data["feed"] for task in group["tasks"]}
+    assert {f"bb-{box(0)}", "bb-of-nobody", f"bb-{COBALT}"} <= listed
+    assert (len(listed), data["left_out"]["beads"]) == (MOST + 2, CROWD + 1 - MOST)
 
 
 def test_beads_are_found_by_their_owner_and_shown_by_name(here: Near):
