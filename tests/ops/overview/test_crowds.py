@@ -23,6 +23,7 @@ from bb.ops.overview import sessions
 from bb.ops.overview.changes import Alarms
 from bb.ops.overview.news import News
 from bb.ops.overview.screen_view import ScreenData
+from bb.web import pages, timeline, tree
 from tests.ledger.ledger_support import opened
 from tests.near import Near, near
 
@@ -338,3 +339,41 @@ def test_news_tell_of_a_reservation_that_expires_in_a_crowd(here: Near):
     lapsed = {row["by"] for row in news.new() if row["kind"] == "lapsed"}
     desk.close()
     assert {AMBER, COBALT} <= lapsed
+
+
+# -- pages
+
+
+def test_the_map_shows_those_at_work_and_says_how_many_reservations_it_lacks(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tree, "MOST_HOLDS", 5)
+
+    drawn = tree.folder_map(desk, "")
+
+    assert {f"lib/{AMBER}", f"lib/{COBALT}"} <= set(paths(drawn))
+    assert drawn["left_out"] == CROWD + 2 - 5
+
+
+def paths(place: Any) -> Iterator[str]:
+    yield place["path"]
+    for child in place["children"]:
+        yield from paths(child)
+
+
+def test_the_timeline_draws_those_at_work_in_any_crowd(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(timeline, "MOST_BARS", 5)
+
+    picture = timeline.diagram(desk, DAYS_AGO - clock.HOUR)
+
+    assert {AMBER, COBALT} <= {lane["agent"] for lane in picture["lanes"]}
+
+
+def test_the_pages_count_the_agents_and_beads_that_they_do_not_show(desk: Desk):
+    agents, beads = pages.page(desk, "agents", {}), pages.page(desk, "sessions", {})
+    assert (agents["left_out"], beads["left_out"]) == (CROWD + 2 - MOST, CROWD + 2 - MOST)
+
+    more = pages.page(desk, "agents", {"show": str(CROWD)})
+    assert sum(map(len, more["groups"].values())) == CROWD
+    found = pages.page(desk, "sessions", {"q": box(0)})
+    assert (found["found"], found["left_out"]) == (1, 0)
