@@ -105,10 +105,11 @@ def live(desk: Desk, index: Index) -> Live:
 
 
 def _candidates(desk: Desk, index: Index, role: str | None, state: str | None) -> Iterator[Sequence[str]]:
-    """Agents in pages, roughly in the order in which they were last seen. The first page has the latest MOST."""
+    """Agents in pages, roughly in the order in which they were last seen. The first page has the latest MOST, and one
+    more, which shows that there are more."""
     store, now = desk.place.store, desk.now()
     here = presence.latest_agents(store, now, MOST)
-    heard = index.ask(HEARD_LAST, roster.NAME, _term(role), roster.moment(now + liveness.CREDIBLE), MOST)
+    heard = index.ask(HEARD_LAST, roster.NAME, _term(role), roster.moment(now + liveness.CREDIBLE), MOST + 1)
     first = list(dict.fromkeys([*_paused(index), *here, *(name for name, _ in heard)]))
     yield first
     if state is None:
