@@ -290,6 +290,11 @@ class Index:
         """`with index.consistent_read():` reads one consistent state, whatever other processes change meanwhile."""
         return ConsistentRead(self._connection)
 
+    def writers_since(self, lamport: int) -> set[str]:
+        """The writers with a line from that Lamport time on, and all that write here."""
+        rows = self.ask("select writer from cursor where lamport >= ?", lamport)
+        return {*self.cursors.local(), *(writer for (writer,) in rows)}
+
     def behind(self, journals: Journals) -> int:
         """The number of bytes of the journals that have not been read yet."""
         sources = _sources(journals)

@@ -60,7 +60,7 @@ from bb.kernel.plurals import counted
 from bb.kernel.validation import shown_bead
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
-from bb.ledger.views.newest_events import newest_first
+from bb.ledger.records.newest_first import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail

@@ -9,16 +9,19 @@ from __future__ import annotations
 import heapq
 
 from bb.ledger.journal.journal import Journal
-from bb.ledger.records.events import readable
+from bb.ledger.records.events import events_with_unreadable, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bb.kernel.event import Event
     from bb.kernel.ids import Order
     from bb.ledger.index.index import Index
     from bb.ledger.records.store import Store
+
+    Wanted = Callable[[bytes], bool]
+    Read = Callable[[Iterable[bytes]], Iterator[Event]]
 
 FIRST = 64  # writers that are looked up at first; most requests need no more
 RECEIVED = """
@@ -40,13 +43,14 @@ class _Newest:
         return self.order > other.order
 
 
-def newest_first(store: Store, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
+def newest_first(store: Store, wanted: Wanted, *, with_unreadable: bool = False) -> Iterator[Event]:
     """Every event whose line is WANTED, in the total order, newest first, without lines after a damage."""
+    read: Read = events_with_unreadable if with_unreadable else readable
     opened: list[_Newest] = []
     for last in _last_lines(store.caught_up()):
         while opened and opened[0].order > last:  # all lines of the journals that are not open are older
             yield _next_of(opened)
-        events = _backwards(store, last, wanted)
+        events = _backwards(store, last, wanted, read)
         if event := next(events, None):
             heapq.heappush(opened, _Newest(event, events))
     while opened:
@@ -77,7 +81,7 @@ def _received(index: Index) -> Iterator[Order]:
     yield from index.ask(RECEIVED, -1, FIRST)
 
 
-def _backwards(store: Store, last: Order, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
+def _backwards(store: Store, last: Order, wanted: Wanted, read: Read) -> Iterator[Event]:
     """The events of a journal, newest first, from its LAST line on that has been read."""
     journal = Journal(store.path, last[1])
-    return (event for event in readable(raw for raw in journal.backwards() if wanted(raw)) if event.order <= last)
+    return (event for event in read(raw for raw in journal.backwards() if wanted(raw)) if event.order <= last)
