@@ -8,7 +8,7 @@ from typing import Any
 from bb.coordination.agents import addresses, pauses, roster
 from bb.coordination.facts import CI
 from bb.coordination.guards import ci, ci_findings, ignore_files
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import intended_paths, scopes
 from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.scopes import ScopeOutside
 from bb.coordination.protocol import notices
@@ -335,7 +335,7 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
     """A scope from --scope. The work tree is not consulted, because its content is part of the change."""
     root = work_tree.root_of(desk.place)
     cwd = desk.cwd if desk.place.work_tree else root
-    scopes.refuse_ambiguous(written, work_tree.PLATFORM)
+    intended_paths.refuse_ambiguous(written, work_tree.PLATFORM)
     try:
         return scopes.scope(written, root=root, cwd=cwd, platform=work_tree.PLATFORM)
     except ScopeOutside.error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import intended_paths, scopes
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ops.catalogue import op
@@ -56,7 +56,7 @@ def compare(
     at = root if root is not None else _root(desk)
     start = at if root is not None or platform else desk.cwd
     for text in (a, b):
-        scopes.refuse_ambiguous(text, rules)
+        intended_paths.refuse_ambiguous(text, rules)
     one, other = (scopes.scope(text, root=at, cwd=start, platform=rules) for text in (a, b))
     folds = ignore_case or rules == "windows" or (root is None and _minds_no_case(desk))
     return {
