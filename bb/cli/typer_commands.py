@@ -49,6 +49,18 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class _Argument(TyperArgument):
+    """An argument. For Typer none is required: bb itself says what is missing (`catalogue.bind`)."""
+
+    def __init__(self, *, is_needed: bool, **how: Any) -> None:
+        super().__init__(**how)
+        self._is_needed = is_needed
+
+    def make_metavar(self, ctx: Context, *, usage: bool = False) -> str:
+        """The word for it. In the usage line it is in brackets if it may be left out."""
+        return super().make_metavar(ctx, usage=usage and not self._is_needed)
+
+
 def command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
     """The command of OP; it calls PERFORM with the given values. IN_JSON is the help of `--json`."""
     return _Command(
@@ -116,7 +128,8 @@ def _param(parameter: Parameter) -> Any:
     kind = parameter.kind
     about = parameter.about
     if parameter.is_argument:
-        return TyperArgument(
+        return _Argument(
+            is_needed=parameter.is_required and not parameter.is_option_too,
             param_decls=[parameter.name],
             type=str,
             required=False,

@@ -49,6 +49,8 @@ def compare(
     common path is decided exactly. The paths need not exist.
 
     Parameters:
+        a (SCOPE-A): The first path or pattern.
+        b (SCOPE-B): The second path or pattern.
         root (DIR): The root of relative scopes. Default: the repository's root.
         ignore_case: Ignore case. Default: only if the repository sets core.ignorecase.
     """
