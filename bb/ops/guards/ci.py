@@ -21,6 +21,7 @@ from bb.ledger.git import work_tree
 from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.records import policy
+from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import verdicts
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import remote_reader
@@ -125,7 +126,7 @@ def check(
         output (FILE): Write the report to this file. The terminal then gets text, or annotations in GitHub Actions.
     """
     if record:
-        desk.store.require_ledger()
+        _require_ledger(desk, "--record")
     rules = ci.Wanted(
         now=desk.now(),
         otherwise=agent,
@@ -156,6 +157,13 @@ def check(
     return answer
 
 
+def _require_ledger(desk: Desk, option: str) -> None:
+    """Refuse if this clone has no ledger, which the OPTION needs."""
+    if not desk.store.exists:
+        hint = "`bb sync --pull` fetches the published ledger into this clone"
+        raise NotInitialized(f"{option} needs a ledger in this clone, and there is none", hint=hint)
+
+
 class _Wanted(Record):
     """Which ledger is to be read."""
 
@@ -178,7 +186,7 @@ def _ledger(
 ) -> tuple[ci.Known | None, dict[str, Any]]:
     """The reservations from the published ledger, else from this clone's, or None without a ledger; and the source."""
     if wanted.is_local:
-        desk.store.require_ledger()
+        _require_ledger(desk, "--local")
         return _own(desk, code, None, wanted.law)
     try:
         known, source = _published(desk, code, wanted)
