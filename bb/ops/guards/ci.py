@@ -32,7 +32,7 @@ from bb.ledger.views.past_leases import excuses_nothing, past_leases
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText
+from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText, invalid
 
 SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"
@@ -125,6 +125,8 @@ def check(
         record: Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.
         output (FILE): Write the report to this file. The terminal then gets text, or annotations in GitHub Actions.
     """
+    if local and remote:
+        raise invalid("--local fetches nothing, so it cannot be used with --remote", "remote")
     if record:
         _require_ledger(desk, "--record")
     rules = ci.Wanted(
