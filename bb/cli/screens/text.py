@@ -258,7 +258,8 @@ def _status(status: Foreign) -> list[str]:
         return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` creates one."]
     size = f"{int(status['bytes']) / 1e6:,.1f} MB"
     health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "intact"
-    writers, ours = styling.counted(len(status["writers"]), "writer"), status["writer"] or "not created yet"
+    count = len(status["writers"]) + int(status.get("left_out", {}).get("writers") or 0)
+    writers, ours = styling.counted(count, "writer"), status["writer"] or "not created yet"
     return [
         f"{styling.counted(int(status['events']), 'event')}, {size}, in {status['store']}",
         f"{writers}, ours is {ours}; the ledger is {health}",

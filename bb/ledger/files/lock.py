@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
+ATTEMPTS = 20  # before a process stands in line
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
 HOW = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -33,8 +34,9 @@ LedgerBusy = Busy.declare(
 class Lock:
     """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
 
-    A second lock file serves as a queue. A process locks the queue, then waits for the lock, then unlocks the queue.
-    So a process that just released the lock cannot jump ahead of those that wait.
+    A process tries a few times first, and lets others run between the attempts. If the lock is still not free, it
+    stands in line. A second lock file serves as the queue: a process locks the queue, then waits for the lock, then
+    unlocks the queue. See docs/decisions/0006-standing-in-line.md.
     """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
@@ -48,7 +50,9 @@ class Lock:
         try:
             fd = _opened(self.path)
             try:
-                _wait_for(queue, fd, deadline)
+                if not _taken_soon(fd):
+                    _stand_in_line(queue, fd, deadline)
+                _sign(queue)
             except BaseException:
                 os.close(fd)
                 raise
@@ -65,7 +69,11 @@ class Lock:
 
 
 class ReusableLock(Lock):
-    """A lock for repeated use: its files stay open until `close`."""
+    """A lock for repeated use: its files stay open until `close`.
+
+    It stands in line at once. A process that takes the lock again and again would otherwise leave no turn to those that
+    wait.
+    """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         super().__init__(path, patience)
@@ -82,7 +90,8 @@ class ReusableLock(Lock):
                 self.close()
                 raise
         try:
-            _wait_for(self._queue, self._fd, deadline)
+            _stand_in_line(self._queue, self._fd, deadline)
+            _sign(self._queue)
         except BaseException:
             unlock(self._fd)
             raise
@@ -128,11 +137,22 @@ def _opened(path: str, *, may_create: bool = False) -> int:
         raise disk.refusal(error) from error
 
 
-def _wait_for(queue: int, fd: int, deadline: float) -> None:
+def _taken_soon(fd: int) -> bool:
+    """Take a lock that becomes free within a few attempts; return whether it was taken.
+
+    The holder mostly needs less time than a process needs to fall asleep and wake up.
+    """
+    for _ in range(ATTEMPTS):
+        if try_lock(fd):
+            return True
+        let_others_run()
+    return False
+
+
+def _stand_in_line(queue: int, fd: int, deadline: float) -> None:
     if not (_taken(queue, deadline) and _taken(fd, deadline)):
         holder = _holder(queue)
         raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
-    _sign(queue)
 
 
 def _taken(fd: int, deadline: float) -> bool:
@@ -159,6 +179,14 @@ def _holder(queue: int) -> str:
     except OSError:  # on Windows, other processes cannot read a locked file
         pid = ""
     return f"process {pid}" if pid.isdigit() else "an unknown process"
+
+
+def let_others_run() -> None:
+    """Give the processor to another process that is ready to run, if there is one."""
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()
+    else:
+        time.sleep(0)
 
 
 def _poll(try_take: Callable[[], bool], patience: float) -> bool:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from bb.coordination.facts import Redacted
     from bb.coordination.records.redactions import Hidden
     from bb.ledger.index.reader import Progress, Reader
-    from bb.ledger.journal.journal import Journal, Position
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.journal.journal_reader import Position
     from bb.ledger.signing.verdicts import SigningLaw
 
     Journals: TypeAlias = "Sources | Sequence[Journal]"

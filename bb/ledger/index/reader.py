@@ -16,7 +16,7 @@ from bb.ledger.index import accounts, known_lines
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
-from bb.ledger.journal.journal import Position
+from bb.ledger.journal.journal_reader import Position
 from bb.ledger.journal.line import BadLine, Unreadable
 
 TYPE_CHECKING = False

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SUFFIX = ".jsonl"
 BLOCK = 1 << 17  # bytes; a block and the objects made from it fit into a processor's cache
 TAIL_BLOCK = 1 << 12
 LARGEST = 1 << 26  # bytes; far more than a segment can have, because a new one is begun after 4 MiB
@@ -35,6 +36,11 @@ class Block(Record):
         rows = self.octets.split(b"\n")
         rows.pop()  # empty, after the last line feed
         return rows
+
+
+def path_of(folder: str, first: int) -> str:
+    """The path of the segment in FOLDER whose first line is number FIRST."""
+    return f"{folder}{os.sep}{first:012}{SUFFIX}"
 
 
 class Segment(Record):
@@ -93,6 +99,15 @@ class OpenSegment:
         self.path = segment.path
         self.inode = status.st_ino
         self.size = self.before = status.st_size
+
+    def is_still_there(self) -> bool:
+        """Whether its name still stands for this file. Its size is read again."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        self.size = self.before = status.st_size
+        return status.st_ino == self.inode
 
     def last_line(self) -> bytes:
         """The last line without its line feed; empty if the segment does not end with a whole line of usual length."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from bb.ledger.files import disk
-from bb.ledger.files.lock import Lock, NoLock
+from bb.ledger.files.lock import Lock, NoLock, let_others_run
 from bb.ledger.journal import group_sync
 from bb.ledger.journal.group_sync import GroupSync, Line, SyncFailed
-from bb.ledger.journal.segments import NO_FOLLOW, OpenSegment, Segment, last_line_feed, lines_backwards
+from bb.ledger.journal.segments import NO_FOLLOW, OpenSegment, Segment, last_line_feed, lines_backwards, path_of
 from bb.ledger.journal.writers import LOCK
 
 TYPE_CHECKING = False
@@ -32,9 +32,17 @@ class Unsynced:
         self._folder = folder
         self._new_lock = lock
         self._files: dict[str, OpenSegment] = {}  # those with a write
+        self._ahead: OpenSegment | None = None  # opened before the journal's lock was taken
         self._ready: OpenSegment | None = None  # the last segment, open and without a write
         self._last: tuple[int, bytes] | None = None  # the last write: its offset and its bytes
         self._group: GroupSync | None = None
+
+    def open_ahead(self) -> None:
+        """Before the journal's lock is taken: open what a write will probably need. Others have to wait less then."""
+        group = self._opened_group(is_locked=True)
+        first = group.read().segment if group and not self._ahead else 0
+        if first:
+            self._ahead = self._opened(Segment(first, path_of(self._folder, first)))
 
     def state(self) -> Known | None:
         """What the processes that write here know of its end; None without a group. The journal's lock must be held."""
@@ -43,7 +51,9 @@ class Unsynced:
 
     def open_last(self, segment: Segment, state: Known) -> OpenSegment | None:
         """Open the last SEGMENT, as the STATE names it; None if anything in it was not announced."""
-        self.close_last()
+        if self._ready:
+            os.close(self._ready.fd)
+            self._ready = None
         try:
             last = self._opened(segment)
         except FileNotFoundError:
@@ -106,6 +116,11 @@ class Unsynced:
 
     def _opened(self, segment: Segment, *, is_new: bool = False) -> OpenSegment:
         """Open a segment to write. If it IS_NEW, it is created unless it exists."""
+        ahead, self._ahead = self._ahead, None
+        if ahead:
+            if ahead.path == segment.path and ahead.is_still_there():
+                return ahead
+            os.close(ahead.fd)
         try:
             fd = os.open(segment.path, TO_APPEND)
         except FileNotFoundError:
@@ -160,10 +175,11 @@ class Unsynced:
             os.close(opened.fd)
 
     def close_last(self) -> None:
-        """Close the segment that `open_last` has opened, unless it was written."""
-        ready, self._ready = self._ready, None
-        if ready:
-            os.close(ready.fd)
+        """Close the segment that was opened to be written, unless it was written."""
+        for opened in (self._ahead, self._ready):
+            if opened:
+                os.close(opened.fd)
+        self._ahead = self._ready = None
 
     def _sync_together(self, group: GroupSync, lock: Lock, segment: OpenSegment, last: tuple[int, bytes]) -> None:
         """Release the LOCK and wait for the disk with other processes."""
@@ -174,6 +190,7 @@ class Unsynced:
                 os.ftruncate(segment.fd, segment.before)
                 raise
             lock.__exit__()
+            let_others_run()  # we shall sleep anyway, and the lock is free
             self._wait(group, segment, *last)
         finally:
             os.close(segment.fd)

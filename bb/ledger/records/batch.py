@@ -74,6 +74,7 @@ class SingleRecord:
         self._journal = journal
 
     def __enter__(self) -> Journal:
+        self._journal.open_ahead()
         self._lock = _held(self._journal, self._journal.lock())
         return self._journal
 

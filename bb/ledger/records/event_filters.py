@@ -10,8 +10,9 @@ from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.journal import line as lines
 from bb.ledger.journal import received
-from bb.ledger.journal.journal import LedgerDamaged, Position
+from bb.ledger.journal.journal_reader import Position
 from bb.ledger.journal.line import BadLine
+from bb.ledger.journal.segments import LedgerDamaged
 from bb.ledger.records import events
 
 TYPE_CHECKING = False

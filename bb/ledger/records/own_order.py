@@ -20,8 +20,8 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.index import counting
 from bb.ledger.journal import line as lines
-from bb.ledger.journal.journal import SUFFIX, Journal
-from bb.ledger.journal.segments import NO_FOLLOW, read_at
+from bb.ledger.journal.journal import Journal
+from bb.ledger.journal.segments import NO_FOLLOW, SUFFIX, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ from bb.kernel.plurals import counted
 from bb.kernel.validation import shown_bead
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds, unreadable
-from bb.ledger.records.events import newest_first
+from bb.ledger.views.newest_events import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
@@ -90,7 +90,7 @@ def latest(
     """The last LIMIT events as rows, or all of them, oldest first."""
     teller = SentenceWriter(store)
     rows: list[dict[str, Any]] = []
-    for event in newest_first(store, None, wanted.may_admit):
+    for event in newest_first(store, wanted.may_admit):
         if not wanted.admits(event):
             continue
         row = teller.row(event)

@@ -19,7 +19,7 @@ import pytest
 
 from bb.ledger.files import lock as locks
 from bb.ledger.files import lock_elsewhere
-from bb.ledger.files.lock import LedgerBusy, Lock, ReusableLock
+from bb.ledger.files.lock import QUEUE, LedgerBusy, Lock, ReusableLock
 from tests.ledger.ledger_support import (
     ADA,
     WITHOUT_FLOCK,
@@ -135,6 +135,19 @@ def held_in_vain(path: str) -> Iterator[None]:
     assert "LedgerBusy" in said
     assert str(os.getpid()) in said
     yield
+
+
+def test_a_free_lock_is_taken_without_standing_in_line_unless_it_is_for_repeated_use(path: str, way: str):
+    """Those in the line are asleep, and the lock would be idle until the first of them wakes up."""
+    queue = os.open(path + QUEUE, os.O_RDWR | os.O_CREAT)
+    assert locks.try_lock(queue)
+    try:
+        with Lock(path, patience=0.05), held_in_vain(path):
+            pass
+        assert refusal_of(lambda: ReusableLock(path, patience=0.05).__enter__()) == "LEDGER_BUSY"
+    finally:
+        locks.unlock(queue)
+        os.close(queue)
 
 
 def test_a_thread_waits_as_well_as_the_main_one(path: str, kind: type[Lock], way: str):

@@ -265,6 +265,48 @@ def test_a_state_that_makes_no_sense_is_made_anew(store: Path, octets: bytes):
     assert texts(store) == ["the first", "stays", "after it"]
 
 
+def test_what_was_opened_before_the_lock_was_taken_is_written_at_its_new_end(store: Path):
+    journal = Journal(str(store), WRITER)
+    journal.open_ahead()
+    append(store, "meanwhile")
+
+    with SingleRecord(journal):
+        write(journal, "mine")
+
+    assert texts(store) == ["the first", "meanwhile", "mine"]
+
+
+def test_a_segment_that_was_replaced_since_it_was_opened_is_opened_again(store: Path, tmp_path: Path):
+    append(store, "the second")
+    journal = Journal(str(store), WRITER)
+    journal.open_ahead()
+    (segment,) = (store / "j" / WRITER).glob("*.jsonl")
+    (tmp_path / "copy").write_bytes(segment.read_bytes())
+    (tmp_path / "copy").replace(segment)
+
+    with SingleRecord(journal):
+        write(journal, "mine")
+
+    assert texts(store) == ["the first", "the second", "mine"]
+
+
+def test_a_segment_that_ended_since_it_was_opened_is_not_written(store: Path, monkeypatch: pytest.MonkeyPatch):
+    append(store, "the second")
+    journal = Journal(str(store), WRITER)
+    journal.open_ahead()
+    monkeypatch.setattr("bb.ledger.journal.journal.SEGMENT_SIZE", 10)
+    append(store, "in a new segment")
+    monkeypatch.undo()
+
+    with SingleRecord(journal):
+        write(journal, "mine")
+
+    first, second = sorted((store / "j" / WRITER).glob("*.jsonl"))
+    assert len(first.read_bytes().splitlines()) == 2
+    assert len(second.read_bytes().splitlines()) == 2
+    assert texts(store)[-1] == "mine"
+
+
 def test_nothing_stays_open(store: Path):
     append(store, "one")
     before = os.listdir("/dev/fd")
