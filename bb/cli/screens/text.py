@@ -111,6 +111,19 @@ def _retired(found: Foreign) -> list[str]:
     return [*lines, f"Never accepted, so ask another agent: {names(left)}"] if left else lines
 
 
+def _renamed(found: Foreign) -> list[str]:
+    ended = f", {styling.counted(int(found['released']), 'global reservation')} ended" if found["released"] else ""
+    came = styling.counted(int(found["transferred"]), "reservation")
+    return [
+        f"{found['renamed_from']} of this clone is {found['agent_id']} now; {came} transferred{ended}",
+        f"Work under the new name: export BB_AGENT={shell_word(found['agent_id'])}",
+    ]
+
+
+def _merged(found: Foreign) -> list[str]:
+    return [f"{found['agent_id']} is one agent in all clones now, and its reservations in each of them count for all"]
+
+
 def _message(message: Foreign) -> Iterable[str]:
     if "event" in message or "messageId" in message:  # a reply to a message of a chat
         return format_answer("chat reply", message, "chat")
@@ -258,6 +271,8 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent register": _registered,
     "agent show": _agent,
     "agent name": _name,
+    "agent merge": _merged,
+    "agent rename": _renamed,
     "agent retire": _retired,
     "agent send": _message,
     "agent reply": _message,

@@ -12,7 +12,7 @@ from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
-from bb.ledger.index.index import BEYOND
+from bb.ledger.index.folded_state import BEYOND
 from bb.ledger.local import presence
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
 from bb.ledger.files import output_files
-from bb.ledger.journal import kinds, writers
+from bb.ledger.journal import unreadable, writers
 from bb.ledger.journal.cursors import Cursor
 from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.records import counted_lines, policy, signature_status
@@ -153,7 +153,7 @@ def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
 
 def _shown(event: Event) -> dict[str, Any]:
     """An event; marked as unreadable if no bb could have written it."""
-    return event.replace(unreadable=kinds.unreadable(event)).envelope()
+    return event.replace(unreadable=unreadable.why(event)).envelope()
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))

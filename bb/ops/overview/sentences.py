@@ -59,7 +59,7 @@ from bb.kernel import escaping, ids
 from bb.kernel.plurals import counted
 from bb.kernel.validation import shown_bead
 from bb.ledger.index import counting
-from bb.ledger.journal import kinds
+from bb.ledger.journal import kinds, unreadable
 from bb.ledger.records.newest_first import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -216,7 +216,7 @@ class SentenceWriter:
 
 def _unreadable(event: Event) -> dict[str, Any] | None:
     """The row of an unreadable event: the reason, without its content."""
-    why = kinds.unreadable(event)
+    why = unreadable.why(event)
     if why is None:
         return None
     text = f"recorded an unreadable event: {why}"

@@ -12,7 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.kernel.validation import NO_BEAD
 from bb.ledger.git import work_tree
-from bb.ledger.index.index import MOST_AT_ONCE
+from bb.ledger.index.folded_state import MOST_AT_ONCE
 from bb.ledger.local import beads
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
