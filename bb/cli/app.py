@@ -9,36 +9,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from typer._click import Context, HelpFormatter
-from typer._click.exceptions import (
-    BadOptionUsage,
-    ClickException,
-    NoArgsIsHelpError,
-)
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer._click.exceptions import ClickException, NoArgsIsHelpError
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import fast_parser, mistakes, own_commands, typer_mistakes
-from bb.cli.calls import completion, output, run
+from bb.cli import mistakes, own_commands, typer_commands, typer_mistakes
+from bb.cli.calls import output, run
+from bb.cli.typer_commands import JSON, examples_text, help_text, json_option, params
 from bb.kernel.json_text import InvalidText
-from bb.ops import callers, catalogue, command_groups, docstrings
+from bb.ops import catalogue, command_groups, docstrings
 from bb.ops.catalogue import Op
 from bb.ops.command_groups import SECTIONS
-from bb.ops.params import Flag
-from bb.ops.signatures import Parameter
 
-Chosen = Callable[[bool], int]  # the command to run; its argument: whether to answer in JSON
-
-JSON = "--json"
-IN_JSON = "Answer with one JSON document."
-GOES_ON = "Answer with one JSON document; with --follow, one for each item."
 ABOUT = """Coordinates coding agents, and the people who steer them, in one repository, so that they do not overwrite
 each other's work.
 
@@ -143,12 +132,12 @@ def root() -> TyperGroup:
     return _Root(
         name="bb",
         help=ABOUT,
-        epilog=_examples(START),
+        epilog=examples_text(START),
         rich_markup_mode=None,
         no_args_is_help=True,
         context_settings=NAMES,
         params=[
-            _json_option(),
+            json_option(),
             TyperOption(param_decls=["--version"], is_flag=True, help="Show the version."),
             *get_install_completion_arguments(),
         ],
@@ -182,7 +171,7 @@ class _Root(TyperGroup):
             return _Group(cmd_name)
         if cmd_name in catalogue.SHORT:
             op = catalogue.typed(cmd_name)
-            return _command(op, op.parameters, functools.partial(run.perform, op))
+            return typer_commands.command(op, op.parameters, functools.partial(run.perform, op))
         return _find_command(cmd_name, catalogue.ops_in_group(""))
 
 
@@ -197,15 +186,15 @@ class _Group(TyperGroup):
         alone = own_commands.COMMANDS.get(words)
         super().__init__(
             name=words.rpartition(" ")[2],
-            help=_help(alone.declared) if alone else _about(words),
+            help=help_text(alone.declared) if alone else _about(words),
             short_help=_about(words),
-            epilog=_examples(alone.declared.examples if alone else ()),
+            epilog=examples_text(alone.declared.examples if alone else ()),
             rich_markup_mode=None,
             no_args_is_help=alone is None,
             invoke_without_command=alone is not None,
             subcommand_metavar="[COMMAND [ARGS]...]" if alone else "COMMAND [ARGS]...",
-            callback=_chosen(alone.parameters, alone.run) if alone else None,
-            params=[*(_params(alone.parameters) if alone else ()), _json_option()],
+            callback=typer_commands.callback(alone.parameters, alone.run) if alone else None,
+            params=[*(params(alone.parameters) if alone else ()), json_option()],
         )
 
     def invoke(self, ctx: Context) -> Any:
@@ -248,142 +237,12 @@ def _list_commands(
             formatter.write_dl(rows)
 
 
-class _Command(TyperCommand):
-    """A command that never takes an option as the value of another one, and refuses repeated options."""
-
-    def __init__(self, alone: Mapping[str, str], **how: Any) -> None:
-        super().__init__(**how)
-        self.alone = alone  # options that may stand alone, with the value that they have then
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        end = args.index("--") if "--" in args else len(args)
-        args = [f"{word}={self.alone[word]}" if word in self.alone else word for word in args[:end]] + args[end:]
-        options = [param for param in self.params if isinstance(param, TyperOption)]
-        takes_value = {name: param for param in options if not param.is_flag for name in param.opts}
-        option_names = {name for param in options for name in param.opts} | {"-h", "--help", JSON}
-        words = args[: args.index("--")] if "--" in args else args
-        for word, following in itertools.pairwise(words):
-            if word in takes_value and following.partition("=")[0] in option_names:
-                raise BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx=ctx)
-        names = [name for word in words if (name := word.partition("=")[0]) in takes_value]
-        for name in names:
-            if names.count(name) > 1 and not takes_value[name].multiple:
-                raise BadOptionUsage(name, f"Option '{name}' is given more than once.", ctx=ctx)
-        return super().parse_args(ctx, args)
-
-
 def _find_command(words: str, ops: Sequence[Op]) -> TyperCommand | None:
     """The command WORDS, written by hand or one of the OPS."""
     if by_hand := own_commands.COMMANDS.get(words):
-        return _command(by_hand.declared, by_hand.parameters, by_hand.run, by_hand.in_json)
+        return typer_commands.command(by_hand.declared, by_hand.parameters, by_hand.run, by_hand.in_json)
     op = next((op for op in ops if op.words == words), None)
-    return _command(op, op.parameters, functools.partial(run.perform, op)) if op else None
-
-
-def _command(op: Op, parameters: Sequence[Parameter], perform: Callable[..., int], in_json: str = "") -> TyperCommand:
-    return _Command(
-        {option: one.kind.alone for one in parameters if one.kind.alone for option in one.options},
-        name=(op.typed or op.words).split()[-1],
-        callback=_chosen(parameters, perform),
-        help=_help(op),
-        short_help=op.summary,
-        epilog=_examples(op.own_examples),
-        rich_markup_mode=None,
-        params=[*_params(parameters), _json_option(in_json or (GOES_ON if "follow" in op.by_name else IN_JSON))],
-    )
-
-
-def _chosen(parameters: Sequence[Parameter], perform: Callable[..., int]) -> Callable[..., Chosen]:
-    """A callback for Typer, which returns the function to run with the given parameters."""
-    flags = {parameter.name for parameter in parameters if parameter.kind is Flag}
-
-    def choose(**given: Any) -> Chosen:
-        values = {name: value for name, value in given.items() if value not in (None, [], ())}
-        values = {name: value for name, value in values.items() if value is not False or name not in flags}
-        values = _with_arguments(parameters, values)
-        return lambda as_json: perform(values, as_json=as_json)
-
-    return choose
-
-
-AS_OPTION = "_as_option"  # ends the name of an argument's value that was given as an option
-
-
-def _with_arguments(parameters: Sequence[Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """The values of a short verb by name: plain words are the arguments that no option gave, in order."""
-    both = [parameter for parameter in parameters if parameter.is_option_too]
-    words: list[str] = []
-    for parameter in both:
-        word = given.pop(parameter.name, [])
-        words += [word] if isinstance(word, str) else word
-    values = {name.removesuffix(AS_OPTION): value for name, value in given.items()}
-    if not fast_parser.place(parameters, words, values):
-        raise mistakes.UnexpectedArgument(f"Got unexpected extra argument ({words[-1]})")
-    return values
-
-
-def _help(op: Op) -> str:
-    also = f"\n\nShort for `bb {op.words}`." if op.typed else ""
-    return f"{op.summary}\n\n{op.description}{also}"
-
-
-def _params(parameters: Sequence[Parameter]) -> Iterator[Any]:
-    """What Typer parses: arguments of a short verb also as options."""
-    for parameter in parameters:
-        yield _param(parameter)
-        if parameter.is_option_too:
-            yield TyperOption(
-                param_decls=[parameter.option, parameter.name + AS_OPTION],
-                type=str,
-                metavar=parameter.metavar,
-                multiple=parameter.is_repeated,
-                help=f"The same as {parameter.label}.",
-                autocompletion=completion.completion(parameter.kind, parameter.metavar),
-            )
-    if callers.is_added(parameters):
-        yield _param(callers.OPTION)
-
-
-def _param(parameter: Parameter) -> Any:
-    kind = parameter.kind
-    about = parameter.about
-    if parameter.is_argument:
-        return TyperArgument(
-            param_decls=[parameter.name],
-            type=str,
-            required=False,
-            nargs=-1 if parameter.is_repeated else 1,
-            metavar=f"{parameter.metavar}..." if parameter.is_repeated else parameter.metavar,
-            help=about,
-            autocompletion=completion.completion(kind, parameter.metavar),
-        )
-    if kind is Flag:
-        return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
-    notes = ["[required]"] if parameter.is_required else []
-    notes += [f"[default: {parameter.default}]"] if parameter.default not in (None, ()) else []
-    return TyperOption(
-        param_decls=[*parameter.options, parameter.name],
-        type=str,
-        metavar=parameter.metavar,
-        multiple=parameter.is_repeated,
-        hidden=parameter is callers.OPTION,
-        help=" ".join([about, *notes]),
-        autocompletion=completion.completion(kind, parameter.metavar),
-    )
-
-
-def _json_option(about: str = IN_JSON) -> TyperOption:
-    return TyperOption(
-        param_decls=[JSON, "_json"],
-        is_flag=True,
-        default=False,
-        expose_value=False,
-        help=about,
-    )
-
-
-def _examples(examples: tuple[str, ...]) -> str | None:
-    return "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples) if examples else None
+    return typer_commands.command(op, op.parameters, functools.partial(run.perform, op)) if op else None
 
 
 def _command_words(words: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
-from bb.ledger.journal import kinds
+from bb.ledger.journal import unreadable
 from bb.ledger.records import events, policy, signature_status
 from bb.ops.attention import attention, greeting
 from bb.ops.attention.attention_desk import Event
@@ -67,7 +67,7 @@ def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     is_ours = recorded_event.kind.startswith(OURS) and recorded_event.kind.count(".") == OURS.count(".")
     if not (is_ours or recorded_event.kind.startswith(PUBLIC)):
         return None
-    envelope = recorded_event.replace(unreadable=kinds.unreadable(recorded_event)).envelope()
+    envelope = recorded_event.replace(unreadable=unreadable.why(recorded_event)).envelope()
     signer_policy = policy.cached(desk.ledger)
     return (
         next(iter(signature_status.with_verdicts(desk.ledger, signer_policy, [envelope])))

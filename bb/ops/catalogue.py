@@ -356,7 +356,7 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
         refuse_unknown(op, given)
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
     if missing:
-        raise _missing(op, [parameter.label for parameter in missing])
+        raise _missing(op, missing, is_typed=is_typed)
     return {
         parameters[name].keyword: _read(parameters[name], value, is_typed)
         for name, value in given.items()
@@ -364,13 +364,15 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
     }
 
 
-def _missing(op: Op, labels: list[str]) -> BbError:
-    """The refusal of a request without some required parameters: all of them, with an example."""
+def _missing(op: Op, missing: list[Parameter], *, is_typed: bool) -> BbError:
+    """The refusal of a request without some required parameters: all of them, as the caller gives them."""
     words = op.typed or op.words
     examples = op.own_examples or op.examples
     hint = f"for example `{examples[0]}`" if examples else f"`bb {words} --help` shows how"
-    needed = labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
-    return MissingOption(f"{words} needs {needed}", hint=hint, option=labels[0], options=labels)
+    names = [parameter.name if is_typed else parameter.label for parameter in missing]
+    shown = [f"`{name}`" if is_typed else name for name in names]
+    needed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return MissingOption(f"{words} needs {needed}", hint=hint, option=names[0], options=names)
 
 
 def refuse_unknown(op: Op, given: Mapping[str, Any]) -> None:

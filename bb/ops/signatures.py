@@ -40,10 +40,8 @@ class Parameter(Record):
 
     @property
     def label(self) -> str:
-        """The parameter as it is typed: its option, or the word for the argument."""
-        if self.is_option_too and self.metavar:
-            return self.metavar
-        return self.name.upper() if self.is_argument else self.option
+        """The parameter as it is typed: its option, or the word that stands for the argument in help."""
+        return (self.metavar or self.name.upper()) if self.is_argument else self.option
 
     @property
     def about(self) -> str:

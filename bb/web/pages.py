@@ -75,7 +75,9 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _sessions(desk: Desk, asked: Query) -> dict[str, Any]:
-    sessions = answer(desk, "sessions.list")
+    is_searched = any(asked.text(name) for name in ("state", "owner", "epic", "q", "show"))
+    sessions = answer(desk, "sessions.list", **({"all": True} if is_searched else {}))
+    others = sessions.get("left_out", {})
     tasks = [task | {"epic": group["epic"]} for group in sessions["feed"] for task in group["tasks"]]
     matching = [task for task in tasks if _is_asked_for(task, asked)]
     order = asked.one_of("sort", SORTS, "recent")
@@ -90,10 +92,10 @@ def _sessions(desk: Desk, asked: Query) -> dict[str, Any]:
         "sorts": SORTS,
         "sort": order,
         "found": len(matching),
-        "left_out": len(matching) - len(few),
+        "left_out": len(matching) - len(few) + others.get("beads", 0),
         "more": len(few) + CARDS if len(few) < MOST else None,
         "agents": sessions["agents"][:STATIONS],
-        "more_agents": max(len(sessions["agents"]) - STATIONS, 0),
+        "more_agents": max(len(sessions["agents"]) - STATIONS, 0) + others.get("agents", 0),
         "at_work": {task["owner"] for task in tasks if task["scopes"]},
         "incursions": sessions["incursions"],
         "beads": sessions["beads"],
@@ -165,14 +167,15 @@ def merge_copies(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
-    status = answer(desk, "status")
+    count = asked.count("show", CARDS, MOST)
+    status = answer(desk, "status", **({"all": True} if count > CARDS else {}))
+    others = status.get("left_out", {}).get("agents", 0)
     held: dict[str, list[Any]] = {}
     owed: dict[str, int] = {}
     for reservation in status["reservations"]:
         held.setdefault(reservation["agent_id"], []).append(reservation)
     for message in status["unacked"]:
         owed[message["to_agent"]] = owed.get(message["to_agent"], 0) + 1
-    count = asked.count("show", CARDS, MOST)
     groups: dict[str, list[Any]] = {}
     for agent in status["agents"][:count]:
         name = agent["agent_id"]
@@ -188,8 +191,8 @@ def _agents(desk: Desk, asked: Query) -> dict[str, Any]:
         "groups": groups,
         "counts": Counter(agent["liveness"] for agent in status["agents"]),
         "names": _receivers(status["agents"]),
-        "more": count + CARDS if len(status["agents"]) > count else None,
-        "left_out": max(len(status["agents"]) - count, 0),
+        "more": count + CARDS if len(status["agents"]) + others > count else None,
+        "left_out": max(len(status["agents"]) - count, 0) + others,
         "colliding": {event[side] for event in status["incursions"] for side in ("from_agent", "to_agent")},
         "frozen": held.get(ids.PERSON, []),
         "everybody_is_paused": bool(status["paused"]),
@@ -230,10 +233,12 @@ def _ledger(desk: Desk, asked: Query) -> dict[str, Any]:
     if kind := asked.text("kind"):
         arguments["kind"] = [kind]
     events = list(answer(desk, "ledger.log", **arguments))
+    state = answer(desk, "ledger.status")
     return {
         "events": events[::-1],
         "kinds": sorted(kinds.KINDS),
-        "state": answer(desk, "ledger.status"),
+        "state": state,
+        "writers": len(state["writers"]) + state.get("left_out", {}).get("writers", 0),
         "signing": answer(desk, "ledger.signing"),
         "more": min(count + ROWS, MOST) if len(events) == count < MOST else None,
         "older": events[0]["ts"] if len(events) == count else None,

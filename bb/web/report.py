@@ -37,7 +37,7 @@ def write_report(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
 def render_report(desk: Desk) -> str:
     """The report: all current pages, one below the other."""
     contents = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
-    feed = answer(desk, "sessions.list")["feed"]
+    feed = answer(desk, "sessions.list", all=True)["feed"]
     tasks = [task for group in feed for task in group["tasks"]]
     latest = sorted(tasks, key=pages.last_activity, reverse=True)
     in_hand = sorted(latest, key=lambda task: task["session_state"] == work_state.COMPLETED)

@@ -15,7 +15,9 @@ from bb.coordination.protocol import events as protocol_events
 from bb.kernel import clock, ids
 from bb.kernel.record import Record
 from bb.ledger.git import work_tree
+from bb.ledger.views import recent_holdings
 from bb.ledger.views.protocol_events import Events
+from bb.ops.desk import agent_rows
 from bb.ops.desk.desk import Desk
 
 WIDTH, LEFT, RIGHT = 1000, 130, 8  # the picture's width, and its margins left and right of the time axis
@@ -62,7 +64,7 @@ def diagram(desk: Desk, since: int) -> dict[str, Any]:
             _end(reservation, held.seen_at(reservation.agent), now),
             reservation.state,
         )
-        for reservation in held.all_ever()
+        for reservation in recent_holdings.recent(index, held, MOST_BARS, agent_rows.latest(desk, index).live)
     ]
     events = Events(index, held, work_tree.root_of(desk.place)).newest_first()
     recent = takewhile(lambda event: clock.parse_or(event["created_at"], 0) >= since, events)

@@ -18,11 +18,13 @@ from bb.coordination.holdings.scopes import Scope
 from bb.kernel.record import Record
 from bb.ledger.git import git, ownership
 from bb.ledger.git import work_tree as git_work_tree
+from bb.ops.desk import agent_rows
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings.recording import shown as shown_reservation
 
 ROOT = ""
 MOST = 500  # folders and files on a map
+MOST_HOLDS = 300  # reservations on a map: freezes, those of agents that are not evicted, and the latest
 WIDTH = 100  # of the bar that shows the shares
 
 
@@ -39,9 +41,10 @@ def folder_map(desk: Desk, under: str) -> dict[str, Any]:
     """The map of the repository below the folder UNDER."""
     index, now = desk.store.caught_up(), desk.now()
     held = desk.holdings(index, now)
+    latest, left_out = held.latest(MOST_HOLDS, agent_rows.latest(desk, index).live)
     holds = [
         Hold(hold.scope, hold.reservation.agent, not hold.is_over, shown_reservation(held, hold.reservation))
-        for hold in held.everything()
+        for hold in latest
         if held.counts(hold.reservation)
     ]
     work_tree = desk.place.work_tree
@@ -49,7 +52,8 @@ def folder_map(desk: Desk, under: str) -> dict[str, Any]:
         desk.place, desk.env
     )  # bb does not run git in a repository of another user
     files = _files(work_tree, _mark(desk.place.git_dir)) if work_tree and is_ours else ()
-    return layout(files, holds, under.strip("/"), ignore_case=git_work_tree.is_case_insensitive(desk.place))
+    drawn = layout(files, holds, under.strip("/"), ignore_case=git_work_tree.is_case_insensitive(desk.place))
+    return drawn | {"left_out": left_out}
 
 
 def _mark(git_dir: str) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Timer
 from bb.kernel import clock
 from bb.ledger.local import machine_registry as knowns
-from bb.ledger.records import events as recorded
+from bb.ledger.records.newest_first import newest_first
 from bb.ops.chat import chat, reactions, reading
 from bb.ops.desk import directories, group_desk
 from bb.ops.desk.desk import Desk
@@ -184,7 +184,7 @@ class World:
     def notices(self, kind: str | None = None) -> list[dict[str, Any]]:
         """The notices that were recorded, with when: seconds after noon."""
         found = []
-        for event in recorded.newest_first(self.group.store, None, lambda raw: b'"kind":"system.notify"' in raw):
+        for event in newest_first(self.group.store, lambda raw: b'"kind":"system.notify"' in raw):
             if event.by == "system" and kind in (None, event.data["kind"]):
                 at = (clock.parse(event.ts) - clock.parse(NOON)) / 1000
                 found.append({"id": event.id, "at": at, **event.data})

@@ -77,3 +77,42 @@ def test_what_a_bead_is_is_said_where_the_word_first_appears(tmp_path: Path):
 )
 def test_a_summary_is_shortened_by_whole_clauses(summary: str, width: int, shown: str):
     assert brief(summary, width) == shown
+
+
+NEEDY = [op for op in catalogue.all_ops() if any(each.is_argument and each.is_required for each in op.parameters)]
+
+
+@pytest.mark.parametrize("op", NEEDY, ids=lambda op: op.words)
+def test_a_missing_argument_has_the_same_word_in_the_refusal_and_in_help(tmp_path: Path, op: catalogue.Op):
+    near = Near(tmp_path)
+    usage = near.bb(*op.words.split(), "--help").out.splitlines()[0].partition("[OPTIONS] ")[2]
+
+    needed = near.json(*op.words.split()).envelope["error"]["details"]["options"]
+
+    arguments = [word for word in needed if not word.startswith("--")]
+    assert arguments == [word.removesuffix("...") for word in usage.split() if not word.startswith("[")]
+    assert len(set(arguments)) == len(arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cbcl", "dialect", "show", ""], "DIALECT must not be empty"),
+        (["ledger", "signing", "perhaps"], "MODE must be one of off, warn, require, not 'perhaps'"),
+        (["ledger", "redact", "k7q2mzp4x3ab.17", "--reason", ""], "--reason must give a reason"),
+    ],
+)
+def test_a_refused_value_is_that_of_the_option_or_argument_as_it_was_typed(
+    tmp_path: Path, words: list[str], message: str
+):
+    assert Near(tmp_path).json(*words).envelope["error"]["message"] == message
+
+
+def test_a_request_in_json_is_told_the_names_of_its_own_members(tmp_path: Path):
+    near = Near(tmp_path)
+
+    missing = near.json("call", "agent.rename", "--args", "{}").envelope["error"]
+    refused = near.json("call", "ledger.signing", "--args", '{"mode": "perhaps"}').envelope["error"]
+
+    assert (missing["message"], missing["details"]["options"]) == ("agent rename needs `to`", ["to"])
+    assert refused["message"].startswith("mode must be one of")

@@ -67,6 +67,7 @@ def asked(repo: Near, key: str) -> str:
         (["chat", "outbox", "--unknown"], "--unknown"),
         (["chat", "outbox", "ack", "EVENT", "--follow"], "--follow"),
         (["check", "--staged", "--token", "3"], "--token"),
+        (["ci", "check", "--base", "HEAD", "--local", "--remote", "origin"], "--remote"),
         (["blob", "get", "state/blobs/x", "--output", "y", "--offset", "3"], "--offset"),
         (["mcp", "install", "--host", "claude", "--agent", AMBER, "--undo"], "--agent"),
     ],

@@ -216,16 +216,18 @@ def test_only_the_declared_names_are_fields(name: str):
     assert refusal.value.message.isprintable()
 
 
-@pytest.mark.parametrize(("name", "what"), [("what", "WHAT"), ("agent", "--agent"), ("must_ring", "--must-ring")])
+@pytest.mark.parametrize(("name", "word"), [("what", "ROLE"), ("agent", "--agent"), ("must_ring", "--must-ring")])
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_a_missing_value_is_named_as_one_would_type_it(name: str, what: str, is_typed: bool):
+def test_a_missing_value_is_named_as_the_caller_gives_it(name: str, word: str, is_typed: bool):
+    """On the command line by the option or the word in help, in JSON by the member."""
     for given in ({key: value for key, value in NEEDED.items() if key != name}, NEEDED | {name: None}):
         with pytest.raises(MissingOption.error) as refusal:
             bind(CARRY_ON, given, is_typed=is_typed)
         error = refusal.value
+        expected = name if is_typed else word
         assert (error.code, error.exit_status) == ("MISSING_OPTION", 2)
-        assert error.message == f"example carry-on needs {what}"
-        assert error.details == {"option": what, "options": [what]}
+        assert error.message == f"example carry-on needs {f'`{name}`' if is_typed else word}"
+        assert error.details == {"option": expected, "options": [expected]}
         assert error.hint == "for example `bb example carry-on box`"
 
 
@@ -233,8 +235,8 @@ def test_all_missing_values_are_named_at_once():
     with pytest.raises(MissingOption.error) as refusal:
         bind(CARRY_ON, {})
     error = refusal.value
-    assert error.message == "example carry-on needs WHAT, --agent, --must-ring and --helper"
-    assert error.details == {"option": "WHAT", "options": ["WHAT", "--agent", "--must-ring", "--helper"]}
+    assert error.message == "example carry-on needs ROLE, --agent, --must-ring and --helper"
+    assert error.details == {"option": "ROLE", "options": ["ROLE", "--agent", "--must-ring", "--helper"]}
 
 
 def test_a_false_flag_is_given_and_not_missing():

@@ -41,7 +41,8 @@ def perform(
         try:
             return run()
         except BbError as error:
-            error.hint = error.hint if is_typed else _as_typed(error.hint, op)
+            if not is_typed:
+                error.message, error.hint = _named_as_typed(error, op), _as_typed(error.hint, op)
             error.is_verdict = error.code in op.verdicts
             raise
 
@@ -83,6 +84,15 @@ def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) 
         output.success(op.words, answer, as_json=as_json, screen=op.screen)
         output.limited(op, answer)
     return 0
+
+
+def _named_as_typed(error: BbError, op: Op) -> str:
+    """The message of ERROR. If it begins with a parameter of the request, that has its name on the command line."""
+    named, separator, rest = error.message.partition(" ")
+    member = named.partition("[")[0]
+    if error.details.get("path") == f"$.{named}" and (parameter := op.by_name.get(member)):
+        return f"{parameter.label}{separator}{rest}"
+    return error.message
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:

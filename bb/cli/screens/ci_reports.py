@@ -65,6 +65,8 @@ def _text(answer: Foreign) -> Iterator[str]:
     yield f"{commits}, {paths}, {_ledger(answer['ledger'])}"
     if note := answer["ledger"]["note"]:
         yield f"Note: {sentence(note)}"
+    if not int(answer["commits"]):
+        yield "Note: the change is empty, because --head has no commit that --base lacks"
     for (severity, rule), some in groupby(answer["findings"], key=lambda each: (each["severity"], each["rule"])):
         yield f"{severity}: {rule}"
         yield from map(_line, some)

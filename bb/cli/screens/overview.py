@@ -29,9 +29,12 @@ def status(shown: Foreign) -> list[str]:
     if styling.height():  # rows that do not fit on the screen are the least urgent ones
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
+    agents = [_agent(agent, now) for agent in shown["agents"]]
+    more_agents, more_held = _left_out(shown, "agents"), _left_out(shown, "reservations")
+    every = [" --all" if left_out else "" for left_out in (more_agents, more_held)]
     sections = [
-        section("Agents", [_agent(agent, now) for agent in shown["agents"]], "bb agent list", _no_agents(shown)),
-        section("Held", [_held(reservation) for reservation in held], "bb agent status"),
+        section("Agents", agents, f"bb agent list{every[0]}", _no_agents(shown), more_agents),
+        section("Held", [_held(reservation) for reservation in held], f"bb agent status{every[1]}", left_out=more_held),
         section("To be accepted", [_unacked(message, now) for message in unacked], "bb status | less"),
     ]
     if shown["incursions"]:
@@ -42,6 +45,11 @@ def status(shown: Foreign) -> list[str]:
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
     return styling.on_one_screen(head, sections)
+
+
+def _left_out(shown: Foreign, name: str) -> int:
+    """How many of them the answer left out."""
+    return int(shown.get("left_out", {}).get(name) or 0)
 
 
 def _in_line(each: Foreign, now: int) -> str:
@@ -109,6 +117,8 @@ def sessions(shown: Foreign) -> list[str]:
         name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else sentence(epic["title"])
         lines.append(styling.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
+    if others := _left_out(shown, "beads"):
+        lines.append(f"… {others:,} more: {whole('`bb sessions list --all`')}")
     for incursion in shown["incursions"]:
         lines.append(styling.coloured(f"Conflict: {incursion_text(incursion)}", "red"))
     source = _bead_source(shown["beads"])
@@ -217,7 +227,9 @@ def holdings(found: Foreign) -> list[str]:
         for reservation in found["reservations"]
         if "frozen" in reservation
     ]
-    return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
+    others = _left_out(found, "reservations")
+    more = [f"… {others:,} more: {whole('`bb agent status --all`')}"] if others else []
+    return [first, *frozen, *held, *more, *(map(_headline, found["unacked_required_messages"]))]
 
 
 def how(each: Foreign) -> str:

@@ -23,15 +23,15 @@ ACTIONS = {
     "nothing": ("Nothing needs to be restored: `bb sync` continues", "Nothing had to be restored; the clone is synced"),
     "put back": ("Would push the verified commit; nothing is replaced", "The verified commit is on the branch again"),
     "follow": (
-        "Would follow the branch; nothing on it is replaced: only for the person",
+        "Would follow the branch; nothing on it is replaced. Only the person may do this",
         "This clone follows the branch now",
     ),
     "replace": (
-        "Would replace the branch by the verified commit with the lines of both: a forced push, only for the person",
+        "Would force the verified commit with the lines of both onto the branch. Only the person may do this",
         "The branch was replaced by the verified commit with the lines of both",
     ),
     "adopt": (
-        "Would accept the branch as it is, and publish the lines of this clone there: only for the person",
+        "Would accept the branch as it is, and publish the lines of this clone there. Only the person may do this",
         "This clone has accepted the branch, and its own lines are published there",
     ),
     "refuse": ("Would do nothing: the ledger of another project is never replaced", ""),

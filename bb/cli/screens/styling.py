@@ -23,7 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
+    # its title, its lines, the command that shows all of them, and how many the answer left out
+    Section = tuple[str, list[str], str, int]
 
 NARROWEST = 40
 INDENT = 4  # extra indentation of continuation lines
@@ -265,37 +266,40 @@ def _within(text: str, room: int) -> int:
     return at
 
 
-def section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
-    """A titled part of a screen; MORE is the command that shows all of its rows."""
-    return title, [f"  {row}" for row in (rows or [coloured(otherwise, "dim")])], more
+def section(title: str, rows: list[str], more: str, otherwise: str = "nothing", left_out: int = 0) -> Section:
+    """A titled part of a screen; MORE is the command that shows all of its rows, and the LEFT_OUT ones."""
+    return title, [f"  {row}" for row in (rows or [coloured(otherwise, "dim")])], more, left_out
 
 
 def on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
     """HEAD and SECTIONS, shortened to the height of the terminal."""
-    gap, kept = [""], [len(rows) for _, rows, _ in sections]
+    gap, kept = [""], [len(rows) for _, rows, *_ in sections]
     if most := height():
         room = most - 1 - lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
         if room < len(sections):
             gap, room = [], room + len(sections)
-        kept = _shared_out([rows for _, rows, _ in sections], room)
+        kept = _shared_out([(rows, bool(left_out)) for _, rows, _, left_out in sections], room)
     lines = head
-    for (title, rows, more), count in zip(sections, kept, strict=True):
-        left_out = [f"  … {len(rows) - count} more: {whole(more)}"] if count < len(rows) else []
-        lines = [*lines, *gap, heading(title), *rows[:count], *left_out]
+    for (title, rows, more, left_out), count in zip(sections, kept, strict=True):
+        others = len(rows) - count + left_out
+        last = [f"  … {others:,} more: {whole(more)}"] if others else []
+        lines = [*lines, *gap, heading(title), *rows[:count], *last]
     return lines
 
 
-def _shared_out(sections: list[list[str]], room: int) -> list[int]:
-    """The number of rows of each section that fit into ROOM lines. Sections get one more row each in turn."""
-    heights = [[lines_taken([row]) for row in rows] for rows in sections]
+def _shared_out(sections: list[tuple[list[str], bool]], room: int) -> list[int]:
+    """The number of rows of each section that fit into ROOM lines. Sections get one more row each in turn. Each section
+    comes with whether the answer left out some of its rows: its last line says so."""
+    heights = [([lines_taken([row]) for row in rows], is_partial) for rows, is_partial in sections]
     kept = [0] * len(sections)
     room -= len(sections)  # one line each for the number of omitted rows; the last row takes that line's place
     grew = True
     while grew:
         grew = False
-        for number, tall in enumerate(heights):
+        for number, (tall, is_partial) in enumerate(heights):
             count = kept[number]
-            if count < len(tall) and (needed := tall[count] - (count == len(tall) - 1)) <= room:
+            takes_its_place = count == len(tall) - 1 and not is_partial
+            if count < len(tall) and (needed := tall[count] - takes_its_place) <= room:
                 kept[number], room, grew = count + 1, room - needed, True
     return kept
 

@@ -111,6 +111,19 @@ def _retired(found: Foreign) -> list[str]:
     return [*lines, f"Never accepted, so ask another agent: {names(left)}"] if left else lines
 
 
+def _renamed(found: Foreign) -> list[str]:
+    ended = f", {styling.counted(int(found['released']), 'global reservation')} ended" if found["released"] else ""
+    came = styling.counted(int(found["transferred"]), "reservation")
+    return [
+        f"{found['renamed_from']} of this clone is {found['agent_id']} now; {came} transferred{ended}",
+        f"Work under the new name: export BB_AGENT={shell_word(found['agent_id'])}",
+    ]
+
+
+def _merged(found: Foreign) -> list[str]:
+    return [f"{found['agent_id']} is one agent in all clones now, and its reservations in each of them count for all"]
+
+
 def _message(message: Foreign) -> Iterable[str]:
     if "event" in message or "messageId" in message:  # a reply to a message of a chat
         return format_answer("chat reply", message, "chat")
@@ -245,7 +258,8 @@ def _status(status: Foreign) -> list[str]:
         return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` creates one."]
     size = f"{int(status['bytes']) / 1e6:,.1f} MB"
     health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "intact"
-    writers, ours = styling.counted(len(status["writers"]), "writer"), status["writer"] or "not created yet"
+    count = len(status["writers"]) + int(status.get("left_out", {}).get("writers") or 0)
+    writers, ours = styling.counted(count, "writer"), status["writer"] or "not created yet"
     return [
         f"{styling.counted(int(status['events']), 'event')}, {size}, in {status['store']}",
         f"{writers}, ours is {ours}; the ledger is {health}",
@@ -257,6 +271,8 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "agent register": _registered,
     "agent show": _agent,
     "agent name": _name,
+    "agent merge": _merged,
+    "agent rename": _renamed,
     "agent retire": _retired,
     "agent send": _message,
     "agent reply": _message,

@@ -69,12 +69,19 @@ def synced(found: Foreign) -> list[str]:
         lines.append(f"The agent of this clone takes another name: `bb agent rename NEW --agent {taken}`")
         lines.append(f"Or, if both are one agent on purpose: `bb agent merge --agent {taken}`")
     if farewell := found.get("farewell"):
-        retired = f", and writer {farewell['writer']} of this clone is retired" if farewell["writer"] else ""
-        lines.append(f"Everything is published{retired}")
-        lines += [f"{held['agent_id']} still holds {held['scope']}" for held in farewell["still_held"]]
+        lines += _of_farewell(farewell)
     if found.get("visible_to"):
         lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
     return lines
+
+
+def _of_farewell(farewell: Foreign) -> Iterator[str]:
+    retired = f", and writer {farewell['writer']} of this clone is retired" if farewell["writer"] else ""
+    yield f"Everything is published{retired}"
+    for held in farewell["still_held"]:
+        yield f"{held['agent_id']} still holds {held['scope']}"
+    if farewell["still_held"]:
+        yield "Release what is not needed with `bb agent release`, and then run `bb sync --farewell` again"
 
 
 def _of_forks(forks: Foreign) -> Iterator[str]:

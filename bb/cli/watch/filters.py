@@ -55,6 +55,7 @@ class Shown(Record):
     incursions: list[Foreign]
     waiting: list[Foreign]
     told: list[Foreign]
+    left_out: Foreign = Foreign({})  # how many agents and reservations the picture does not have
 
 
 def applied(picture: Picture, wanted: Filter) -> Shown:
@@ -72,6 +73,7 @@ def applied(picture: Picture, wanted: Filter) -> Shown:
         some(status["incursions"]),
         some(status["waiting"]),
         some(picture.recent),
+        Foreign(status.get("left_out", {})),
     )
 
 

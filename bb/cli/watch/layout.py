@@ -258,16 +258,24 @@ def _problems(shown: Shown, now: int, columns: int) -> list[str]:
 
 def _agents(shown: Shown, now: int, columns: int) -> list[str]:
     wide = _names(shown.agents, "agent_id", columns)
-    return [line for agent in shown.agents for line in rows.whole_agent(agent, now, wide, columns)]
+    lines = [line for agent in shown.agents for line in rows.whole_agent(agent, now, wide, columns)]
+    return lines + _left_out(shown, "agents", "bb agent list --all")
 
 
 def _held(shown: Shown, now: int, columns: int) -> list[str]:
     """Freezes, then reservations, the next to end first; then messages to accept, incursions and queues."""
     held = sorted(shown.held, key=lambda each: ("frozen" not in each, str(each["expires_at"])))
     lines = [rows.held(reservation, now, columns) for reservation in held]
+    lines += _left_out(shown, "reservations", "bb agent status --all")
     for title, things, row in _others(shown, now):
         lines += ["", styling.heading(title), *map(row, things)] if things else []
     return lines
+
+
+def _left_out(shown: Shown, name: str, command: str) -> list[str]:
+    """The line about those that the picture does not have."""
+    count = int(shown.left_out.get(name) or 0)
+    return [rows.MARGIN + styling.coloured(f"{count:,} more: {styling.whole(command)}", "dim")] if count else []
 
 
 def _timeline(shown: Shown, now: int, columns: int) -> list[str]:

@@ -26,7 +26,10 @@ NameTaken = Forbidden.declare(
 NameNotTaken = Conflict.declare(
     "NAME_NOT_TAKEN",
     "No other clone has registered this name",
-    hint="nothing to do; a name is changed only if another agent has it too",
+    hint=(
+        "nothing to do; only a name that two agents have is changed. To work under another name, register it: "
+        "`bb agent register --name NAME --role ROLE`"
+    ),
 )
 
 

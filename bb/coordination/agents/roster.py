@@ -34,6 +34,9 @@ PROFILE: dict[str, type[Any]] = {
 HOW = "how "  # prefix of the registers that hold the profile
 REGISTERED, LEFT, SETTLED = "registered ", "left ", "settled "  # prefixes of registers about registrations, by event
 RIVALS = "rivals"  # the search term of names with several registrations in force
+# search terms of agents in service: by the order of registration, and by the time of their last event
+JOINED, HEARD = "joined", "heard"
+GONE = "gone"  # the search term of retired agents
 OPENED = "opened "  # prefix of the registers that hold the sessions opened under the name
 
 
@@ -129,12 +132,30 @@ def _open(state: State, at: Place, ts: str, session: str) -> None:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """The search terms of an agent: its current session, and whether its name has rivals."""
-    several = [(RIVALS, "")] if len([one for one in _registrations(state) if not one.is_merged]) > 1 else []
+    """The search terms of an agent: its current session, whether its name has rivals, and when it was last heard of."""
+    registrations = _registrations(state)
+    found = [(RIVALS, "")] if len([one for one in registrations if not one.is_merged]) > 1 else []
+    if "joined" in state and not registrations:
+        found.append((GONE, ""))
+    elif "joined" in state:
+        when = moment(clock.parse_or(state["heard"][3], 0))
+        found += [(HEARD, when), (role_term(state["role"][3]), when), (JOINED, sortable(state["placed"][:3]))]
     session = state["session"][3][1] if "session" in state else ""
-    if not session:
-        return several
-    return [(session_term(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3])), *several]
+    return (
+        [(session_term(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3])), *found]
+        if session
+        else found
+    )
+
+
+def moment(at: int) -> str:
+    """A time as the place of a search term: it sorts."""
+    return f"{max(at, 0):015}"
+
+
+def role_term(role: str) -> str:
+    """The search term for the agents in service with that role, by the time of their last event."""
+    return f"role {role}"
 
 
 def _registrations(state: Mapping[str, Any]) -> list[Registration]:

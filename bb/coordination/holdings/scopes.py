@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from bb.coordination.holdings import globs
 from bb.coordination.holdings.globs import DEPTH, STAR, InvalidScope
-from bb.kernel.errors import Refused, Usage
-from bb.kernel.escaping import quoted
+from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     Name = tuple[str, bool]  # a path component, and whether it is literal
 
-__all__ = ["DISJOINT", "EXACT", "PARTIAL", "AmbiguousScope", "InvalidScope", "Scope", "ScopeOutside"]
+__all__ = ["DISJOINT", "EXACT", "PARTIAL", "InvalidScope", "Scope", "ScopeOutside"]
 
 EXACT, PARTIAL, DISJOINT = "exact", "partial", "disjoint"
 REGION = "::"  # between a file and a region of it
@@ -30,21 +29,10 @@ POSIX, WINDOWS = "posix", "windows"
 
 LAST = "\U0010ffff"
 LONGEST = 4096
-# Characters that look like a blank, and characters that are invisible. Joiners are not listed, because some scripts
-# need them; nor are direction marks, because they have a visible effect.
-BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-INVISIBLE = "\u00ad\u200b\u2060\ufeff"
-BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character is that literal character
 WILDCARDS = 64
 
 ScopeOutside = Refused.declare(
     "SCOPE_OUTSIDE", "That path lies outside the repository", hint="name a path inside the repository"
-)
-
-AmbiguousScope = Usage.declare(
-    "AMBIGUOUS_SCOPE",
-    "That scope probably does not name the intended file",
-    hint="write the path with / between names, without blanks at the ends of names",
 )
 
 
@@ -93,13 +81,13 @@ class Scope(Record):
 def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: bool = False) -> Scope:
     """The scope that the user has WRITTEN, relative to CWD. With IS_PATH, wildcards are literal characters."""
     _refuse_blank(written)
-    text = _slashed(globs.composed(_sound(written)), platform)
+    text = slashed(globs.composed(_sound(written)), platform)
     if not is_path:
         _refuse_what_others_expand(text)
     anchor, names = _resolved(text, cwd, platform, is_path)
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
-        raise ScopeOutside(f"{_shown(written)} is outside the repository at {root!r}")
+        raise ScopeOutside(f"{excerpt(written)} is outside the repository at {root!r}")
     canonical = _canonical([name if is_literal else globs.part(name) for name, is_literal in inside])
     _refuse_blank(canonical)  # the text of `[ ]` is ` `, which a user could not pass again
     return Scope(canonical)
@@ -110,52 +98,9 @@ def _refuse_blank(text: str) -> None:
         raise InvalidScope("a scope must not be blank")
 
 
-def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:
-    """Refuse WRITTEN if it differs from the intended path in characters that are hard to see."""
-    plain = intended_path(written, platform, is_path=is_path)
-    if plain is None:
-        return
-    label = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
-    message = f"{label} does not name {_shown(plain)}, which is probably intended"
-    hint = f"write {quoted(plain)}"
-    if is_path:
-        hint += "; a file whose name really has these characters must exist before you ask about it"
-    elif written.isascii():
-        hint += f"; if the name really has these characters, {quoted('/'.join(map(_by_word, written.split('/'))))}"
-    raise AmbiguousScope(message, hint=hint, scope=written[:LONGEST], intended=plain[:LONGEST])
-
-
-def intended_path(written: str, platform: str = POSIX, *, is_path: bool = False) -> str | None:
-    """The path that the user probably intends by WRITTEN, such as `src\\lib` or ` src/lib`; None if it is WRITTEN.
-
-    A class of one character, such as `[ ]`, is intended. With IS_PATH there are no classes.
-    """
-    if written.isascii() and "\\" not in written and " " not in written:
-        return None
-    text, classes = written, () if is_path else BY_WORD
-    for by_word, mark in classes:
-        text = text.replace(by_word, mark)
-    before, text = _slashed(text, platform), text.replace("\\", "/")
-    plain = "/".join(map(_plain, text.split("/")))
-    if plain == before or not plain.strip():
-        return None  # blanks only: not a path
-    for by_word, mark in classes:
-        plain = plain.replace(mark, by_word)
-    return plain
-
-
-def _plain(name: str) -> str:
-    """NAME without invisible characters and blanks at its ends, and with ordinary blanks inside."""
-    if not name.isascii():
-        name = "".join(" " if character in BLANKS else character for character in name if character not in INVISIBLE)
-    return name.strip(" ")
-
-
-def _by_word(name: str) -> str:
-    """NAME with its unusual characters written as classes, to show that they are intended."""
-    inner = name.strip(" ")
-    start, end = name[: len(name) - len(name.lstrip(" "))], name[len(name.rstrip(" ")) :] if inner else ""
-    return start.replace(" ", "[ ]") + inner.replace("[\\]", "\\").replace("\\", "[\\]") + end.replace(" ", "[ ]")
+def is_plain(written: str) -> bool:
+    """Whether WRITTEN has no character by which it may differ from the intended path (`intended_paths`)."""
+    return written.isascii() and "\\" not in written and " " not in written
 
 
 def existing(path: str) -> Scope:
@@ -205,7 +150,7 @@ def _sound(text: str) -> str:
     if len(text) > LONGEST:
         raise InvalidScope(f"the scope has {len(text)} characters; at most {LONGEST} are allowed")
     if not (text.isprintable() if text.isascii() else not any(map(_is_control, text))):
-        raise InvalidScope(f"{_shown(text)} has a control character or an invalid Unicode character")
+        raise InvalidScope(f"{excerpt(text)} has a control character or an invalid Unicode character")
     return text
 
 
@@ -222,11 +167,11 @@ def _refuse_what_others_expand(text: str) -> None:
     """Refuse TEXT if a shell would expand it, or an ignore file would take it for an exclusion."""
     if text.startswith("!"):
         raise InvalidScope(
-            f"{_shown(text)} begins with !", hint="exclusions are not supported; for a file write ./!name"
+            f"{excerpt(text)} begins with !", hint="exclusions are not supported; for a file write ./!name"
         )
     if _has_alternatives(text):
         raise InvalidScope(
-            f"{_shown(text)} has braces", hint="pass each scope with its own --scope, or write [{] for {"
+            f"{excerpt(text)} has braces", hint="pass each scope with its own --scope, or write [{] for {"
         )
 
 
@@ -250,7 +195,8 @@ def _has_alternatives(text: str) -> bool:
 # -- §5.1 the pipeline
 
 
-def _slashed(text: str, platform: str) -> str:
+def slashed(text: str, platform: str) -> str:
+    """TEXT with slashes between names, also on Windows."""
     return text.replace("\\", "/") if platform == WINDOWS else text
 
 
@@ -276,14 +222,14 @@ def _leave(names: list[Name]) -> None:
     """Remove the last name. The parent of the root is the root."""
     name, is_literal = names.pop() if names else ("", True)
     if not is_literal and not isinstance(globs.part(name), str):
-        raise InvalidScope(f"{_shown(name)}/.. depends on symbolic links", hint="remove the .. after the wildcard")
+        raise InvalidScope(f"{excerpt(name)}/.. depends on symbolic links", hint="remove the .. after the wildcard")
 
 
 def _place(path: str, platform: str) -> tuple[str, list[str]]:
     """The drive or share of an absolute PATH, and its names."""
-    anchor, names = _split(_slashed(globs.composed(path), platform), platform)
+    anchor, names = _split(slashed(globs.composed(path), platform), platform)
     if anchor is None:
-        raise InvalidScope(f"{_shown(path)} is not an absolute path", hint="pass the root as an absolute path")
+        raise InvalidScope(f"{excerpt(path)} is not an absolute path", hint="pass the root as an absolute path")
     return anchor, [name for name, _ in _followed([], names, True)]
 
 
@@ -291,12 +237,13 @@ def _split(text: str, platform: str) -> tuple[str | None, list[str]]:
     """The drive or share of TEXT ("" for the current drive, None for a relative path), and its components."""
     if platform == WINDOWS and text[1:2] == ":" and text[0].isascii() and text[0].isalpha():
         if text[2:3] != "/":
-            raise InvalidScope(f"{_shown(text)} is relative to the drive's current folder", hint=r"write it as C:\path")
+            message = f"{excerpt(text)} is relative to the drive's current folder"
+            raise InvalidScope(message, hint=r"write it as C:\path")
         return text[:2], text[2:].split("/")
     if platform == WINDOWS and text.startswith("//"):
         server, share, *names = text[2:].split("/") + [""] * (text.count("/") == 2)
         if not server or not share:
-            raise InvalidScope(f"{_shown(text)} names no share", hint=r"write it as \\server\share\path")
+            raise InvalidScope(f"{excerpt(text)} names no share", hint=r"write it as \\server\share\path")
         return f"//{server}/{share}", names
     return ("" if text.startswith("/") else None), text.split("/")
 
@@ -345,12 +292,13 @@ def _canonical(parts: Sequence[Part]) -> str:
     if _has_alternatives(text):  # a literal path with braces
         text = "/".join(globs.canonical_text(part, "*?[{") for part in settled)
     if globs.composed(text) != text:
-        message = f"{_shown(text)} has a combining mark in a character class"
+        message = f"{excerpt(text)} has a combining mark in a character class"
         raise InvalidScope(message, hint="list the composed characters")
     return _sound(text)
 
 
-def _shown(text: str) -> str:
+def excerpt(text: str) -> str:
+    """TEXT for a message: in quotes, and not too long."""
     return repr(text) if len(text) <= 200 else repr(text[:200]) + "…"
 
 

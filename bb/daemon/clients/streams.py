@@ -9,7 +9,7 @@ A line that does not count (docs/signing.md) is not sent. If it counts later, it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ FOR_READERS = ("chat.message", "system.notify")
 class StreamEvent:
     """One event for the listeners: parsed once and serialised once for all."""
 
-    def __init__(self, group: GroupDesk, passed: Passed, roles: dict[str, str]) -> None:
+    def __init__(self, group: GroupDesk, passed: Passed, roles: Mapping[str, str]) -> None:
         self.seq = passed.seq
         self.event: Event | None = None
         self._group = group
@@ -152,7 +152,7 @@ class Channel:
 
     def send_new_events(self) -> None:
         """Send the lines recorded since the last call."""
-        roles: dict[str, str] | None = None
+        roles: Mapping[str, str] | None = None
         for passed in self._course.new_lines():
             if roles is None:
                 roles = self.group.roles()

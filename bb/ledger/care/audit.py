@@ -13,7 +13,7 @@ from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.index.index import Index
 from bb.ledger.index.reader import BULK, Progress
-from bb.ledger.journal import kinds
+from bb.ledger.journal import unreadable
 from bb.ledger.journal.cursors import Damage
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
@@ -82,7 +82,7 @@ def unreadable_lines(store: Store) -> list[Unread]:
     for journal in store.journals():
         raws = (raw for _, _, block in journal.read() for raw in block.lines())
         for event in events_with_unreadable(islice(raws, heads.get(journal.writer, 0)), decode):
-            reason = kinds.unreadable(event)
+            reason = unreadable.why(event)
             unread += [Unread(event.id, reason)] if reason else []
     return unread
 

@@ -32,6 +32,7 @@ GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
 MOST_NAMED = 5  # unreadable lines in a finding
+MOST_JOURNALS = 50  # with more, those of other clones that are intact are one finding
 # Refusals of a sync that do not go away by themselves.
 REWRITTEN = ("LEDGER_REWRITTEN", "NOT_A_LEDGER", "ANOTHER_LEDGER", "NOT_OUR_LEDGER", "LEDGER_TOO_LARGE")
 UNREADABLE = "bb ledger verify --json"
@@ -243,6 +244,7 @@ def _permissions(store: Store) -> Iterator[Finding]:
 def _journals(store: Store) -> Iterator[Finding]:
     report = audit.audit(store, store.progress)
     journals = os.path.join(store.path, "j")
+    good, lines_in_good = 0, 0
     for chain in report.chains:
         name = f"journal {chain.writer}"
         owner = writers.read_owner(journals, chain.writer)
@@ -253,8 +255,13 @@ def _journals(store: Store) -> Iterator[Finding]:
             yield Finding(name, BROKEN, f"{where}: {chain.damage.reason}", "bb doctor --fix")
         elif chain.is_torn:
             yield Finding(name, ODD, "the last line is torn; the next write repairs it", "bb doctor --fix")
+        elif len(report.chains) > MOST_JOURNALS and not owner:
+            good, lines_in_good = good + 1, lines_in_good + chain.lines
         else:
             yield Finding(name, GOOD, f"{counted(chain.lines, 'line')} in {counted(chain.segments, 'file')}")
+    if good:
+        text = f"{counted(lines_in_good, 'line')} in {counted(good, 'journal')} of other clones, all intact"
+        yield Finding("journals", GOOD, text)
     if unread := audit.unreadable_lines(store):
         named = "; ".join(f"{line.id}: {line.reason}" for line in unread[:MOST_NAMED])
         more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""

@@ -258,7 +258,7 @@ def leftovers(store: str) -> list[str]:
     journals = os.path.join(store, "j")
     folders = [
         store,
-        presence.folder(store),
+        *presence.folders(store),
         os.path.join(store, "sessions"),
         os.path.join(store, "verdicts"),
         os.path.join(store, "torn"),
@@ -316,7 +316,7 @@ def _is_ours(folder: str, name: str) -> bool:
         case (("j" | "received"), writer):
             files = {"lock", "lock.queue", "owner.json", "tail", "sync", "synced"}
             return ids.is_writer_id(writer) and (is_temporary or name in files or _is_segment(name))
-        case "presence", "":
+        case presence.FOLDER, ("" | presence.REMOTE):
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
             return is_temporary or (stem != name and bool(presence.agent_of_file(stem)))
         case (("sessions" | "verdicts" | passed_edits.FOLDER), ""):

@@ -10,6 +10,8 @@ from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from bb.ledger.git.place import Place
 
 PLATFORM = "windows" if os.name == "nt" else "posix"
@@ -32,7 +34,7 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_
     if scopes.REGION in written and not is_exact and (region := _region(place, cwd, written)):
         return region
     if not is_exact and probable_path(place, cwd, written, is_path=is_path):
-        scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
+        _intended_paths().refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
     scope = _resolved(place, cwd, written, is_path)
     return scope.replace(is_file=True) if _is_file(place, cwd, written, scope, is_path) else scope
 
@@ -59,16 +61,24 @@ def _region(place: Place, cwd: str, written: str) -> Scope | None:
 
 def probable_path(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
     """The path that a text probably means, if it differs from WRITTEN and no path with that exact name exists."""
+    if scopes.is_plain(written):
+        return None
     above, rest = _given(place, cwd, written)
-    plain = scopes.intended_path(rest, PLATFORM, is_path=is_path)
+    plain: str | None = _intended_paths().intended_path(rest, PLATFORM, is_path=is_path)
     exists = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
     return None if plain is None or exists else above + plain
+
+
+def _intended_paths() -> ModuleType:
+    from bb.coordination.holdings import intended_paths  # noqa: PLC0415  (most texts are plain)
+
+    return intended_paths
 
 
 def _given(place: Place, cwd: str, written: str) -> tuple[str, str]:
     """Split WRITTEN into a prefix, the absolute path of CWD or of the root, and the rest. Only the rest is checked:
     the user did not choose the names of the directories above."""
-    tops = () if "\\" not in written and " " not in written and written.isascii() else (cwd, root_of(place))
+    tops = () if scopes.is_plain(written) else (cwd, root_of(place))
     above = next((top + "/" for top in tops if written.startswith(top + "/")), "")
     return above, written[len(above) :]
 

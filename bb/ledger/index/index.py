@@ -7,11 +7,10 @@ another version, or that does not match its journals is rebuilt, never repaired.
 
 from __future__ import annotations
 
-from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.record import Record
-from bb.ledger.index import accounts
 from bb.ledger.index.database import ConsistentRead, Database, Transaction
+from bb.ledger.index.folded_state import FoldedState, parsed_first
 from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import Cursors, Damage, Marker, Unusable, unread_bytes
@@ -20,21 +19,22 @@ from bb.ledger.journal.sources import Sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from sqlite3 import Cursor
     from typing import Any, TypeAlias
 
     from bb.coordination.facts import Redacted
+    from bb.coordination.records.redactions import Hidden
     from bb.ledger.index.reader import Progress, Reader
-    from bb.ledger.journal.journal import Journal, Position
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.journal.journal_reader import Position
     from bb.ledger.signing.verdicts import SigningLaw
 
     Journals: TypeAlias = "Sources | Sequence[Journal]"
 
-FEW, MANY = 12, 200  # rows that are read at once
-MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
+REDACTION = "redaction"  # the fold of redactions
+MOST_NAMED = 12  # missing journals
 PATIENCE = 10.0  # seconds to wait while another process is catching up
-BEYOND = chr(0x10FFFF)  # sorts after every character of a place
 
 
 class MadeByAnotherVersion(Unusable):
@@ -54,7 +54,7 @@ class Unread(Record):
         return not (self.grown or self.is_marked)
 
 
-class Index:
+class Index(FoldedState):
     """The folded state of all journals of a store."""
 
     def __init__(self, path: str, own_writer: str | None, patience: float = PATIENCE) -> None:
@@ -92,75 +92,7 @@ class Index:
     def _connection(self) -> sqlite3.Connection:
         return self._database.connection
 
-    # -- queries
-
-    def state(self, fold: str, key: str) -> Any:
-        """The folded state of one entry; None if it does not exist."""
-        rows = self._ask(_parsed_first, "select value from state where fold = ? and key = ?", fold, key)
-        return rows[0][0] if rows else None
-
-    def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The folded states of the entries KEYS, without those that do not exist."""
-        states: dict[str, Any] = {}
-        for start in range(0, len(keys), MOST_AT_ONCE):
-            some = keys[start : start + MOST_AT_ONCE]
-            query = f"select value, key from state where fold = ? and key in ({', '.join('?' * len(some))})"  # noqa: S608
-            states |= {key: value for value, key in self._ask(_parsed_first, query, fold, *some)}
-        return states
-
-    def states(self, fold: str) -> list[tuple[str, Any]]:
-        """Every entry of a fold, sorted by key."""
-        rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
-        return [(key, value) for value, key in rows]
-
-    def entries_by_term(self, fold: str, term: str, *, below: str = "", sieve: str = "*") -> list[tuple[str, Any]]:
-        """The entries of TERM whose place starts with BELOW and matches the GLOB pattern SIEVE, ordered by place."""
-        query = """
-            select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
-            where term.fold = ? and term.term = ? and term.place >= ? and term.place < ? and term.place glob ?
-            order by term.place"""
-        rows = self._ask(_parsed_first, query, fold, term, below, below + BEYOND, sieve)
-        return [(key, value) for value, key in rows]
-
-    def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
-        """The place, key and state of the entries of TERM, last place first, read lazily.
-
-        Entries that are added meanwhile do not shift the following ones.
-        """
-        query = """
-            select state.value, term.place, term.key from term
-            join state on state.fold = term.fold and state.key = term.key
-            where term.fold = ? and term.term = ? and term.place < ? order by term.place desc limit ?"""
-        before, many = BEYOND, FEW  # callers mostly need the first few, sometimes all
-        while rows := self._ask(_parsed_first, query, fold, term, before, many):
-            for value, place, key in rows:
-                yield place, key, value
-            before, many = rows[-1][1], min(4 * many, MANY)
-
-    def newest_keys(self, fold: str, term: str, most: int) -> list[tuple[str, str]]:
-        """The place and key of the last MOST entries of TERM, last place first, without reading their states."""
-        query = "select place, key from term where fold = ? and term = ? order by place desc limit ?"
-        return self._ask(list, query, fold, term, most)
-
-    def entries_at_places(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
-        """The entries of TERM at one of PLACES."""
-        query = f"""
-            select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
-            where term.fold = ? and term.term = ? and term.place in ({", ".join("?" * len(places))})"""  # noqa: S608
-        return [(key, value) for value, key in self._ask(_parsed_first, query, fold, term, *places)]
-
-    def terms(self, fold: str, start: str) -> list[str]:
-        """The distinct terms of a fold that begin with START."""
-        query = "select distinct term from term where fold = ? and term >= ? and term < ?"
-        return [term for (term,) in self._ask(list, query, fold, start, start + BEYOND)]
-
-    def count(self, fold: str, term: str) -> int:
-        """The number of entries of TERM."""
-        return int(self._ask(list, "select count(*) from term where fold = ? and term = ?", fold, term)[0][0])
-
-    def folds(self) -> list[str]:
-        """The folds that have any state."""
-        return [fold for (fold,) in self._ask(list, "select distinct fold from state order by fold")]
+    # -- what was read of each journal
 
     def recorded_under(self, by: str, key: str) -> list[str]:
         """The events that BY recorded under an idempotency key, in order."""
@@ -218,7 +150,7 @@ class Index:
     def marker(self, n: int) -> Marker | None:
         """The marker in our line N; None if that line is not a marker."""
         query = "select runs, n, foreign_before from merged where writer = ? and n = ?"
-        rows = self._ask(_parsed_first, query, self.own_writer or "", n)
+        rows = self._ask(parsed_first, query, self.own_writer or "", n)
         return Marker(n, rows[0][2], rows[0][0]) if rows else None
 
     def position(self, writer: str) -> Position:
@@ -235,6 +167,8 @@ class Index:
             and needs_no_folding(written.octets)
             and self.cursors.passes_over(journal.writer, written)
         )
+
+    # -- the database
 
     def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
         """The rows of QUERY. An index that turns out to be corrupt is rebuilt first."""
@@ -288,6 +222,11 @@ class Index:
     def consistent_read(self) -> ConsistentRead:
         """`with index.consistent_read():` reads one consistent state, whatever other processes change meanwhile."""
         return ConsistentRead(self._connection)
+
+    def writers_since(self, lamport: int) -> set[str]:
+        """The writers with a line from that Lamport time on, and all that write here."""
+        rows = self.ask("select writer from cursor where lamport >= ?", lamport)
+        return {*self.cursors.local(), *(writer for (writer,) in rows)}
 
     def behind(self, journals: Journals) -> int:
         """The number of bytes of the journals that have not been read yet."""
@@ -382,7 +321,7 @@ class Index:
             here |= {journal.writer for journal in received.journals}
             gone = [writer for writer in self.cursors.all() if writer not in here]
         if gone:
-            raise Unusable(f"the journal of {', '.join(sorted(gone)[:FEW])} is missing")
+            raise Unusable(f"the journal of {', '.join(sorted(gone)[:MOST_NAMED])} is missing")
         candidates = [*sources.local, *received.journals]
         sizes = [(journal, unread_bytes(journal, self.cursors.of(journal.writer))) for journal in candidates]
         return Unread([(journal, size) for journal, size in sizes if size], received.mark, received.mark != before)
@@ -414,10 +353,12 @@ class Index:
         own = self.own_writer
         if own is None or self._knows_own_writer():
             return
+        from bb.ledger.index import accounts  # noqa: PLC0415  (once for each writer)
+
         self.ask("insert into own values (?)", own)
         accounts.recount(self._connection, own)
 
-    def _reader(self, total: int, progress: Progress | None, hidden: redactions.Hidden) -> Reader:
+    def _reader(self, total: int, progress: Progress | None, hidden: Hidden) -> Reader:
         from bb.ledger.index.reader import Reader  # noqa: PLC0415  (it imports every fact)
 
         return Reader(self._connection, total, progress, hidden, self.law)
@@ -427,7 +368,11 @@ class Index:
 
     def hidden(self) -> dict[str, frozenset[str]]:
         """The redacted events, each with the agents that redacted it."""
-        hidden = redactions.hidden(self.states(redactions.NAME))
+        states, hidden = self.states(REDACTION), {}
+        if states:
+            from bb.coordination.records import redactions  # noqa: PLC0415  (few ledgers have any)
+
+            hidden = redactions.hidden(states)
         for event, wishes in self._found_hidden.items():
             hidden[event] = hidden.get(event, frozenset()) | wishes
         return hidden
@@ -461,8 +406,3 @@ def _is_readable(sources: Sources, event: str) -> bool:
     journal = sources.of(writer)
     raw = journal.line(n) if journal else None
     return raw is not None and not lines.is_blank(raw)
-
-
-def _parsed_first(rows: Cursor) -> list[Any]:
-    """The rows, with their first value decoded from JSON."""
-    return [(json_text.loads(first), *others) for first, *others in rows]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.coordination.facts import Redacted
-from bb.coordination.records import redactions
 from bb.kernel import ids, json_text
 from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
 from bb.kernel.gc_pause import GcPause
@@ -17,7 +16,7 @@ from bb.ledger.index import accounts, known_lines
 from bb.ledger.journal import folds, kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
-from bb.ledger.journal.journal import Position
+from bb.ledger.journal.journal_reader import Position
 from bb.ledger.journal.line import BadLine, Unreadable
 
 TYPE_CHECKING = False
@@ -61,6 +60,7 @@ class Reader:
         self._before: Reach | None = None  # how far they counted when they were read for the first time
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
+        self._is_hidden = _redactions().is_hidden if hidden else None
         self._own = accounts.own_writers(connection)
         self._store = ""  # of the journal that is being read
         self.redacted: list[Redacted] = []  # the redactions that were read
@@ -258,7 +258,7 @@ class Reader:
         fact = kinds.fact_of(kind, found["data"], found["by"])
         if fact is None:
             return
-        if self._hidden and redactions.is_hidden(ids.event_id(writer, n), found["by"], kind, self._hidden):
+        if self._is_hidden and self._is_hidden(ids.event_id(writer, n), found["by"], kind, self._hidden):
             return
         if isinstance(fact, Redacted):
             self.redacted.append(fact)
@@ -354,6 +354,13 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
 def _vouching() -> ModuleType:
     """The rules by which lines count. They are loaded only under a law."""
     from bb.coordination.records import signed_lines as rule  # noqa: PLC0415
+
+    return rule
+
+
+def _redactions() -> ModuleType:
+    """The rules of redactions. They are loaded only in a ledger that has some."""
+    from bb.coordination.records import redactions as rule  # noqa: PLC0415
 
     return rule
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.kernel import json_text
 from bb.kernel.digest import NOTHING
 from bb.kernel.record import Record
-from bb.ledger.journal.journal import Position
+from bb.ledger.journal.journal_reader import Position
 from bb.ledger.journal.line import Link
 
 TYPE_CHECKING = False

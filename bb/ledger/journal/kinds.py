@@ -2,8 +2,8 @@
 
 A line of a kind that is not listed is not a fact for this version: it stays in the ledger, is shown unchanged, and
 every fold skips it. A line of a listed kind whose data no version of bb could have written is not a fact either: it
-stays, folds skip it, and it is shown as unreadable (`unreadable`). Reading and writing apply the same rules to members
-(`kernel/validation.py`).
+stays, folds skip it, and it is shown as unreadable (`unreadable.py`). Reading and writing apply the same rules to
+members (`kernel/validation.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         ThresholdFact,
     )
     from bb.groups.facts import ContextChanged, GroupFact
-    from bb.kernel.event import Event
     from bb.messaging.facts import MailFact, Said
 
     Fits = Callable[[object], bool]
@@ -336,7 +335,7 @@ def kind_and_data(fact: Fact) -> tuple[str, dict[str, Any]]:
     if name == SAID:
         return fact.kind, dict(fact.data)  # type: ignore[union-attr]
     if kind := WITH_OWN_FORMAT.get(name):
-        return kind, _forms().data_of(fact)
+        return kind, forms().data_of(fact)
     kind, members = BY_FACT[name]
     data = dict(zip(members, fact.as_dict().values(), strict=True))
     data.pop("by", None)
@@ -362,7 +361,7 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     entry = _rows.get(kind) or row(kind)
     if entry is None:
         is_valid_author = ids.is_author if kind in FORMATS_OF_ANY_AUTHOR else ids.is_principal
-        return _forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
+        return forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
     make, members, fits, defaults, required = entry
     values: list[Any] = [data.get(member) for member in members]
     if members[0] == "by":
@@ -376,38 +375,8 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     return fact
 
 
-def unreadable(event: Event) -> str | None:
-    """Why an event's content must not be shown: no version of bb could have written it. None if it may be shown.
-
-    An event of an unknown kind may be shown. In events of other CCCS clients, only ids and names are checked.
-    """
-    if event.unreadable or not event.data:  # a blanked line has no data
-        return event.unreadable
-    if event.kind not in KINDS:
-        return None
-    if event.kind.encode() in MARKS and not _forms().is_ours(event.kind, event.data):
-        problem = _forms().out_of_bounds(event.kind, event.data)
-    else:
-        problem = _misfit(event.kind, event.data, event.by)
-    return problem and f"its {problem} is not valid"
-
-
-def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
-    """The invalid member of an event of one of bb's own kinds; None if the event is a fact."""
-    if fact_of(kind, data, by) is not None:
-        return None
-    entry = row(kind)
-    if entry is None:
-        return str(_forms().invalid_member(kind, data, by))
-    _, members, fits, _, required = entry
-    for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
-        value = by if place == 0 and member == "by" else data.get(member)
-        if not (value is None and place >= required) and not fit(value):
-            return f"`{member}`"
-    return "data"
-
-
-def _forms() -> ModuleType:
+def forms() -> ModuleType:
+    """Writes and reads the kinds with a format of their own."""
     from bb.ledger.journal import cccs_forms  # noqa: PLC0415  (it imports most rooms)
 
     return cccs_forms

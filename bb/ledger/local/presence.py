@@ -7,6 +7,10 @@ lost, only the time of the last heartbeat is lost.
 The session that uses the name is in this file, and in a second file, `<agent>.session`. Only opening a session writes
 the second file; a heartbeat never does. A heartbeat of a superseded session may race with an adoption and write its old
 session back. Then the two files differ, and the next heartbeat reads the ledger.
+
+Agents that were only seen in other clones have their files in a folder of their own, `remote`. There may be ten
+thousand of them, and what lists the agents of this clone must not become slower by that. The time of such a file is
+that of the sign of life, so it need not be read to know whether the agent is active.
 """
 
 from __future__ import annotations
@@ -22,12 +26,14 @@ from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-FOLDER = "presence"
+FOLDER, REMOTE = "presence", "remote"
 SUFFIX, SESSION = ".json", ".session"
 FEW = 300  # files; with more, only those that may have changed are read
+REPLACED = 60  # seconds; a clock that differs more from the machine's is `BB_NOW`
+NEVER = float("-inf")
 CAPITAL = "="  # marks the next letter as a capital letter of the agent's name
 
 
@@ -43,6 +49,7 @@ class Presence(Record):
     paused: dict[str, Any] | None = None  # the person's pause: since when, and why
     session: str = ""  # the session that uses the name, as the ledger last had it
     ended_at: int = 0  # when that session ended; the next sign of life sets it to 0
+    is_apart: bool = False  # whether it was read from the folder of the agents of other clones
 
     def liveness(self, now: int, threshold: int) -> str:
         """Whether the agent is active, stale or evicted. A paused agent is not silent."""
@@ -75,9 +82,13 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
     If the recorded time is more than a day ahead of NOW, the file's own time is used if it is earlier. A clock was
     wrong then, and one wrong date must not keep an agent alive for years.
     """
-    path = _path(store, agent_id)
+    path, is_apart = _path(store, agent_id), False
     try:
-        members = json_text.read(disk.read_small(path) or b"")
+        octets = disk.read_small(path)
+        if octets is None:
+            path, is_apart = _remote_path(store, agent_id), True
+            octets = disk.read_small(path)
+        members = json_text.read(octets or b"")
         seen_at, beats, record = clock.parse(members["seen_at"]), members["beats"], members["record"]
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
@@ -89,7 +100,7 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             session = session if ids.is_session(session) else ""
             is_remote = members.get("remote") is True
             ended_at = clock.parse_or(members.get("ended_at", ""), 0)
-            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at)
+            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at, is_apart)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -103,7 +114,7 @@ def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
 
 
 def write(store: str, presence: Presence) -> None:
-    """Replace an agent's presence."""
+    """Replace an agent's presence. An agent that has a file in this clone keeps it there, wherever it is seen."""
     written = {"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record}
     if presence.contested:
         written["contested"] = list(presence.contested)
@@ -116,7 +127,15 @@ def write(store: str, presence: Presence) -> None:
     if presence.ended_at:
         written["ended_at"] = clock.text(presence.ended_at)
     text = json_text.dumps(written)
-    disk.replace_in_new_folder(_path(store, presence.agent_id), text.encode())
+    path = _path(store, presence.agent_id)
+    if presence.is_remote and not os.path.exists(path):
+        path = _remote_path(store, presence.agent_id)
+        disk.replace_in_new_folder(path, text.encode())
+        os.utime(path, ns=(presence.seen_at * 1_000_000,) * 2)
+        return
+    disk.replace_in_new_folder(path, text.encode())
+    if presence.is_apart:  # it comes here
+        disk.remove_if_there(_remote_path(store, presence.agent_id))
 
 
 def session(store: str, agent_id: str) -> str:
@@ -138,48 +157,106 @@ def open_session(store: str, agent_id: str, session: str) -> None:
 def remove(store: str, agent_id: str) -> None:
     """Remove an agent's presence. Its next heartbeat reads the ledger."""
     disk.remove_if_there(_path(store, agent_id))
+    disk.remove_if_there(_remote_path(store, agent_id))
     disk.remove_if_there(_path(store, agent_id, SESSION))
 
 
 def all_presences(store: str, now: int | None = None) -> dict[str, Presence]:
-    """Every readable presence, by agent."""
-    stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
+    """Every readable presence, by agent: of this clone, and of others."""
+    return _read_all(store, sorted({stem for path in folders(store) for stem in _stems(disk.names(path))}), now)
+
+
+def of_this_clone(store: str, now: int | None = None) -> dict[str, Presence]:
+    """The presences of the agents that were ever seen in this clone."""
+    return _read_all(store, _stems(disk.names(folder(store))), now)
+
+
+def _stems(names: Iterable[str]) -> list[str]:
+    """The names of presence files, without their suffix."""
+    return [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+
+
+def _read_all(store: str, stems: Iterable[str], now: int | None) -> dict[str, Presence]:
     presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
     return {presence.agent_id: presence for presence in presences if presence}
 
 
-def local_and(store: str, others: Container[str], now: int) -> dict[str, Presence]:
-    """The presences of agents with a session in this clone, and of OTHERS; all presences if there are few."""
+def local_and(store: str, others: Iterable[str], now: int) -> dict[str, Presence]:
+    """The presences of the agents of this clone, and of OTHERS. Of very many agents of this clone, only those with a
+    session are read."""
     names = disk.names(folder(store))
-    if len(names) <= FEW:
-        return all_presences(store, now)
-    here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
-    stems = [stem for name in names if name.endswith(SUFFIX) and (stem := name.removesuffix(SUFFIX))]
-    near = (
-        [stem for stem in stems if stem in here or "".join(_letters(stem)) in others]
-        if others
-        else here.intersection(stems)
-    )
-    presences = (read(store, agent, now) for stem in near if (agent := agent_of_file(stem)))
-    return {presence.agent_id: presence for presence in presences if presence}
+    stems = _stems(names)
+    if len(names) > FEW:
+        here = {name.removesuffix(SESSION) for name in names if name.endswith(SESSION)}
+        stems = [stem for stem in stems if stem in here]
+    return _read_all(store, [*stems, *map(_stem, others)], now)
 
 
 def written_within(store: str, now: int, age: int) -> dict[str, Presence]:
-    """The presences, sorted by agent. Of very many files, only those that were written in the last AGE milliseconds
-    are read."""
+    """The presences of the agents of this clone, sorted by agent. Of very many files, only those that were written in
+    the last AGE milliseconds are read."""
+    return _read_all(store, sorted(_written_since(folder(store), _since(now, age))), now)
+
+
+def seen_here(store: str, now: int, age: int) -> list[str]:
+    """The agents of this clone that may have been seen in the last AGE milliseconds. No file is read, and of few files
+    all are named."""
+    return [agent for stem in _written_since(folder(store), _since(now, age)) if (agent := agent_of_file(stem))]
+
+
+def seen_elsewhere(store: str, now: int, age: int) -> dict[str, int]:
+    """The agents that were only seen in other clones, and that in the last AGE milliseconds, with the times. No file is
+    read."""
+    path = folders(store)[1]
+    if _is_unchanged(path, _since(now, age)):
+        return {}
     try:
-        with os.scandir(folder(store)) as entries:
-            files = list(entries)
+        with os.scandir(path) as entries:
+            files = [entry for entry in entries if entry.name.endswith(SUFFIX)]
+            seen = {file.name.removesuffix(SUFFIX): round(_at(file) * 1000) for file in files}
     except FileNotFoundError:
         return {}
+    latest = sorted((stem for stem, at in seen.items() if at > now - age), key=lambda stem: (-seen[stem], stem))
+    return {agent: seen[stem] for stem in latest if (agent := agent_of_file(stem))}
+
+
+def _is_unchanged(path: str, since: float) -> bool:
+    """Whether no file of a folder was written SINCE a time: each writing changes the folder."""
+    try:
+        return os.name != "nt" and os.stat(path).st_mtime < since
+    except FileNotFoundError:
+        return True
+
+
+def latest_agents(store: str, now: int, most: int) -> list[str]:
+    """The MOST agents of this clone that were seen last."""
+    files = _written_since(folder(store), NEVER)
     if len(files) <= FEW:
-        return all_presences(store, now)
-    since = time.time() - age / 1000
-    stems = sorted(
-        file.name.removesuffix(SUFFIX) for file in files if file.name.endswith(SUFFIX) and _at(file) >= since
-    )
-    presences = (read(store, agent, now) for stem in stems if (agent := agent_of_file(stem)))
-    return {presence.agent_id: presence for presence in presences if presence}
+        presences = _read_all(store, files, now)
+        return sorted(presences, key=lambda agent: (-presences[agent].seen_at, agent))[:most]
+    stems = sorted(files, key=lambda stem: (-files[stem], stem))[:most]
+    return [agent for stem in stems if (agent := agent_of_file(stem))]
+
+
+def _since(now: int, age: int) -> float:
+    """The time of writing from which a file may tell of the last AGE milliseconds before NOW. If NOW is not the time of
+    this machine (`BB_NOW`), the times of its files tell nothing."""
+    current = time.time()
+    return NEVER if abs(current - now / 1000) > REPLACED else current - age / 1000
+
+
+def _written_since(path: str, since: float) -> dict[str, float]:
+    """The presence files in a folder that were written SINCE a time, without their suffix, and when. Of few files, all
+    are named, because then it is cheaper to read them."""
+    if _is_unchanged(path, since):
+        return {}
+    try:
+        with os.scandir(path) as entries:
+            files = [entry for entry in entries if entry.name.endswith(SUFFIX)]
+    except FileNotFoundError:
+        return {}
+    written = {file.name.removesuffix(SUFFIX): 0.0 if len(files) <= FEW else _at(file) for file in files}
+    return {stem: at for stem, at in written.items() if len(files) <= FEW or at >= since}
 
 
 def _at(file: os.DirEntry[str]) -> float:
@@ -191,7 +268,13 @@ def _at(file: os.DirEntry[str]) -> float:
 
 
 def folder(store: str) -> str:
+    """The folder with the presences of the agents of this clone."""
     return os.path.join(store, FOLDER)
+
+
+def folders(store: str) -> tuple[str, str]:
+    """The folders with presences: of the agents of this clone, and of agents that were only seen elsewhere."""
+    return folder(store), os.path.join(store, FOLDER, REMOTE)
 
 
 def agent_of_file(stem: str) -> str | None:
@@ -202,6 +285,10 @@ def agent_of_file(stem: str) -> str | None:
 
 def _path(store: str, agent_id: str, suffix: str = SUFFIX) -> str:
     return os.path.join(store, FOLDER, _stem(agent_id) + suffix)
+
+
+def _remote_path(store: str, agent_id: str) -> str:
+    return os.path.join(store, FOLDER, REMOTE, _stem(agent_id) + SUFFIX)
 
 
 def _stem(agent_id: str) -> str:

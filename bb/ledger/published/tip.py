@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.admission import Admitted
 
 AT_LEAST, SHARE = 2000, 8  # a snapshot needs 2000 new lines, and an eighth of the lines that the last one covers
-# Or this many new commits with a hundredth as many lines: readers without a clone read each commit after the snapshot.
-MOST_COMMITS, LEAST_SHARE = 500, 100
+# Or so many new commits, with such a share of those lines: readers without a clone read each commit after the snapshot,
+# or every commit of a ledger that has none. A small ledger has it earlier, because there it costs little.
+AFTER_COMMITS = ((100, 4), (500, 100))
 
 
 class Compacted(Record):
@@ -78,7 +79,8 @@ class Tip(Record):
     def is_due(self) -> bool:
         """Whether a snapshot is due: there are enough new lines to be worth its cost."""
         new, covered = self.events - self.compacted.covered, self.compacted.covered
-        if self.generation - self.compacted.generation > MOST_COMMITS and new >= covered // LEAST_SHARE:
+        commits = self.generation - self.compacted.generation
+        if any(commits > least and new >= max(covered // share, 1) for least, share in AFTER_COMMITS):
             return True
         return new >= max(AT_LEAST, covered // SHARE)
 

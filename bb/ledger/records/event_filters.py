@@ -10,9 +10,11 @@ from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.journal import line as lines
 from bb.ledger.journal import received
-from bb.ledger.journal.journal import LedgerDamaged, Position
+from bb.ledger.journal.journal_reader import Position
 from bb.ledger.journal.line import BadLine
+from bb.ledger.journal.segments import LedgerDamaged
 from bb.ledger.records import events
+from bb.ledger.records.newest_first import newest_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Filter(Record):
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
     """The last LIMIT events that match, oldest first."""
     admitted: list[Event] = []
-    for event in events.newest_first(store, None, wanted.may_admit, with_unreadable=True):
+    for event in newest_first(store, wanted.may_admit, with_unreadable=True):
         if wanted.admits(event):
             admitted.append(event)
             if len(admitted) == limit:

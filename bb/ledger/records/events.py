@@ -1,4 +1,4 @@
-"""Reads recorded events: by id, newest first, and with their sequence numbers.
+"""Reads recorded events: by id, and with their sequence numbers. `newest_first.py` reads those of all writers.
 
 A clone's order is the order of its own lines. The foreign lines that an `x.bb.merged` marker merged come directly
 before that marker, in the total order. So the sequence number of an event, its place in that order, never changes when
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from bb.kernel.event import Event
     from bb.kernel.ids import Order
+    from bb.ledger.index.index import Index
     from bb.ledger.journal.cursors import Marker
     from bb.ledger.records.store import Store
+
+BEGINNING: Order = (0, "", 0)  # before all events
 
 EventNotFound = NotFound.declare(
     "EVENT_NOT_FOUND", "The ledger has no event with that id", hint="run `bb ledger log` to list the events"
@@ -61,30 +64,9 @@ def octets(store: Store, writer: str, first: int, last: int) -> bytes:
     )
 
 
-def newest_first(
-    store: Store,
-    decode: Callable[[bytes], Any] | None,
-    wanted: Callable[[bytes], bool],
-    *,
-    with_unreadable: bool = False,
-) -> Iterator[Event]:
-    """Every event whose line is WANTED, in the total order, newest first, without lines after a damage."""
-    import heapq  # noqa: PLC0415  (most commands need one event)
-
-    read = events_with_unreadable if with_unreadable else readable
-
-    index = store.caught_up()
-    heads = index.heads()
-    return heapq.merge(
-        *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted, read) for journal in store.journals()),
-        key=lambda event: event.order,
-        reverse=True,
-    )
-
-
 def numbered(store: Store, events: Sequence[Event]) -> list[Event]:
     """The events with their sequence numbers."""
-    places = sequence_numbers(store)
+    places = sequence_numbers(store, min((event.order for event in events), default=BEGINNING))
     return [event.replace(seq=places.of(event)) for event in events]
 
 
@@ -94,21 +76,9 @@ def last_recorded_at(store: Store) -> str:
     return max((event.ts for event in newest if event), default="")
 
 
-def sequence_numbers(store: Store) -> SequenceNumbers:
-    """The sequence numbers of events in this clone's own order."""
-    return SequenceNumbers(store.path, store.writer, store.index_with_markers().markers())
-
-
-def _backwards(
-    journal: Journal,
-    head: int,
-    decode: Callable[[bytes], Any] | None,
-    wanted: Callable[[bytes], bool],
-    read: Callable[[Iterable[bytes], Callable[[bytes], Any] | None], Iterator[Event]],
-) -> Iterator[Event]:
-    for event in read((raw for raw in journal.backwards() if wanted(raw)), decode):
-        if ids.split_event_id(event.id)[1] <= head:
-            yield event
+def sequence_numbers(store: Store, since: Order = BEGINNING) -> SequenceNumbers:
+    """The sequence numbers, in this clone's own order, of events from the place SINCE on."""
+    return SequenceNumbers(store.path, store.index_with_markers(), since)
 
 
 def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
@@ -130,13 +100,17 @@ def events_with_unreadable(raws: Iterable[bytes], decode: Callable[[bytes], Any]
 
 
 class SequenceNumbers:
-    """Sequence numbers in this clone's order: its own lines, and before each marker the foreign lines it merged."""
+    """Sequence numbers in this clone's order: its own lines, and before each marker the foreign lines it merged.
 
-    def __init__(self, store: str, own_writer: str | None, markers: list[Marker]) -> None:
+    The lines of writers that have none from the place SINCE on are only counted, not read: there may be thousands.
+    """
+
+    def __init__(self, store: str, index: Index, since: Order) -> None:
         self._store = store
-        self._own_writer = own_writer
-        self._markers = markers
-        self._batches: dict[int, list[Order]] = {}
+        self._own_writer = index.own_writer
+        self._markers = index.markers()
+        self._still_writing = index.writers_since(since[0])
+        self._batches: dict[int, tuple[int, list[Order]]] = {}
 
     def of(self, event: Event) -> int | None:
         writer, n = ids.split_event_id(event.id)
@@ -145,17 +119,22 @@ class SequenceNumbers:
             return n + self._markers[last].foreign_before
         for before, marker in itertools.pairwise(self._markers):
             if writer in marker.runs and marker.runs[writer][1] >= n:
-                return marker.n + before.foreign_before + bisect.bisect_left(self._batch(marker), event.order)
+                older, others = self._batch(marker)
+                return marker.n + before.foreign_before + older + bisect.bisect_left(others, event.order)
         return None  # the line is here, but no marker of ours has merged it yet
 
-    def _batch(self, marker: Marker) -> list[Order]:
-        """The foreign lines that one marker merged, sorted in the total order."""
+    def _batch(self, marker: Marker) -> tuple[int, list[Order]]:
+        """The foreign lines that one marker merged: the number of those of writers that only have older ones, and the
+        lines of the others, sorted in the total order."""
         if marker.n not in self._batches:
-            self._batches[marker.n] = sorted(
+            runs, read = marker.runs, self._still_writing.intersection(marker.runs)
+            older = sum(last - after for writer, (after, last) in runs.items() if writer not in read)
+            others = sorted(
                 (lines.clock_and_kind(raw)[0], writer, n)
-                for writer, (after, last) in marker.runs.items()
-                for n, raw in _numbered(Journal(self._store, writer), after, last)
+                for writer in read
+                for n, raw in _numbered(Journal(self._store, writer), *runs[writer])
             )
+            self._batches[marker.n] = older, others
         return self._batches[marker.n]
 
 

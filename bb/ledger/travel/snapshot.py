@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.index.reader import Progress
-    from bb.ledger.journal.journal import Position
+    from bb.ledger.journal.journal_reader import Position
     from bb.ledger.journal.segments import Segment
     from bb.ledger.records.store import Store
 

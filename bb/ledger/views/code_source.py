@@ -11,7 +11,8 @@ from bb.kernel.errors import BbError
 from bb.ledger.files import disk
 from bb.ledger.git import git
 from bb.ledger.travel.code_copy import DEPTHS, CodeCopy, NotFetched
-from bb.ledger.views import commits
+from bb.ledger.travel.transport import without_password
+from bb.ledger.views import commits, revisions
 from bb.ledger.views.commits import Change, HistoryCut, Reader
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 LARGEST_LIST = 1 << 24  # bytes of git's list of commits without parents (`shallow`)
 LENGTHS = (40, 64)  # of the id of a commit
-RELATIVE = "^~@:"  # what follows the name of a commit, as in HEAD^ and main~3
 
 
 class CodeSource:
@@ -50,26 +50,26 @@ class CodeSource:
     def change(self, base: str, head: str) -> Change:
         """The change from BASE to HEAD."""
         named = {"--base": base, "--head": head}
-        commits.refuse_invalid(named)
+        revisions.refuse_invalid(named)
         reader = Reader(self._ask, _cuts(self._common))
         found = {option: reader.commit_named(name) for option, name in named.items()}
         lacking = next((option for option, commit in found.items() if commit is None), None)
         try:
             if lacking:
-                raise commits.not_found(lacking, named[lacking], is_cut=bool(reader.cuts))
+                raise self._not_found(lacking, named[lacking], reader)
             return commits.between(reader, found["--base"] or "", found["--head"] or "")
-        except (commits.RevisionNotFound.error, HistoryCut.error) as refusal:
+        except (revisions.RevisionNotFound.error, HistoryCut.error) as refusal:
             if not self._may_fetch or self._copy.remote is None:
                 raise
             return self._deepened(reader, named, found, refusal)
 
     def commit(self, name: str) -> Change:
         """The change by one commit of the clone."""
-        commits.refuse_invalid({"COMMIT": name})
+        revisions.refuse_invalid({"COMMIT": name})
         reader = Reader(self._ask, _cuts(self._common))
         commit = reader.commit_named(name)
         if commit is None:
-            raise commits.not_found("COMMIT", name, is_cut=bool(reader.cuts))
+            raise self._not_found("COMMIT", name, reader)
         return commits.one(reader, commit)
 
     def _deepened(
@@ -81,18 +81,18 @@ class CodeSource:
             for option, name in named.items():
                 names[option], remote = (found[option] or "", None) if found[option] else self._elsewhere(reader, name)
                 wanted += [remote] if remote else []
-            here = [commit for name in names.values() if (commit := reader.commit_named(_root(name)))]
+            here = [commit for name in names.values() if (commit := reader.commit_named(revisions.root(name)))]
             wanted = [*dict.fromkeys([*wanted, *(commits.cuts_below(reader, here) if here and reader.cuts else ())])]
             if not wanted:
                 raise refusal
-            return self._fetched(wanted, names)
+            return self._fetched(wanted, named, names)
         except NotFetched.error as failed:
             refusal.message = f"{refusal.message}; {failed.message}"
             raise refusal from failed
 
     def _elsewhere(self, reader: Reader, name: str) -> tuple[str, str | None]:
         """A name in the copy for a commit that the clone does not have, and what to fetch for it."""
-        root = _root(name)
+        root = revisions.root(name)
         rest = name[len(root) :]
         if known := reader.commit_named(root):
             return known + rest, None
@@ -101,8 +101,8 @@ class CodeSource:
         ref = self._copy.ref_named(root)
         return (self._copy.kept(ref) + rest if ref else name), ref
 
-    def _fetched(self, wanted: Sequence[str], names: dict[str, str]) -> Change:
-        """The change, after the copy has fetched as much as is needed."""
+    def _fetched(self, wanted: Sequence[str], named: dict[str, str], names: dict[str, str]) -> Change:
+        """The change, after the copy has fetched as much as is needed. NAMES are the names in the copy."""
         for depth in (*DEPTHS, None):
             self._copy.fetch(wanted, depth)
             copied = Reader(self._copy.ask, _cuts(self._copy.path))
@@ -110,15 +110,19 @@ class CodeSource:
             lacking = next((option for option, commit in found.items() if commit is None), None)
             try:
                 if lacking:
-                    raise commits.not_found(lacking, names[lacking], is_cut=bool(copied.cuts))
+                    raise self._not_found(lacking, named[lacking], copied, names[lacking])
                 change = commits.between(copied, found["--base"] or "", found["--head"] or "")
-            except (commits.RevisionNotFound.error, HistoryCut.error):
+            except (revisions.RevisionNotFound.error, HistoryCut.error):
                 if depth is None or not copied.cuts:
                     raise
                 continue
             self._is_deepened = True
             return change
         raise AssertionError("the last depth has no limit")
+
+    def _not_found(self, option: str, name: str, reader: Reader, known_as: str | None = None) -> BbError:
+        remote = self._copy.remote
+        return revisions.not_found(option, name, reader, remote and without_password(remote), known_as)
 
     def parents(self, commit: str) -> list[str]:
         """The parents of a commit."""
@@ -184,11 +188,6 @@ class CodeSource:
     def _ask(self, words: Sequence[str], given: bytes = b"", most: int | None = None) -> Done:
         # git before 2.45 has no other way to leave missing objects missing: it must not fetch into the clone.
         return git.ask(words, at=self._at, given=given, most=most, env={**os.environ, "GIT_ALLOW_PROTOCOL": "none"})
-
-
-def _root(name: str) -> str:
-    """The name of a commit without what is relative to it: HEAD for HEAD^, main for main~3."""
-    return name[: next((place for place, mark in enumerate(name) if mark in RELATIVE and place), len(name))]
 
 
 def _cuts(repository: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from bb.coordination.guards import commit_authors
 from bb.coordination.guards.ci import Commit
 from bb.coordination.guards.commit_authors import Signed, Trailer
 from bb.kernel import clock
-from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.errors import BbError, Refused
 from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
 from bb.ledger.git import git, program
@@ -20,7 +20,7 @@ from bb.ledger.published import differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from bb.ledger.git.program import Done
 
@@ -39,15 +39,6 @@ HINTS = {
     "tree": "a partial clone must have its trees: fetch it with --filter=blob:none",
 }
 
-InvalidRevision = Usage.declare(
-    "INVALID_REVISION",
-    "The text is not a valid name of a commit",
-    hint="name a commit, for example origin/main or 1a2b3c4",
-)
-
-RevisionNotFound = NotFound.declare(
-    "REVISION_NOT_FOUND", "This clone does not have that commit", hint="fetch it: `git fetch origin REVISION`"
-)
 HistoryCut = Refused.declare(
     "HISTORY_CUT", "This clone does not have enough of the history to determine the changes", hint=HINT
 )
@@ -98,19 +89,6 @@ class Reader(Record):
         answer = self.said(["cat-file", "--batch-check"], f"{name}^{{commit}}\n".encode("utf-8", "surrogateescape"))
         words = answer.decode("utf-8", "replace").split("\n")[0].split(" ")
         return words[0] if words[1:2] == ["commit"] else None
-
-
-def refuse_invalid(named: Mapping[str, str]) -> None:
-    """Refuse what cannot be the name of a commit."""
-    for option, name in named.items():
-        if not name.strip() or not name.isprintable() or len(name) > 1000:
-            raise InvalidRevision(f"{option} {harmless(name[:60])!r} is not a valid name of a commit")
-
-
-def not_found(option: str, name: str, *, is_cut: bool = False) -> BbError:
-    """The refusal of a name that is no commit here."""
-    hint = HINT if is_cut else None
-    return RevisionNotFound(f"{option} {harmless(name[:60])!r} is not a commit in this clone", hint=hint)
 
 
 def between(reader: Reader, base: str, head: str) -> Change:

@@ -6,15 +6,18 @@ The index finds overlapping scopes: two scopes can overlap only if the lead of o
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
+from bb.ledger.index.folded_state import BEYOND
 from bb.ledger.local import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -206,12 +209,48 @@ class Holdings:
 
     def everything(self) -> list[Held]:
         """All current reservations, oldest first, without freezes whose time is over."""
-        all_held = self._held(self._index.entries_by_term(holdings.NAME, "live"))
-        return [held for held in all_held if not (held.is_over and held.reservation.is_freeze)]
+        return _without_ended_freezes(self._held(self._index.entries_by_term(holdings.NAME, "live")))
+
+    def latest(self, most: int, first: Sequence[str]) -> tuple[list[Held], int]:
+        """At most MOST current reservations, oldest first, and the number of those left out, which are not read. The
+        person's freezes are chosen first, then the reservations of the agents FIRST, then the latest ones."""
+        total = self._index.count(holdings.NAME, "live")
+        if total <= most:
+            return self.everything(), 0
+        chosen: dict[str, None] = {}
+        for term in [*(f"live of {agent}" for agent in (ids.PERSON, *first)), "live"]:
+            if len(chosen) < most:
+                chosen |= dict.fromkeys(key for _, key in self._index.newest_keys(holdings.NAME, term, most))
+        names = list(chosen)[:most]
+        held = self._held(sorted(self._index.states_of(holdings.NAME, names).items()))
+        return sorted(_without_ended_freezes(held), key=lambda one: one.reservation.place), total - len(names)
+
+    def count_by_holder(self) -> dict[str, int]:
+        """The number of current reservations of each agent that made some, without reading these."""
+        start = "live of "
+        query = "select term, count(*) from term where fold = ? and term >= ? and term < ? group by term"
+        rows = self._index.ask(query, holdings.NAME, start, start + BEYOND)
+        counts = {term.removeprefix(start): count for term, count in rows}
+        return {agent: count for agent, count in counts.items() if agent != ids.PERSON}
+
+    def latest_of(self, counts: Mapping[str, int], most: int) -> list[Held]:
+        """At most MOST current reservations of some agents, the latest ones, oldest first. COUNTS has the agents, and
+        how many each of them has."""
+        if sum(counts.values()) <= most:
+            found = [one for agent in counts for one in self.reservations_of_agent(agent)]
+            return sorted(found, key=lambda one: one.reservation.place)
+        latest = (self._held([(name, state)]) for _, name, state in self._index.newest_first(holdings.NAME, "live"))
+        of_them = (one for held in latest for one in held if one.reservation.agent in counts)
+        return list(islice(of_them, most))[::-1]
 
     def ever_about(self, bead: str) -> list[Reservation]:
         """Every reservation ever made for a bead, oldest first. A transferred one is listed once for each holder."""
         return _tenures(self._index.entries_by_term(holdings.NAME, f"bead {bead}"))
+
+    def current_about(self, bead: str) -> list[Held]:
+        """The current reservations for a bead, oldest first."""
+        ever = self._index.entries_by_term(holdings.NAME, f"bead {bead}")
+        return self._held([(name, state) for name, state in ever if _is_current(name, state)])
 
     def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
         """The number of reservations that ended in state HOW, optionally of one agent and for one bead."""
@@ -338,6 +377,15 @@ class Holdings:
         if self._pauses is None:
             self._pauses = dict(self._index.states(pauses.NAME))
         return bool(self._pauses) and pauses.pause(self._pauses, agent) is not None
+
+
+def _without_ended_freezes(all_held: Iterable[Held]) -> list[Held]:
+    return [held for held in all_held if not (held.is_over and held.reservation.is_freeze)]
+
+
+def _is_current(name: str, state: Any) -> bool:
+    reservation = holdings.reservation(name, state)
+    return reservation is not None and reservation.state == holdings.ACTIVE
 
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:

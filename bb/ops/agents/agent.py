@@ -9,8 +9,8 @@ from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger.local import presence
 from bb.ledger.records import creation
 from bb.ops.agent_params import DisplayName, Email, NewAgentId, Role
-from bb.ops.catalogue import op
-from bb.ops.desk import session_agent, signs_of_life
+from bb.ops.catalogue import TruncatedRows, op
+from bb.ops.desk import registered_names, session_agent, signs_of_life
 from bb.ops.params import AgentId, AllowSecretReason, Key, Text
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bb.coordination.agents.roster import Agent
     from bb.ledger.index.index import Index
     from bb.ops.desk.desk import Desk
+
+OTHERS = "agents that were seen earlier omitted; --all lists every agent"
 
 
 class Status(Text):
@@ -105,8 +107,7 @@ def register_free(desk: Desk, role: Role) -> str:
     chosen: list[str] = []
 
     def decide(index: Index) -> list[Any]:
-        taken = {name for name, _ in index.states(roster.NAME)}
-        chosen[:] = [names.free(f"{desk.place.title} {session or ''}".strip(), taken)]
+        chosen[:] = [names.free(f"{desk.place.title} {session or ''}".strip(), registered_names.RegisteredNames(index))]
         fact = identity.register(None, chosen[0], role, None, force=False, state=liveness.EVICTED)
         return [fact.replace(session=session)]
 
@@ -118,21 +119,37 @@ def register_free(desk: Desk, role: Role) -> str:
     return agent.agent_id
 
 
-@op("agent.list", reads=True, screen="overview", examples=("bb agent list", "bb agent list --liveness stale --json"))
+@op(
+    "agent.list",
+    reads=True,
+    screen="overview",
+    examples=("bb agent list", "bb agent list --liveness stale --json", "bb agent list --all"),
+)
 def list_agents(
     desk: Desk,
     *,
     role: Role | None = None,
     status: Status | None = None,
     liveness: Liveness | None = None,
+    all_: bool = False,
 ) -> list[dict[str, Any]]:
-    """List the registered agents by id. Retired agents are not listed."""
+    """List the registered agents by id: the 50 that were seen last. Retired agents are not listed.
+
+    If agents are left out, the answer says so.
+
+    Parameters:
+        all_: List every agent.
+    """
+    from bb.ops.desk import agent_rows  # noqa: PLC0415  (a registration lists no agents)
+
     index = desk.store.caught_up()
-    answers = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
+    if not all_:
+        found = agent_rows.latest(desk, index, role=role, state=liveness)
+        return found.rows if found.left_out == 0 else TruncatedRows(found.rows, OTHERS, found.left_out)
     filters = {"role": role, "status": status, "liveness": liveness}
     return [
         answer
-        for answer in answers
+        for answer in agent_rows.every(desk, index).rows
         if all(value is None or answer[member] == value for member, value in filters.items())
     ]
 

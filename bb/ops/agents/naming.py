@@ -17,6 +17,8 @@ from bb.ops.desk import session_agent, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId
 
+UNUSED = "choose another name: `bb agent name` suggests unused names"
+
 
 @op("agent.rename", examples=("bb agent rename amber-heron --agent amber-otter",))
 def rename(desk: Desk, to: NewAgentId, *, agent: AgentId | None = None) -> dict[str, Any]:
@@ -35,7 +37,9 @@ def rename(desk: Desk, to: NewAgentId, *, agent: AgentId | None = None) -> dict[
     def decide(index: Index) -> list[Any]:
         mine = _own(desk, index, who)
         present = roster.agent(to, index.state(roster.NAME, to))
-        joined = identity.register(present, to, mine.role, None, force=False, state="")
+        if present is not None:
+            raise identity.DuplicateAgentId(f"{to} is or was another agent's name", hint=UNUSED, agent_id=to)
+        joined = identity.register(None, to, mine.role, None, force=False, state="")
         own = _reservations(desk, index, who, {one.writer for one in signs_of_life.own_registrations(desk, mine)})
         moved = [Released(who, one) if is_global else Transferred(who, one, to) for one, is_global in own.items()]
         return [

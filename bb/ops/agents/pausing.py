@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.messaging.mail import person_notices
 from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
-from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.desk import agent_rows, pause_check, signs_of_life
 from bb.ops.params import AgentOrPerson, AllowSecretReason, Key, invalid
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ def _said(
     return {
         "everybody": target == pauses.EVERYBODY,
         "paused": pause_check.pause_row(index, target),
-        "agents": signs_of_life.agent_rows(desk, index, _agents(index, target)),
+        "agents": agent_rows.rows_of(desk, index, _agents(index, target)),
         "told": notified if recorded else [],
     }
 

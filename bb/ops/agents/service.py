@@ -6,14 +6,14 @@ import os
 from itertools import islice
 from typing import Any
 
-from bb.coordination.agents import names, roster
+from bb.coordination.agents import names
 from bb.coordination.facts import Retired
 from bb.coordination.holdings import reservations
 from bb.ledger.index.index import Index
 from bb.ledger.local import presence
 from bb.ledger.views import mail as mails
 from bb.ops.catalogue import op
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import registered_names, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentOrPerson, Key, Number, Text
 
@@ -40,7 +40,7 @@ def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> di
     faster.
     """
     store = desk.store_or_home
-    taken = {agent for agent, _ in store.caught_up().states(roster.NAME)} if store.exists else set()
+    taken = registered_names.of(store)
     start = seed if seed is not None else os.urandom(8).hex()
     unused = list(islice((name for name in names.sequence(start) if name not in taken), count))
     return {"agent_id": unused[0], "names": unused, "seed": start}

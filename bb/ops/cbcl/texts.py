@@ -240,8 +240,8 @@ def diff(
     """Show the differences between two dialects: clauses, limits and performatives, each with its place.
 
     Parameters:
-        a (FILE): The file with the first dialect; - reads stdin.
-        b (FILE): The file with the second dialect; - reads stdin.
+        a (FILE-A): The file with the first dialect; - reads stdin.
+        b (FILE-B): The file with the second dialect; - reads stdin.
     """
     if str(a) == str(b) == input_text.STDIN:
         raise Usage("stdin can be read only once", hint="use a file for one of the two dialects")

@@ -153,7 +153,7 @@ def _is_populated(desk: Desk, at: Place) -> bool:
     """Whether agents are in service in a repository."""
     store = desk.store_at(at)
     try:
-        return bool(roster.in_service(store.caught_up().states(roster.NAME)))
+        return store.caught_up().count(roster.NAME, roster.HEARD) > 0
     finally:
         store.close()
 

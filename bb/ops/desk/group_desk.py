@@ -6,7 +6,7 @@ A request on the socket must name the group. On the command line, the group of t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bb.coordination.agents import roster
@@ -37,6 +37,7 @@ from bb.messaging.chat import principals, recipients
 from bb.messaging.chat.recipients import Member
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_roles import Roles
 
 T = TypeVar("T")
 
@@ -114,7 +115,10 @@ class GroupDesk:
         """The actors as members of conversations."""
         return [Member(actor.id, actor.agent.title, actor.role, actor.profile.enabled) for actor in self.actors(index)]
 
-    def roles(self, index: Index | None = None) -> dict[str, str]:
+    def roles(self, index: Index | None = None) -> Mapping[str, str]:
+        """The role of each actor. A command looks up few of them; a daemon knows its actors already."""
+        if not self.desk.is_served:
+            return Roles(index or self.index())
         return {actor.id: actor.role for actor in self.actors(index)}
 
     def actor(self, actor_id: str) -> Actor:
@@ -130,7 +134,7 @@ class GroupDesk:
         """The caller: the one NAMED in the request; on the command line, BB_AGENT by default."""
         if not self.desk.is_served and (not named or isinstance(named, str)):
             named = self.desk.actor(named)
-        who = principals.principal(named or None, list(self.roles()), otherwise)
+        who = principals.principal(named or None, self.roles(), otherwise)
         if not self.desk.is_served:
             signs_of_life.refuse_other_session(self.desk, self.index(), who)
         elif self.desk.sessions and (caller := {actor.id: actor for actor in self.actors()}.get(who)):

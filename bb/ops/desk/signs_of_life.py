@@ -20,8 +20,8 @@ from bb.ops.desk.desk import NoAgent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-    from typing import Any, TypeAlias
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import TypeAlias
 
     from bb.coordination.agents.roster import Agent, Registration
     from bb.kernel.event import Event
@@ -285,7 +285,7 @@ def end_session(desk: Desk, who: str) -> None:
         presence.write(desk.place.store, last.replace(ended_at=max(now, last.seen_at)))
 
 
-def update_presence(desk: Desk, heard: Container[str] = ()) -> None:
+def update_presence(desk: Desk, heard: Collection[str] = ()) -> None:
     """Write ledger state into the presence files, because a heartbeat does not open the ledger: pauses, the session
     that holds each name, and the stale threshold. Of thousands of other clones' agents, only those HEARD are looked at.
     """
@@ -377,18 +377,3 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
     seen_at = presence.last_seen(agent.heard_at, last, now)
     agent_presence = last or Presence(agent.agent_id, seen_at, 0, record)
     return agent_presence.replace(seen_at=seen_at, record=record, session=agent.session)
-
-
-def agent_rows(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
-    """AGENTS as every face shows them, with their pauses from the ledger."""
-    from bb.coordination.agents import pauses  # noqa: PLC0415  (a heartbeat lists no agents)
-
-    now, threshold = desk.now(), desk.stale_after_in(index)
-    beats, paused = presence.all_presences(desk.place.store, now), dict(index.states(pauses.NAME))
-    rows = []
-    for agent in agents:
-        pause = pauses.pause(paused, agent.agent_id)
-        agent_presence = presence_of(agent, beats.get(agent.agent_id), now).replace(paused=pause and pause.as_json())
-        emails = {"emails": list(agent.emails)} if agent.emails else {}
-        rows.append(agent_presence.shown(now, threshold) | emails)
-    return rows

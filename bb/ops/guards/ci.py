@@ -8,7 +8,7 @@ from typing import Any
 from bb.coordination.agents import addresses, pauses, roster
 from bb.coordination.facts import CI
 from bb.coordination.guards import ci, ci_findings, ignore_files
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import intended_paths, scopes
 from bb.coordination.holdings.held import Held
 from bb.coordination.holdings.scopes import ScopeOutside
 from bb.coordination.protocol import notices
@@ -21,6 +21,7 @@ from bb.ledger.git import work_tree
 from bb.ledger.index import counting
 from bb.ledger.index.index import Index
 from bb.ledger.records import policy
+from bb.ledger.records.store import NotInitialized
 from bb.ledger.signing import verdicts
 from bb.ledger.signing.verdicts import SigningLaw
 from bb.ledger.travel import remote_reader
@@ -31,7 +32,7 @@ from bb.ledger.views.past_leases import excuses_nothing, past_leases
 from bb.ops.agent_params import Name
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
-from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText
+from bb.ops.params import AgentOrPerson, Scope, Text, UncheckedText, invalid
 
 SHOWN = 1000  # most findings in an answer; the answer gives their total number
 PASS, FAIL = "pass", "fail"
@@ -124,8 +125,10 @@ def check(
         record: Record the findings as INCURSIONs in the ledger of this clone; the holders are notified by mail.
         output (FILE): Write the report to this file. The terminal then gets text, or annotations in GitHub Actions.
     """
+    if local and remote:
+        raise invalid("--local fetches nothing, so it cannot be used with --remote", "remote")
     if record:
-        desk.store.require_ledger()
+        _require_ledger(desk, "--record")
     rules = ci.Wanted(
         now=desk.now(),
         otherwise=agent,
@@ -156,6 +159,13 @@ def check(
     return answer
 
 
+def _require_ledger(desk: Desk, option: str) -> None:
+    """Refuse if this clone has no ledger, which the OPTION needs."""
+    if not desk.store.exists:
+        hint = "`bb sync --pull` fetches the published ledger into this clone"
+        raise NotInitialized(f"{option} needs a ledger in this clone, and there is none", hint=hint)
+
+
 class _Wanted(Record):
     """Which ledger is to be read."""
 
@@ -178,7 +188,7 @@ def _ledger(
 ) -> tuple[ci.Known | None, dict[str, Any]]:
     """The reservations from the published ledger, else from this clone's, or None without a ledger; and the source."""
     if wanted.is_local:
-        desk.store.require_ledger()
+        _require_ledger(desk, "--local")
         return _own(desk, code, None, wanted.law)
     try:
         known, source = _published(desk, code, wanted)
@@ -335,7 +345,7 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
     """A scope from --scope. The work tree is not consulted, because its content is part of the change."""
     root = work_tree.root_of(desk.place)
     cwd = desk.cwd if desk.place.work_tree else root
-    scopes.refuse_ambiguous(written, work_tree.PLATFORM)
+    intended_paths.refuse_ambiguous(written, work_tree.PLATFORM)
     try:
         return scopes.scope(written, root=root, cwd=cwd, platform=work_tree.PLATFORM)
     except ScopeOutside.error:

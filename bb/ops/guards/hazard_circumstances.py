@@ -68,7 +68,8 @@ def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
     clone."""
     now, index = desk.now(), desk.store.caught_up()
     others, threshold = [], desk.stale_after_in(index)
-    for name, beat in presence.all_presences(desk.place.store, now).items():
+    presences = presence.all_presences if in_any_clone else presence.of_this_clone
+    for name, beat in presences(desk.place.store, now).items():
         agent = roster.agent(name, index.state(roster.NAME, name))
         is_gone = beat.liveness(now, threshold) == liveness.EVICTED or (beat.has_ended and not beat.paused)
         is_near = in_any_clone or not beat.is_remote

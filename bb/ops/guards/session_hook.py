@@ -16,7 +16,7 @@ from bb.ops.agent_params import NewAgentId, Role
 from bb.ops.agents import agent as agents
 from bb.ops.agents import heartbeat
 from bb.ops.catalogue import op
-from bb.ops.desk import session_agent, signs_of_life
+from bb.ops.desk import registered_names, session_agent, signs_of_life
 from bb.ops.guards import program_path
 from bb.ops.guards.editor_requests import EditorAgent, Host, Payload, agent_of, allow, read_payload, session_of
 from bb.ops.overview import overview
@@ -104,8 +104,7 @@ def _who(desk: Desk, heard: HookPayload, named: str | None, role: str | None) ->
     before = session_of(desk, heard).agent  # of a session that has ended and is resumed
     if role is None or (before and not _is_retired(desk, before)):
         return before
-    taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)}
-    name = names.free(f"{desk.place.title} {heard.session}", taken)
+    name = names.free(f"{desk.place.title} {heard.session}", registered_names.of(desk.store))
     return str(agents.register(desk, name=NewAgentId(name), role=Role(role))["agent_id"])
 
 
@@ -128,7 +127,7 @@ def _nobody(heard: HookPayload) -> str:
 def _welcome(desk: Desk, who: str) -> str:
     """The agent's name, other active agents, its reservations, its mail, and the rules: at most 400 tokens."""
     about = Foreign(overview.resume(desk, agent=AgentOrPerson(who)))
-    agents_here = Foreign(overview.shown_agents(desk, desk.store.caught_up()))
+    agents_here = Foreign(overview.shown_agents(desk, desk.store.caught_up()).rows)
     others = [f"{one['agent_id']}" for one in agents_here if one["agent_id"] != who and one["liveness"] == "active"]
     holds = [f"{own['scope']} ({own['bead']})" if own["bead"] else str(own["scope"]) for own in about["holds"]]
     lines = [

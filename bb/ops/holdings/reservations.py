@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.holdings import scopes
-    from bb.coordination.holdings.held import Overlap
+    from bb.coordination.holdings.held import Held, Overlap
     from bb.coordination.holdings.places import Place
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
@@ -245,23 +245,27 @@ def renew(
     "agent.status",
     reads=True,
     screen="overview",
-    examples=("bb agent status", "bb agent status --agent amber-otter --json"),
+    examples=("bb agent status", "bb agent status --agent amber-otter --json", "bb agent status --all"),
 )
-def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None = None) -> dict[str, Any]:
+def status(
+    desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None = None, all_: bool = False
+) -> dict[str, Any]:
     """Show reservations and messages that must be acknowledged: of all agents, of one agent, or about one bead.
 
-    Changes nothing. --agent selects an agent to show; any caller may use it.
+    Changes nothing. --agent selects an agent to show; any caller may use it. Of the reservations of all agents, 50 are
+    shown and counted: freezes, then those of active and stale agents, then the latest. `left_out` has the number of the
+    others.
 
     Parameters:
         agent: Only this agent.
+        all_: Show every reservation.
     """
     desk.store.require_ledger()
     index = desk.store.caught_up()
     if agent is not None and agent != ids.PERSON:
         signs_of_life.registered(index, agent)
     held = desk.holdings(index, desk.now())
-    live = held.reservations_of_agent(agent) if agent else held.everything()
-    live = [one for one in live if bead in (None, one.reservation.bead)]
+    live, left_out = _current(desk, held, agent, bead, is_all=all_)
     counted = [one for one in live if held.counts(one.reservation)]
     from bb.ledger.views import mail as mails  # noqa: PLC0415  (the other ops here need no mail)
 
@@ -281,7 +285,23 @@ def status(desk: Desk, *, agent: AgentOrPerson | None = None, bead: Bead | None 
             "taken_over": held.count_ended(holdings.TAKEN_OVER, agent, bead),
             "unacked_required_messages": len(owed),
         },
+        **({"left_out": {"reservations": left_out}} if left_out else {}),
     }
+
+
+def _current(
+    desk: Desk, held: Holdings, agent: str | None, bead: str | None, *, is_all: bool
+) -> tuple[list[Held], int]:
+    """The current reservations to show, oldest first, and the number of those left out."""
+    if agent is not None:
+        return [one for one in held.reservations_of_agent(agent) if bead in (None, one.reservation.bead)], 0
+    if bead is not None:
+        return held.current_about(bead), 0
+    if is_all:
+        return held.everything(), 0
+    from bb.ops.desk import agent_rows  # noqa: PLC0415  (the other ops here show no agents)
+
+    return held.latest(agent_rows.MOST, agent_rows.latest(desk, desk.store.index).live)
 
 
 def _kind(desk: Desk, who: str, wanted: Sequence[scopes.Scope], flags: Mapping[str, bool], *, is_global: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import intended_paths, scopes
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ops.catalogue import op
@@ -49,6 +49,8 @@ def compare(
     common path is decided exactly. The paths need not exist.
 
     Parameters:
+        a (SCOPE-A): The first path or pattern.
+        b (SCOPE-B): The second path or pattern.
         root (DIR): The root of relative scopes. Default: the repository's root.
         ignore_case: Ignore case. Default: only if the repository sets core.ignorecase.
     """
@@ -56,7 +58,7 @@ def compare(
     at = root if root is not None else _root(desk)
     start = at if root is not None or platform else desk.cwd
     for text in (a, b):
-        scopes.refuse_ambiguous(text, rules)
+        intended_paths.refuse_ambiguous(text, rules)
     one, other = (scopes.scope(text, root=at, cwd=start, platform=rules) for text in (a, b))
     folds = ignore_case or rules == "windows" or (root is None and _minds_no_case(desk))
     return {

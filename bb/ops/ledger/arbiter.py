@@ -57,6 +57,11 @@ def arbiter(
     store = desk.store
     must_exist(desk)
     if remote is None:
+        if reason is not None or lost:
+            hint = "name the next arbiter: `bb ledger arbiter REMOTE --reason TEXT`; without options it is only shown"
+            raise InvalidArgs(
+                "--reason and --lost belong to a move, and no remote is named", hint=hint, path="$.remote"
+            )
         return _shown(desk)
     signs_of_life.person(desk, agent)
     if reason is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bb.kernel import clock, json_text
@@ -12,8 +12,9 @@ from bb.kernel.errors import Usage
 from bb.kernel.event import Event
 from bb.ledger.care import audit
 from bb.ledger.files import output_files
-from bb.ledger.journal import kinds, writers
-from bb.ledger.journal.journal import LedgerDamaged
+from bb.ledger.journal import unreadable, writers
+from bb.ledger.journal.cursors import Cursor
+from bb.ledger.journal.journal import Journal, LedgerDamaged
 from bb.ledger.records import counted_lines, policy, signature_status
 from bb.ledger.records import event_filters as walks
 from bb.ledger.records import events as recorded
@@ -22,6 +23,8 @@ from bb.ops.agent_params import Name, Since
 from bb.ops.catalogue import TruncatedRows, older_events, op
 from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Number, Text
+
+WRITERS = 50  # of other clones that `status` lists
 
 
 class Kind(Name):
@@ -47,9 +50,15 @@ RawTakesNoFilter = Usage.declare(
 )
 
 
-@op("ledger.status", reads=True, examples=("bb ledger status",))
-def status(desk: Desk) -> dict[str, Any]:
-    """Show where the ledger is, its size and writers, and whether it is damaged."""
+@op("ledger.status", reads=True, examples=("bb ledger status", "bb ledger status --all --json"))
+def status(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
+    """Show where the ledger is, its size and writers, and whether it is damaged.
+
+    Of many writers, those of this clone and the 50 that wrote last are listed. `left_out` has the number of the others.
+
+    Parameters:
+        all_: List every writer.
+    """
     store = desk.store_or_home
     if not store.exists:
         made_by = "bb init" if store.place.work_tree else "bb init --home"
@@ -62,7 +71,8 @@ def status(desk: Desk) -> dict[str, Any]:
             "made_by": made_by,
         }
     index = store.caught_up()
-    heads = index.heads()
+    cursors = {writer: cursor for writer, cursor in index.cursors.all().items() if cursor.n}
+    listed = list(cursors) if all_ else _latest_writers(cursors)
     return {
         "store": store.path,
         "exists": True,
@@ -70,12 +80,28 @@ def status(desk: Desk) -> dict[str, Any]:
         "group_id": store.clone.group_id,
         "format": store.clone.format,
         "writer": store.writer,
-        "events": sum(heads.values()),
-        "bytes": sum(segment.size() for journal in store.journals() for segment in journal.segments()),
-        "writers": [{"writer": writer, "events": n, "is_ours": writer == store.writer} for writer, n in heads.items()],
+        "events": sum(cursor.n for cursor in cursors.values()),
+        "bytes": sum(_size(store, writer, cursor) for writer, cursor in index.cursors.all().items()),
+        "writers": [
+            {"writer": writer, "events": cursors[writer].n, "is_ours": writer == store.writer} for writer in listed
+        ],
         "index": "memory" if index.is_in_memory or index.path == ":memory:" else index.path,
         "is_damaged": bool(store.damages()),
+        **({"left_out": {"writers": len(cursors) - len(listed)}} if len(listed) < len(cursors) else {}),
     }
+
+
+def _latest_writers(cursors: Mapping[str, Cursor]) -> list[str]:
+    """The writers of this clone, and those that wrote last, sorted."""
+    latest = sorted(cursors, key=lambda writer: (cursors[writer].lamport, writer), reverse=True)[:WRITERS]
+    return sorted({*latest, *(writer for writer in cursors if cursors[writer].is_local)})
+
+
+def _size(store: Store, writer: str, cursor: Cursor) -> int:
+    """The size of a writer's journal. The index knows that of a journal of another clone that is one file."""
+    if cursor.segment == 1 and not cursor.is_local and cursor.damage is None:
+        return cursor.offset
+    return sum(segment.size() for segment in Journal(store.path, writer).segments())
 
 
 @op(
@@ -127,7 +153,7 @@ def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
 
 def _shown(event: Event) -> dict[str, Any]:
     """An event; marked as unreadable if no bb could have written it."""
-    return event.replace(unreadable=kinds.unreadable(event)).envelope()
+    return event.replace(unreadable=unreadable.why(event)).envelope()
 
 
 @op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))

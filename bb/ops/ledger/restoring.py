@@ -84,6 +84,8 @@ def restore(
         at_work = Sync(store, name, desk.now(), timeout)
         seen = restoring.look(at_work)
         shown = _shown(name, seen, adopt)
+        if adopt and adopt != seen.ledger:
+            raise OtherLedger(f"{name} has {seen.ledger or 'no ledger'}, not {adopt[:60]}", **shown)
         if dry_run:
             return shown | {"is_done": False, "tip": None, "generation": None, "kept_as": None}
         _may_act(desk, at_work, seen, adopt, agent, shown)
@@ -131,8 +133,6 @@ def _may_act(
 ) -> None:
     """Refuse what must not be done, or not by this caller."""
     if adopt:
-        if adopt != seen.ledger:
-            raise OtherLedger(f"{sync.name} has {seen.ledger or 'no ledger'}, not {adopt[:60]}", **shown)
         return
     if seen.action == restoring.REFUSE:
         hint = STRANGERS.format(name=sync.name, ledger=seen.ledger)

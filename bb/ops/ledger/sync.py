@@ -55,7 +55,11 @@ NotPublished = Refused.declare(
     hint=f"run `bb sync --publish` once; {ONLY_PULL}",
 )
 
-OneDirection = Usage.declare("ONE_DIRECTION", "These options cannot be used together")
+OneDirection = Usage.declare(
+    "ONE_DIRECTION",
+    "These options cannot be used together",
+    hint="use one of them at a time: `bb sync --help` says what each does",
+)
 
 
 class RemoteName(Name):

@@ -16,7 +16,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Busy
 from bb.ledger.local import beads, last_sync, presence, queue
 from bb.ledger.views import mail as mails
-from bb.ops.desk import signs_of_life
+from bb.ops.desk import agent_rows, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
 
@@ -52,7 +52,7 @@ class Watched:
         store = self._desk.store
         grown = [(path, size, 0) for path, size in store.last_files()]
         others = [
-            presence.folder(store.path),
+            *presence.folders(store.path),
             *(os.path.join(store.path, name) for name in (queue.FOLDER, last_sync.NAME)),
         ]
         return [*grown, *map(_mark, [*others, *self._tracker])]
@@ -64,12 +64,12 @@ class Watched:
             return
         index = desk.store.caught_up()
         threshold = desk.stale_after_in(index)
-        beats = presence.all_presences(desk.place.store, now)
-        for agent in roster.in_service(index.states(roster.NAME)):
-            last = signs_of_life.presence_of(agent, beats.get(agent.agent_id), now)
+        names = agent_rows.live(desk, index).names  # evicted agents stay evicted
+        for agent in roster.in_service(index.states_of(roster.NAME, names).items()):
+            last = signs_of_life.presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
             yield from (last.seen_at + threshold, last.seen_at + 2 * threshold, last.ended_at)
-        for reservation in desk.holdings(index, now).everything():
-            yield reservation.expires_at
+        shown, _ = desk.holdings(index, now).latest(agent_rows.MOST, names)
+        yield from (reservation.expires_at for reservation in shown)
         for message in mails.unsettled(index):  # an old unaccepted message becomes a problem
             yield clock.parse_or(message["created_at"], now) + 2 * threshold
 

@@ -11,6 +11,8 @@ from bb.kernel import clock
 from bb.kernel.event import Event
 from bb.ledger.index.index import Index
 from bb.ledger.records import event_filters
+from bb.ops.desk import agent_rows
+from bb.ops.desk.agent_rows import Agents
 from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, sentences
 
@@ -28,7 +30,8 @@ class News:
         self._desk, self._agent, self._bead = desk, agent, bead
         self._follower = event_filters.Follower(desk.store, event_filters.Filter(kinds=sentences.KINDS))
         index = desk.store.caught_up()
-        self._alive, self._held = self._liveness(index), self._holdings(index)
+        agents = overview.shown_agents(desk, index)
+        self._alive, self._held = _liveness(agents), self._holdings(index, agents, {})
         self._known: set[str] = set()  # ids of events that `before` has returned
         self._unreported: list[Event] = []
 
@@ -43,7 +46,8 @@ class News:
         """The news since the last call, oldest first. If reading fails, the next call returns it."""
         self._unreported += self._follower.new()
         index = self._desk.store.caught_up()  # after the events, so that it knows all that they refer to
-        alive, held = self._liveness(index), self._holdings(index)
+        agents = overview.shown_agents(self._desk, index)
+        alive, held = _liveness(agents), self._holdings(index, agents, self._held)
         teller = sentences.SentenceWriter(self._desk.store)
         recorded = list(self._recorded(teller))
         by_time = [*_changed(self._alive, alive, {row["by"] for row in recorded}), *_lapsed(self._held, held)]
@@ -60,12 +64,17 @@ class News:
             if row and event.id not in self._known and sentences.is_about(row, self._agent, self._bead):
                 yield {"kind": RECORDED, **row}
 
-    def _liveness(self, index: Index) -> dict[str, str]:
-        return {agent["agent_id"]: agent["liveness"] for agent in overview.shown_agents(self._desk, index)}
+    def _holdings(self, index: Index, agents: Agents, before: Mapping[str, Held]) -> dict[str, Held]:
+        """The reservations that `bb status` shows, and those of BEFORE that may have expired since."""
+        held = self._desk.holdings(index, self._desk.now())
+        shown, _ = held.latest(agent_rows.MOST, agents.live)
+        found = {one.reservation.id: one for one in shown}
+        rest = (held.live(name) for name, one in before.items() if name not in found and not one.is_over)
+        return found | {one.reservation.id: one for one in rest if one}
 
-    def _holdings(self, index: Index) -> dict[str, Held]:
-        live = self._desk.holdings(index, self._desk.now()).everything()
-        return {one.reservation.id: one for one in live}
+
+def _liveness(agents: Agents) -> dict[str, str]:
+    return {agent["agent_id"]: agent["liveness"] for agent in agents.rows}
 
 
 def _changed(before: Mapping[str, str], alive: Mapping[str, str], acting: set[str]) -> Iterator[ByItself]:

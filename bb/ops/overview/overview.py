@@ -18,7 +18,7 @@ from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.agent_params import Since
 from bb.ops.catalogue import TruncatedRows, older_events, op
-from bb.ops.desk import pause_check, signs_of_life, taken_names
+from bb.ops.desk import agent_rows, pause_check, signs_of_life, taken_names
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
 from bb.ops.params import AgentOrPerson, Number, Text
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.agent_rows import Agents
     from bb.ops.desk.desk import Desk
 
 ProblemsOpen = Refused.declare(
@@ -44,22 +45,31 @@ class Limit(Number):
     most = 1000
 
 
-@op("status", reads=True, screen="overview", examples=("bb status", "bb status --json"))
-def status(desk: Desk) -> dict[str, Any]:
-    """Show agents, reservations, messages to accept, incursions, the queue and the last sync."""
+@op("status", reads=True, screen="overview", examples=("bb status", "bb status --json", "bb status --all"))
+def status(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
+    """Show agents, reservations, messages to accept, incursions, the queue and the last sync.
+
+    Of many agents, the 50 that were seen last are shown. Of many reservations, 50 are shown: freezes, then those of
+    active and stale agents, then the latest. `left_out` has the numbers of the others.
+
+    Parameters:
+        all_: Show every agent and every reservation.
+    """
     now = desk.now()
     desk.store.require_ledger()
     index = desk.store.caught_up()
     held = desk.holdings(index, now)
-    live = held.everything()
+    agents = shown_agents(desk, index, is_all=all_)
+    live, others = (held.everything(), 0) if all_ else held.latest(agent_rows.MOST, agents.live)
+    left_out = {name: count for name, count in (("agents", agents.left_out), ("reservations", others)) if count}
     events = Events(index, held, work_tree.root_of(desk.place))
     return {
         "repository": desk.place.title,
         "at": clock.text(now),
         "paused": pause_check.pause_row(index, pauses.EVERYBODY),
         "stale_minutes": _stale_minutes(desk, index),
-        "agents": shown_agents(desk, index),
-        "retired_agents": _count_retired(index),
+        "agents": agents.rows,
+        "retired_agents": index.count(roster.NAME, roster.GONE),
         "reservations": [
             shown_reservation(held, one.reservation)
             | {"seconds_left": max(one.expires_at - now, 0) // clock.SECOND if one.ends_at else None}
@@ -74,12 +84,8 @@ def status(desk: Desk) -> dict[str, Any]:
         ],
         "is_damaged": bool(desk.store.damages()),
         "sync": _synced(desk),
+        **({"left_out": left_out} if left_out else {}),
     }
-
-
-def _count_retired(index: Index) -> int:
-    agents = (roster.agent(name, state) for name, state in index.states(roster.NAME))
-    return sum(agent is not None and agent.is_retired for agent in agents)
 
 
 def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
@@ -279,13 +285,13 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
     return [path for path in changed if any(held.lies_in(path, scope) for scope in scopes)]
 
 
-def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
-    """The agents in service: active ones first, then stale, then evicted."""
-    rows = signs_of_life.agent_rows(desk, index, roster.in_service(index.states(roster.NAME)))
+def shown_agents(desk: Desk, index: Index, *, is_all: bool = False) -> Agents:
+    """The agents in service that were seen last, or all: active ones first, then stale, then evicted."""
+    found = agent_rows.every(desk, index) if is_all else agent_rows.latest(desk, index)
     taken = taken_names.taken_names(desk, index)
-    rows = [row | ({"name_taken": True} if row["agent_id"] in taken else {}) for row in rows]
+    rows = [row | ({"name_taken": True} if row["agent_id"] in taken else {}) for row in found.rows]
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
-    return sorted(rows, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
+    return found.replace(rows=sorted(rows, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"])))
 
 
 def _brief(message: dict[str, Any]) -> dict[str, Any]:

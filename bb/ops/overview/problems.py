@@ -13,18 +13,23 @@ from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
 from bb.messaging.facts import CBCL
 from bb.messaging.mail import mail, mailbox
-from bb.ops.desk import taken_names
+from bb.ops.desk import agent_rows, taken_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from bb.coordination.holdings.holdings import Reservation
     from bb.ledger.index.index import Index
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
+GONE = 50  # reservations of evicted agents that are a problem of their own; the others are one together
 SHORT = 20  # most characters of a scope in a command, so that the command fits on a line
+
+
+OTHERS = "holders_gone:others"
 
 
 def open_problems(desk: Desk) -> list[dict[str, Any]]:
@@ -38,7 +43,7 @@ def open_problems(desk: Desk) -> list[dict[str, Any]]:
         *_taken_names(desk, index, now),
         *_asked_of_the_person(index),
         *_not_accepted(index, held, now, desk.stale_after_in(index)),
-        *_gone_holders(held),
+        *_gone_holders(desk, index, held),
         *_collisions(events),
     ]
     return sorted(problems, key=lambda problem: (str(problem["since"]), str(problem["text"])))
@@ -48,7 +53,13 @@ def new_and_settled(
     before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The problems that are new NOW, and those BEFORE that are settled. Both mappings are by problem id."""
-    return [now[name] for name in now if name not in before], [before[name] for name in before if name not in now]
+    settled = [before[name] for name in before if name not in now and not _may_be_among_others(before[name], now)]
+    return [now[name] for name in now if name not in before], settled
+
+
+def _may_be_among_others(problem: Mapping[str, Any], now: Mapping[str, dict[str, Any]]) -> bool:
+    """Whether a problem that is not listed NOW may only have been put together with others of its kind."""
+    return OTHERS in now and problem["kind"] == "holder_gone"
 
 
 def _problem(kind: str, name: str, since: str, text: str, next_step: str, **about: Any) -> dict[str, Any]:
@@ -132,22 +143,36 @@ def _about(message: dict[str, Any], kind: str, next_step: str, **more: Any) -> d
     return _problem(kind, message["message_id"], message["created_at"], text, next_step, **about, **doubt, **more)
 
 
-def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
-    """Reservations whose holder is evicted."""
-    for one in held.everything():
-        if one.liveness == liveness.EVICTED:
-            reservation = one.reservation
-            place = quoted(reservation.scope) if len(reservation.scope) <= SHORT else "SCOPE"
-            yield _problem(
-                "holder_gone",
-                reservation.id,
-                clock.text(reservation.renewed_at),
-                f"{reservation.agent} is evicted and still holds {reservation.scope}",
-                f"take it over with --takeover-stale, or release it: bb release {place} --agent user",
-                agent_id=reservation.agent,
-                bead_id=reservation.bead,
-                scope=reservation.scope,
-            )
+def _gone_holders(desk: Desk, index: Index, held: Holdings) -> list[dict[str, Any]]:
+    """Reservations whose holder is evicted: the latest ones, and one problem for all the others."""
+    live = agent_rows.live(desk, index)
+    possibly = set(live.possibly)
+    holders = {name: count for name, count in held.count_by_holder().items() if name not in live.elsewhere}
+    gone = {name: holders[name] for name in holders if name not in possibly or _is_gone(held, name)}
+    rows = [_gone_holder(one.reservation) for one in held.latest_of(gone, GONE)]
+    if (count := sum(gone.values())) > GONE:
+        others = f"{count - len(rows):,} more reservations are held by evicted agents"
+        step = "take them over with --takeover-stale, or release them; to list them: bb agent status --all"
+        rows.append(_problem("holders_gone", "others", min(str(row["since"]) for row in rows), others, step))
+    return rows
+
+
+def _is_gone(held: Holdings, agent: str) -> bool:
+    return held.liveness_of(agent) == liveness.EVICTED
+
+
+def _gone_holder(reservation: Reservation) -> dict[str, Any]:
+    place = quoted(reservation.scope) if len(reservation.scope) <= SHORT else "SCOPE"
+    return _problem(
+        "holder_gone",
+        reservation.id,
+        clock.text(reservation.renewed_at),
+        f"{reservation.agent} is evicted and still holds {reservation.scope}",
+        f"take it over with --takeover-stale, or release it: bb release {place} --agent user",
+        agent_id=reservation.agent,
+        bead_id=reservation.bead,
+        scope=reservation.scope,
+    )
 
 
 def _collisions(events: Events) -> Iterator[dict[str, Any]]:

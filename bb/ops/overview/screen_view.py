@@ -48,7 +48,8 @@ class ScreenData:
         """The current picture."""
         desk = self._desk
         self._unreported += self._follower.new()
-        now, status, open_problems = desk.now(), overview.status(desk), problems.open_problems(desk)
+        is_narrowed = self._whose != (None, None)  # to an agent or bead that may not be among the latest
+        now, status, open_problems = desk.now(), overview.status(desk, all_=is_narrowed), problems.open_problems(desk)
         if any(map(self._may_change_the_past, self._unreported)):
             self._rows = self._everything()
         elif self._unreported:

@@ -59,8 +59,8 @@ from bb.kernel import escaping, ids
 from bb.kernel.plurals import counted
 from bb.kernel.validation import shown_bead
 from bb.ledger.index import counting
-from bb.ledger.journal import kinds
-from bb.ledger.records.events import newest_first
+from bb.ledger.journal import kinds, unreadable
+from bb.ledger.records.newest_first import newest_first
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
@@ -90,7 +90,7 @@ def latest(
     """The last LIMIT events as rows, or all of them, oldest first."""
     teller = SentenceWriter(store)
     rows: list[dict[str, Any]] = []
-    for event in newest_first(store, None, wanted.may_admit):
+    for event in newest_first(store, wanted.may_admit):
         if not wanted.admits(event):
             continue
         row = teller.row(event)
@@ -216,7 +216,7 @@ class SentenceWriter:
 
 def _unreadable(event: Event) -> dict[str, Any] | None:
     """The row of an unreadable event: the reason, without its content."""
-    why = kinds.unreadable(event)
+    why = unreadable.why(event)
     if why is None:
         return None
     text = f"recorded an unreadable event: {why}"

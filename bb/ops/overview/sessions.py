@@ -12,6 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.kernel.validation import NO_BEAD
 from bb.ledger.git import work_tree
+from bb.ledger.index.folded_state import MOST_AT_ONCE
 from bb.ledger.local import beads
 from bb.ledger.views import mail as mails
 from bb.ledger.views.protocol_events import Events
@@ -24,7 +25,7 @@ from bb.ops.params import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from bb.coordination.holdings.held import Held
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from bb.ledger.views.holdings import Holdings
     from bb.ops.desk.desk import Desk
 
+BEADS = 50  # of those that the tracker does not name
+MENTIONS = (holdings.NAME, messaging_messages.NAME, notices.NAME)  # folds with entries that name beads
 NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
 NO_BEADS = ("", NO_BEAD, freezing.BEAD, pauses.BEAD)  # placeholders of facts without a bead
@@ -53,26 +56,37 @@ class State(Text):
     "sessions.list",
     reads=True,
     screen="overview",
-    examples=("bb sessions list", "bb sessions list --state needs_input --json"),
+    examples=("bb sessions list", "bb sessions list --state needs_input --json", "bb sessions list --all"),
 )
-def list_sessions(desk: Desk, *, state: State | None = None, owner: Text | None = None) -> dict[str, Any]:
+def list_sessions(
+    desk: Desk, *, state: State | None = None, owner: Text | None = None, all_: bool = False
+) -> dict[str, Any]:
     """List the beads by epic with their state, owner and messages; also agents, their liveness and open incursions.
 
-    Titles and statuses are read from the bead tracker's files. Without a tracker, the beads are those that reservations
-    and messages name.
+    Titles and statuses are read from the bead tracker's files. All beads in these are listed, and of the other beads
+    that reservations and messages name, the latest 50. Of many agents, the 50 that were seen last are listed.
+    `left_out` has the numbers of the others.
 
     Parameters:
         owner (ID): Only sessions of this agent.
+        all_: List every bead and every agent.
     """
     view = _View(desk)
-    tasks = [view.task(name) for name in view.names()]
+    if owner is not None:
+        names, others = view.names_owned_by(owner), 0
+    else:
+        names, others = view.names(None if all_ or state else BEADS)
+    tasks = [view.task(name) for name in names]
     matching = [task for task in tasks if state in (None, task["session_state"]) and owner in (None, task["owner"])]
+    agents = shown_agents(desk, desk.store.index, is_all=all_)
+    left_out = {name: count for name, count in (("beads", others), ("agents", agents.left_out)) if count}
     return {
         "feed": view.by_epic(matching),
-        "liveness": {agent["agent_id"]: agent["liveness"] for agent in view.agents},
+        "liveness": {agent["agent_id"]: agent["liveness"] for agent in agents.rows},
         "incursions": view.open_incursions(),
-        "agents": view.agents,
+        "agents": agents.rows,
         "beads": provenance(view.tracker, desk.now()),
+        **({"left_out": left_out} if left_out else {}),
     }
 
 
@@ -84,7 +98,7 @@ def show(desk: Desk, bead: Text) -> dict[str, Any]:
         bead (BEAD): The bead's id.
     """
     view = _View(desk)
-    if bead not in view.names():
+    if not view.knows(bead):
         raise SessionNotFound(f"there is no session for bead {bead[:60]}", bead_id=bead[:60])
     return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker, desk.now())}
 
@@ -111,27 +125,44 @@ class _View:
         self._events = Events(self._index, self._held, work_tree.root_of(desk.place))
         self.tracker: KnownBeads = beads.read_beads(desk.place, desk.env)
         self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
-        self._live: dict[str, list[Held]] = {}
-        for held in self._held.everything():
-            if not held.is_over and held.reservation.bead:
-                self._live.setdefault(held.reservation.bead, []).append(held)
-        self.agents = shown_agents(desk, self._index)
         self._conflicts = dict(self._incursion_kinds())
 
-    def names(self) -> list[str]:
-        """All beads that the tracker, a reservation, a message or a notice names."""
-        mentioned = [
-            name
-            for fold in (holdings.NAME, messaging_messages.NAME, notices.NAME)
-            for term in self._index.terms(fold, "bead ")
-            if (name := term.removeprefix("bead ")) not in NO_BEADS
-        ]
-        return sorted({*self._beads, *mentioned})
+    def names(self, most: int | None) -> tuple[list[str], int]:
+        """The beads that the tracker names, and of those that a reservation, a message or a notice names the MOST that
+        were mentioned last, or all; the number of those left out."""
+        others, count = self._others(most)
+        return sorted({*self._beads, *others}), count - len(others)
+
+    def names_owned_by(self, owner: str) -> list[str]:
+        """Every bead that OWNER may own: the tracker names its assignee, else its first holder owns it."""
+        held = (one.reservation.bead for one in self._held.reservations_of_agent(owner))
+        return sorted({*self._beads, *(bead for bead in held if bead and bead not in NO_BEADS)})
+
+    def knows(self, bead: str) -> bool:
+        """Whether the tracker, a reservation, a message or a notice names this bead."""
+        is_mentioned = any(self._index.count(fold, f"bead {bead}") for fold in MENTIONS)
+        return bead in self._beads or (is_mentioned and bead not in NO_BEADS)
+
+    def _others(self, most: int | None) -> tuple[list[str], int]:
+        """The beads that a reservation, a message or a notice names and the tracker does not, at most MOST, the ones
+        mentioned last; the number of all of them."""
+        known = {f"bead {name}" for name in (*self._beads, *NO_BEADS)}
+        excluded = sorted(known) if len(known) < MOST_AT_ONCE else []  # a large tracker's beads are left out below
+        chosen = f"""from term where fold in ({_marks(MENTIONS)}) and term >= 'bead ' and term < 'bead!'
+            and term not in ({_marks(excluded)})"""
+        limit = most if most is not None and excluded else -1
+        query = f"select term {chosen} group by term order by max(place) desc limit ?"
+        rows = self._index.ask(query, *MENTIONS, *excluded, limit)
+        found = [term.removeprefix("bead ") for (term,) in rows if term not in known]
+        if len(found) != limit:
+            return found[:most], len(found)
+        ((count,),) = self._index.ask(f"select count(distinct term) {chosen}", *MENTIONS, *excluded)
+        return found, count
 
     def task(self, name: str) -> dict[str, Any]:
         bead = self._beads.get(name)
         messages = [message for _, message in mails.about(self._index, name)]
-        live = self._live.get(name, [])
+        live = [held for held in self._held.current_about(name) if not held.is_over]
         contested = [held for held in live if self._is_contested(held)]
         first = next((held for held in live if held not in contested), live[0] if live else None)
         owner = (bead.assignee if bead else None) or (first.reservation.agent if first else None)
@@ -272,3 +303,7 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
 
 def _activity(name: str, at: int, by: str | None, subject: str, scope: str) -> dict[str, Any]:
     return {"type": "activity", "id": name, "at": clock.text(at), "from": by, "subject": subject, "scope": scope}
+
+
+def _marks(values: Collection[str]) -> str:
+    return ", ".join("?" * len(values))

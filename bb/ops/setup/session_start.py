@@ -23,7 +23,7 @@ from bb.ledger.index.index import Index
 from bb.ledger.local import beads, editor_sessions, presence
 from bb.ledger.views.holdings import Holdings
 from bb.ops.agents import agent as agents
-from bb.ops.desk import session_agent, signs_of_life
+from bb.ops.desk import registered_names, session_agent, signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.overview.sessions import provenance
 
@@ -52,8 +52,7 @@ def session(
 
 def advice(desk: Desk) -> dict[str, Any]:
     """The recommendation without --register or --adopt: a free name, always the same for the same ledger."""
-    taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)} if desk.store.exists else set()
-    free = names.free(desk.place.title, taken)
+    free = names.free(desk.place.title, registered_names.of(desk.store))
     why = "no identity was requested; every session needs its own name"
     return adoption.recommend(adoption.REGISTER, adoption.NO_IDENTITY, free, why)
 

@@ -95,7 +95,12 @@ def test_whichever_order_the_lines_come_in_the_last_session_in_ledger_order_is_t
         found = roster.agent("ada", state)
         assert found
         assert (found.session, found.former) == (THREE, tuple(sorted([ONE, TWO])))
-        assert [term for term, _ in roster.terms("ada", state or {})] == [roster.session_term(THREE)]
+        assert [term for term, _ in roster.terms("ada", state or {})] == [
+            roster.session_term(THREE),
+            roster.HEARD,
+            roster.role_term("builder"),
+            roster.JOINED,
+        ]
 
 
 # -- which session it is

@@ -261,8 +261,8 @@ def test_status_is_one_screen_and_says_what_it_leaves_out(
     assert sum(-(-columns_of(line) // columns) or 1 for line in screen) < lines  # the prompt takes one, too
     _, agents, held, others = re.split("\n+Agents\n|\n+Held\n|\n+To be accepted\n", "\n".join(screen))
     listed = len({agent["agent_id"] for agent in data["agents"]} & {*agents.split()})
-    assert f"  … {60 - listed} more: bb agent list" in screen
-    assert f"  … {61 - held.count('[bb-')} more: bb agent status" in screen
+    assert f"  … {60 - listed} more: bb agent list --all" in screen
+    assert f"  … {61 - held.count('[bb-')} more: bb agent status --all" in screen
     assert "more: bb status | less" in others
 
 

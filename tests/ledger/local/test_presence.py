@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -305,3 +306,89 @@ def test_a_file_that_cannot_be_replaced_leaves_the_old_one_and_nothing_else(
     found = presence.read(str(store), ADA)
     assert found is not None
     assert found.beats == 1
+
+
+# -- agents of other clones
+
+
+def seen_elsewhere(agent: str, at: int = NOW) -> presence.Presence:
+    return presence.Presence(agent, at, 0, RECORD | {"agent_id": agent}, is_remote=True)
+
+
+def test_an_agent_that_was_only_seen_elsewhere_has_its_file_apart(store: Path):
+    presence.write(str(store), seen_elsewhere(ADA))
+
+    assert os.listdir(store / "presence") == ["remote"]
+    apart = seen_elsewhere(ADA).replace(is_apart=True)
+    assert presence.read(str(store), ADA) == apart
+    assert presence.all_presences(str(store)) == {ADA: apart}
+    assert presence.of_this_clone(str(store)) == {}
+
+
+def test_an_agent_that_comes_here_has_one_file_and_keeps_it_here(store: Path):
+    presence.write(str(store), seen_elsewhere(ADA))
+    known = presence.read(str(store), ADA)
+    assert known
+
+    presence.write(str(store), known.replace(seen_at=NOW + 1, is_remote=False))
+    presence.write(str(store), seen_elsewhere(ADA, NOW + 2))
+    assert presence.read(str(store), ADA) == seen_elsewhere(ADA, NOW + 2)
+
+    assert os.listdir(store / "presence" / "remote") == []
+    assert list(presence.of_this_clone(str(store))) == [ADA]
+
+
+def test_forgetting_an_agent_forgets_it_wherever_it_was_seen(store: Path):
+    presence.write(str(store), seen_elsewhere(ADA))
+
+    presence.remove(str(store), ADA)
+
+    assert presence.read(str(store), ADA) is None
+
+
+@pytest.mark.parametrize("few", [0, 300])
+def test_the_agents_seen_last_are_found_with_few_files_and_with_many(
+    store: Path, monkeypatch: pytest.MonkeyPatch, few: int
+):
+    monkeypatch.setattr(presence, "FEW", few)
+    now = int(time.time() * 1000)
+    for number in range(4):
+        name = f"{'abcd'[number]}-fox"
+        presence.write(str(store), presence.Presence(name, now - number * 60_000, 1, RECORD | {"agent_id": name}))
+        os.utime(store / "presence" / f"{name}.json", (now / 1000 - number * 60, now / 1000 - number * 60))
+    presence.write(str(store), seen_elsewhere("e-fox", now))
+
+    assert presence.latest_agents(str(store), now, 2) == ["a-fox", "b-fox"]
+    assert {"a-fox", "b-fox"} <= set(presence.seen_here(str(store), now, 90_000))
+    # Of few files, all are named.
+    assert ("d-fox" in presence.seen_here(str(store), now, 90_000)) is (few == 300)
+
+
+def test_when_an_agent_was_seen_elsewhere_is_known_from_the_time_of_its_file(store: Path):
+    now = int(time.time() * 1000)
+    for name, seconds in (("a-fox", 50), ("b-fox", 10), ("c-fox", 70)):
+        presence.write(str(store), seen_elsewhere(name, now - seconds * 1000))
+    (store / "presence" / "remote" / ".d-fox.json.4242.0badcafe.tmp").touch()
+
+    assert presence.seen_elsewhere(str(store), now, 60_000) == {"b-fox": now - 10_000, "a-fox": now - 50_000}
+    assert list(presence.seen_elsewhere(str(store), now + 40_000, 60_000)) == ["b-fox"]
+
+
+def test_a_folder_in_which_nothing_was_written_for_long_is_not_searched(store: Path, monkeypatch: pytest.MonkeyPatch):
+    now = int(time.time() * 1000)
+    presence.write(str(store), seen_elsewhere(ADA, now - 600_000))
+    os.utime(store / "presence" / "remote", (now / 1000 - 300, now / 1000 - 300))
+    monkeypatch.setattr(os, "scandir", lambda path: pytest.fail(f"it searched {path}"))
+
+    assert presence.seen_elsewhere(str(store), now, 60_000) == {}
+
+
+def test_under_a_clock_of_its_own_the_times_of_files_tell_nothing(store: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(presence, "FEW", 0)
+    presence.write(str(store), presence.Presence(ADA, NOW, 1, RECORD))
+    os.utime(store / "presence" / f"{ADA}.json", (0, 0))
+
+    presence.write(str(store), seen_elsewhere(BO))
+
+    assert presence.seen_here(str(store), NOW, 1000) == [ADA]
+    assert list(presence.seen_elsewhere(str(store), NOW, 1000)) == [BO]

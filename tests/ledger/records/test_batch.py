@@ -17,6 +17,7 @@ from bb.ledger.files.lock import Lock
 from bb.ledger.journal import journal, writers
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import events as recorded
+from bb.ledger.records.newest_first import newest_first
 from bb.ledger.records.store import KeyReused
 from bb.messaging.facts import Said
 from tests.ledger.course_support import Place, another, clones, writer_of
@@ -51,7 +52,7 @@ def folder(place: Place) -> Path:
 def said(place: Place) -> list[str]:
     """The texts that whoever opens the ledger now finds in it."""
     with another(place) as other:
-        events = recorded.newest_first(other.store, None, lambda raw: b'"text":' in raw)
+        events = newest_first(other.store, lambda raw: b'"text":' in raw)
         return [event.data["text"] for event in events][::-1]
 
 

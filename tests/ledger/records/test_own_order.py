@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.ledger.journal import journal
+from bb.ledger.journal import journal, line
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import events as recorded
 from bb.ledger.records import own_order
@@ -226,6 +226,42 @@ def test_an_event_has_a_place_once_a_line_of_ours_accounts_for_it(three: list[Pl
     place = recorded.sequence_numbers(a.store).of(event)
     assert place is not None
     assert own_order.event_at(a.store, place).id == event.id
+
+
+SOME_LIFE = [("say", 1, 0), ("say", 2, 0), ("say", 1, 0), ("hear", 0, 1), ("hear", 0, 2), ("say", 0, 0), ("say", 2, 0)]
+
+
+def test_an_event_has_the_same_place_whichever_events_are_asked_for_with_it(three: list[Place]):
+    a, _, _ = three
+    live(three, [*SOME_LIFE, ("hear", 0, 2), ("say", 0, 0), ("say", 0, 0)])
+    course = a.course()
+    events = [line.event(passed.raw) for passed in course]
+
+    for first in range(len(events)):
+        assert [event.seq for event in recorded.numbered(a.store, events[first:])] == list(
+            range(first + 1, len(course) + 1)
+        )
+
+
+def test_the_place_of_a_new_event_needs_no_line_of_a_writer_that_only_has_older_ones(
+    three: list[Place], monkeypatch: pytest.MonkeyPatch
+):
+    a, b, c = three
+    for each in (b, b, c):
+        each.say("old")
+    c.hear_of(b)
+    new = c.say("new")
+    a.hear_of(c)
+    a.hear_of(b)
+    a.say("mine")
+    opened: list[str] = []
+    monkeypatch.setattr(recorded, "Journal", lambda path, writer: opened.append(writer) or Journal(path, writer))
+
+    (numbered_event,) = recorded.numbered(a.store, [new])
+
+    assert opened == [writer_of(c)]
+    assert numbered_event.seq is not None
+    assert own_order.event_at(a.store, numbered_event.seq).id == new.id
 
 
 def test_every_place_has_its_event_and_there_is_nothing_beyond(three: list[Place]):

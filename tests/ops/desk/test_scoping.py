@@ -12,7 +12,7 @@ import pytest
 from bb.kernel.errors import BbError
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.machine_registry import RegisteredGroup
-from bb.ledger.records import events as recorded
+from bb.ledger.records.newest_first import newest_first
 from bb.ledger.records.store import Store
 from bb.ledger.travel import ledger_merge
 from bb.ops.chat import chat, reactions, reading
@@ -42,7 +42,7 @@ def repo(tmp_path: Path) -> Scratch:
 
 
 def events(of: GroupDesk, kind: str) -> list[dict[str, Any]]:
-    found = recorded.newest_first(of.store, None, lambda raw: f'"kind":"{kind}"'.encode() in raw)
+    found = newest_first(of.store, lambda raw: f'"kind":"{kind}"'.encode() in raw)
     return [event.data for event in found][::-1]
 
 

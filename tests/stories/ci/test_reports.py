@@ -138,6 +138,12 @@ def test_a_report_about_nothing_says_that_it_was_looked_at(work: Project):
     assert json.loads(said(work, "sarif", "--head", "origin/main").out)["runs"][0]["results"] == []
 
 
+def test_a_change_without_commits_is_said_to_be_empty(work: Project):
+    """A workflow that compares a branch with itself would pass for ever."""
+    assert "Note: the change is empty" in said(work, "text", "--head", "origin/main").out
+    assert "Note: the change is empty" not in said(work, "text", "--head", "HEAD").out
+
+
 @pytest.mark.parametrize("form", ["text", "github", "sarif", "junit"])
 def test_a_report_goes_to_a_file_whatever_the_verdict_and_the_terminal_gets_text(work: Project, form: str):
     for head, status in (("HEAD", 7), ("origin/main", 0)):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.near import Near
 from tests.stories.ci.ci_support import HARBOR, OTTER, Project, project, reserve, told
-from tests.support import Scratch
+from tests.support import Scratch, scratch
 
 LEX = "src/parser/lex.py"
 
@@ -410,6 +410,38 @@ def test_histories_that_have_nothing_in_common_are_refused(work: Project):
 @pytest.mark.parametrize("name", ["nowhere", "0" * 40, "HEAD^{tree}", "--all", "-n1"])
 def test_what_is_no_commit_is_refused(work: Project, name: str):
     assert (ran := work.repo.json("ci", "check", f"--base={name}")).code == "REVISION_NOT_FOUND", ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("HEAD~50", "name a commit; `git log --oneline HEAD` lists those that HEAD has"),
+        ("main^{tree}", "name a commit; `git log --oneline main` lists those that main has"),
+        ("0" * 40, "it stands for no commit, as for a new branch"),
+        ("1" * 40, f"fetch it: `git fetch origin {'1' * 40}`"),
+        ("1a2b3c4", "if it is the beginning of an id, fetch the branches: `git fetch origin`"),
+        ("nowhere", "fetch it: `git fetch origin nowhere`; `git ls-remote origin` lists"),
+        ("origin/nowhere~3", "fetch it: `git fetch origin nowhere`; `git ls-remote origin` lists"),
+        ("it's", "fetch it: `git fetch origin 'it'\\''s'`; "),
+        ("--all", "name a commit, for example"),
+    ],
+)
+def test_a_name_of_no_commit_is_answered_with_what_can_help(work: Project, name: str, hint: str):
+    error = work.repo.json("ci", "check", f"--base={name}").envelope["error"]
+
+    assert error["hint"].startswith(hint)
+
+
+def test_without_a_remote_or_a_commit_no_fetch_is_proposed(tmp_path: Path):
+    scratch(tmp_path / "alone", commit=False)
+    repo = Near(tmp_path / "alone")
+    repo.json("init").data  # noqa: B018
+
+    unborn = repo.json("ci", "check", "--local", "--base", "HEAD~1").envelope["error"]
+    unknown = repo.json("ci", "check", "--local", "--base", "nowhere").envelope["error"]
+
+    assert unborn["hint"] == "no commit is checked out here: `git switch BRANCH` checks out a branch"
+    assert unknown["hint"].startswith("this clone has no remote to fetch it from")
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nHEAD"])

@@ -108,6 +108,18 @@ def test_what_is_not_at_the_remote_either_is_refused(work: Project):
     assert work.check(ci, "--local", base="main").code in ("REVISION_NOT_FOUND", "NOT_INITIALIZED")
 
 
+def test_what_is_before_the_first_commit_is_refused_by_the_name_that_was_given(work: Project):
+    ci = work.checkout("checkout", "--depth=1")
+    ci.json("init").data  # noqa: B018
+
+    deepened = work.check(ci, base="HEAD~50").envelope["error"]
+    not_deepened = work.check(ci, "--local", base="HEAD~50").envelope["error"]
+
+    assert "'HEAD~50' is not a commit" in deepened["message"]
+    assert deepened["hint"] == "name a commit; `git log --oneline HEAD` lists those that HEAD has"
+    assert "fetch-depth: 0" in not_deepened["hint"]
+
+
 def test_a_remote_that_is_away_leaves_the_refusal_and_says_why(work: Project):
     ci = work.checkout("checkout", "--depth=1", "--no-single-branch")
     ci.git("config", "remote.origin.url", "https://user:hunter2@127.0.0.1:1/x.git")

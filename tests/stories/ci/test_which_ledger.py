@@ -181,7 +181,9 @@ def test_what_an_agent_is_only_warned_of_is_not_recorded(work: Project):
 def test_without_a_ledger_here_nothing_can_be_recorded(work: Project):
     work.publish()
 
-    assert work.check(work.checkout("checkout"), "--record").code == "NOT_INITIALIZED"
+    refused = work.check(work.checkout("checkout"), "--record")
+    assert refused.code == "NOT_INITIALIZED"
+    assert "`bb sync --pull`" in refused.envelope["error"]["hint"]
 
 
 def test_what_this_clone_does_not_know_of_is_judged_and_not_recorded(work: Project):

@@ -135,6 +135,8 @@ def test_only_the_person_moves_it_with_a_reason_and_to_a_remote_that_is_publishe
     assert here.refused_or("ledger.arbiter", remote="upstream", reason="mine") == "PERSON_ONLY"
     del here.settings["BB_AGENT"]
     assert here.refused_or("ledger.arbiter", remote="upstream") == "INVALID_ARGS"
+    assert here.refused_or("ledger.arbiter", reason="no remote is named") == "INVALID_ARGS"
+    assert here.refused_or("ledger.arbiter", lost=True) == "INVALID_ARGS"
     assert here.refused_or("ledger.arbiter", remote="origin", reason="again") == "IS_THE_ARBITER"
     assert here.refused_or("ledger.arbiter", remote="nowhere", reason="there") == "REMOTE_NOT_FOUND"
     here.git("remote", "add", "third", str(hub(tmp_path / "third.git")))

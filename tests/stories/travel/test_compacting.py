@@ -240,7 +240,7 @@ def test_many_commits_with_few_lines_make_a_snapshot_due(
     origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(tip, "AT_LEAST", 2000)
-    monkeypatch.setattr(tip, "MOST_COMMITS", 8)
+    monkeypatch.setattr(tip, "AFTER_COMMITS", ((8, 16),))
     here, _ = pair
     found = []
     for _ in range(10):

@@ -308,7 +308,7 @@ LOSSES: dict[str, Callable[[Clone], None]] = {
     "pins, other types": _swapped_pins,
     "index": _file("index.sqlite*", None),
     "index, garbage": _file("index.sqlite", b"nonsense" * 1000),
-    "presence": _without(lambda _: "../presence", "*"),
+    "presence": _without(lambda _: "../presence", ""),
     "foreign journal": _without(foreign_writer, "*.jsonl"),
     "foreign folder": _without(foreign_writer, ""),
     "foreign tail": _cut(foreign_writer, 1),

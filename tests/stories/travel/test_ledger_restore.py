@@ -197,7 +197,8 @@ def test_the_ledger_of_another_project_is_never_replaced(branch: Branch, busy: l
     refused = here.refused("ledger.restore", **PERSON)
     assert refused.code == "ANOTHER_LEDGER"
     assert str(shown["found_ledger"]) in str(refused.hint)
-    assert here.refused("ledger.restore", adopt="0fba2ae713d9", **PERSON).code == "OTHER_LEDGER"
+    for dry_run in (True, False):
+        assert here.refused("ledger.restore", adopt="0fba2ae713d9", dry_run=dry_run, **PERSON).code == "OTHER_LEDGER"
     assert other.tip == tip
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from bb.ledger.index.index import Index
+from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins, saved_mapping
 from bb.ledger.published.saved_mapping import SavedMapping
+from bb.ledger.records import events as recorded
+from bb.ledger.records import newest_first
 from bb.ops.ledger import running_sync
+from tests.ledger.ledger_support import opened
 from tests.stories.travel.test_forks import LOSSES
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
@@ -116,3 +120,39 @@ def test_a_pause_that_another_clone_publishes_is_told_by_the_next_heartbeat(
     here.sync()
 
     assert here.ask("agent.heartbeat", agent=AMBER)["paused"]["why"] == "a review"
+
+
+@pytest.mark.parametrize("first", [1, 2, 64])
+def test_the_newest_events_of_all_writers_come_first_whoever_wrote_them(
+    busy: list[Clone], monkeypatch: pytest.MonkeyPatch, first: int
+):
+    monkeypatch.setattr(newest_first, "FIRST", first)
+    here, there = busy
+    for number, (each, agent) in enumerate(((there, COBALT), (here, AMBER), (there, COBALT), (here, AMBER))):
+        each.ask("agent.reserve", agent=agent, scope=[f"later-{number}"], bead="bb-1")
+        settle(busy)
+
+    with opened(here.path) as store:
+        lines = (raw for journal in store.journals() for raw in journal.backwards())
+        every = sorted(recorded.readable(lines), key=lambda event: event.order, reverse=True)
+        assert list(newest_first.newest_first(store, lambda _: True)) == every
+        reserved = [event for event in every if event.kind == "x.bb.reserved"]
+        assert list(newest_first.newest_first(store, lambda raw: b'"kind":"x.bb.reserved"' in raw)) == reserved
+    assert len({event.id.partition(".")[0] for event in every}) == 2
+
+
+def test_the_newest_events_are_read_from_no_more_journals_than_needed(
+    busy: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, _ = busy
+    here.ask("agent.reserve", agent=AMBER, scope=["later"], bead="bb-1")
+    with opened(here.path) as store:
+        store.caught_up()
+        own = store.writer
+        monkeypatch.setattr(
+            newest_first,
+            "Journal",
+            lambda path, writer: Journal(path, writer) if writer == own else pytest.fail("older"),
+        )
+
+        assert next(newest_first.newest_first(store, lambda _: True)).data["scope"] == "later"

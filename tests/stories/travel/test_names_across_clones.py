@@ -104,7 +104,9 @@ def test_a_name_that_is_taken_too_is_refused(twice: tuple[Clone, Clone]):
     _, there = twice
     there.ask("agent.register", name=HERON, role="tester")
 
-    assert there.refused_or("agent.rename", to=HERON, agent=AMBER) == "DUPLICATE_AGENT_ID"
+    refused = there.refused("agent.rename", to=HERON, agent=AMBER)
+    assert refused.code == "DUPLICATE_AGENT_ID"
+    assert "--force-update" not in str(refused.hint), "`bb agent rename` has no such option"
     assert there.refused_or("agent.rename", to="Heron", agent=AMBER) != ""
 
 
@@ -219,6 +221,23 @@ def test_a_snapshot_says_who_has_a_name(twice: tuple[Clone, Clone], origin: Path
     assert len(seen[AMBER]) == 1
     for each in twice:
         assert each.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+
+
+def test_who_has_settled_a_name_is_told_what_to_do_next(twice: tuple[Clone, Clone]):
+    _, there = twice
+
+    assert there.bb("agent", "rename", HERON, "--agent", AMBER).out == (
+        f"{AMBER} of this clone is {HERON} now; 1 reservation transferred\n"
+        f"Work under the new name: export BB_AGENT={HERON}\n"
+    )
+
+
+def test_who_has_merged_a_name_is_told_what_counts_now(twice: tuple[Clone, Clone]):
+    _, there = twice
+
+    assert there.bb("agent", "merge", "--agent", AMBER).out == (
+        f"{AMBER} is one agent in all clones now, and its reservations in each of them count for all\n"
+    )
 
 
 def test_the_sync_that_learns_of_it_and_the_overviews_say_so(twice: tuple[Clone, Clone]):
