@@ -26,7 +26,7 @@ from tests.support import ROOT, environment
 
 ONE_AT_A_TIME = threading.Lock()
 MOST_OPEN = 4096  # descriptors; no process that forks here has as many
-WORDS_AND_SETTINGS = 1 << 20  # bytes of a request at most
+SIZE = 4  # bytes that say how long a request is
 
 
 class Process:
@@ -110,7 +110,9 @@ def start(
     try:
         with ONE_AT_A_TIME:
             server = _server(program)
-            socket.send_fds(server, [json.dumps(request).encode()], [*theirs, told])
+            octets = json.dumps(request).encode()
+            socket.send_fds(server, [len(octets).to_bytes(SIZE, "big")], [*theirs, told])
+            server.sendall(octets)
             return Process(int(server.recv(100)), ended, ours)
     finally:
         for each in [*closing, told]:
@@ -126,8 +128,7 @@ def _descriptor(wanted: Any, number: int) -> int:
 @functools.cache
 def _server(program: str) -> socket.socket:
     """A connection to the process that has imported a program: one for all tests of a worker."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, WORDS_AND_SETTINGS)
+    ours, theirs = socket.socketpair()
     with theirs:
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.preloaded", program, str(theirs.fileno())],
@@ -210,9 +211,10 @@ def _serve(program: str, number: int) -> None:
             os.read(reads, 1000)
             _tell_who_has_ended(children)
         if connection in ready:
-            request, descriptors, _, _ = socket.recv_fds(connection, WORDS_AND_SETTINGS, 4)
-            if not request:
+            size, descriptors, _, _ = socket.recv_fds(connection, SIZE, 4)
+            if not size:
                 return
+            request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
             child = os.fork()
             if child == 0:
                 _become(main, json.loads(request), descriptors[:3])
