@@ -32,7 +32,7 @@ def count(wanted: str) -> int:
     """How many workers `-n WANTED` means."""
     if wanted != "auto":
         return int(wanted)
-    return (os.cpu_count() or 1) + 4  # the files that are started first wait for browsers, terminals and time
+    return (os.cpu_count() or 1) + 3  # the files that are started first wait for browsers, terminals and time
 
 
 def run(session: pytest.Session, number: int) -> None:
