@@ -232,6 +232,7 @@ DOORS = {
     "watch/notify.py": "problems as data; what is printed of one goes through `_told`",
     "watch/notify_run.py": "problems as data, for the command of the person",
     "single_command.py": "the words that the user typed, on their way to an op",
+    "typer_commands.py": "the same, as Typer has parsed them",
     "calls/run.py": "from an op to `output`",
     "calls/output.py": "to JSON, or to `text.of`, which wraps it",
     "screens/ci_reports.py": "reports as data for their writers",
