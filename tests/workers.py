@@ -29,7 +29,9 @@ Unit = list[pytest.Item]
 
 
 def count(wanted: str) -> int:
-    """How many workers `-n WANTED` means."""
+    """How many workers `-n WANTED` means. Where no process can be forked, pytest runs the tests itself."""
+    if not hasattr(os, "fork"):
+        return 1
     if wanted != "auto":
         return int(wanted)
     return (os.cpu_count() or 1) + 3  # the files that are started first wait for browsers, terminals and time
