@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.records.signers import Policy
+    from bb.ledger.index.counting import Counting
     from bb.ledger.published.tip import Commit
     from bb.ledger.records.store import Store
     from bb.ledger.travel.importing import Incoming
@@ -43,9 +44,12 @@ class Arrivals:
     def take(self, commits: Sequence[Commit], incoming: Sequence[Incoming]) -> None:
         """Note the INCOMING lines of COMMITS, which have been written."""
         self._lost += self._not_believed(commits)
+        # Asked for once: there may be thousands of writers.
+        counted = counting.for_index(self._store.caught_up())
+        decode = _fast_decoder() if sum(len(change.more) for change in incoming) >= MUCH else None
         for change in incoming:
             self.count += change.more.count(b"\n") - change.more.count(SIGNATURE)
-            self._hear(change.more)
+            self._hear(change.more, counted, decode)
 
     def _not_believed(self, commits: Sequence[Commit]) -> list[str]:
         """The events in COMMITS that have no payload and no valid withdrawal."""
@@ -57,13 +61,11 @@ class Arrivals:
                 raws += [raw for n in blank if (raw := Journal(self._store.path, writer).line(n))]
         return payload_removal.unexplained_blanks(self._store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
-    def _hear(self, octets: bytes) -> None:
+    def _hear(self, octets: bytes, counted: Counting | None, decode: Callable[[bytes], Any] | None) -> None:
         """Note the authors of one writer's imported lines, and the age of each author's last line relative to the
         newest of these lines. Both times are from the writer's clock, so they can be compared. Lines that do not count
         are no sign of life."""
         last_lines: dict[str, str] = {}
-        decode = _fast_decoder() if len(octets) >= MUCH else None
-        counted = counting.for_index(self._store.caught_up())
         for raw in octets.split(b"\n")[:-1]:
             try:
                 members = lines.members(raw, decode)
