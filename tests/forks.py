@@ -20,10 +20,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.support import ROOT, Ran, Scratch, environment
 
@@ -174,9 +174,14 @@ def _become(cwd: str, settings: dict[str, str], words: list[str], way: str) -> N
     sys.argv = ["bb", *words]
     if way == TYPER:
         fast_parser.answer = lambda *_, **__: None
+    run_and_end(main)
+
+
+def run_and_end(main: Callable[[], int | None]) -> NoReturn:
+    """Run MAIN, and end this fork as a program of its own would end."""
     status = 1
     try:
-        main()
+        status = main() or 0
     except SystemExit as ended:
         status = int(ended.code or 0)
     except BaseException:

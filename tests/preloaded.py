@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
+from tests.forks import run_and_end
 from tests.support import ROOT, environment
 
 ONE_AT_A_TIME = threading.Lock()
@@ -249,17 +250,7 @@ def _become(main: Callable[[list[str]], int], request: list[Any], streams: list[
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(settings)
-    status = 1
-    try:
-        status = main(words)
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+    run_and_end(lambda: main(words))
 
 
 if __name__ == "__main__":

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
+ALL = -1  # as a limit
 BEYOND = chr(0x10FFFF)  # sorts after every character of a place
 
 
 class FoldedState:
     """What an index has folded."""
 
-    def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
-        """The rows of QUERY, as READ makes them."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
+            """The rows of QUERY, as READ makes them. The index has this."""
 
     def state(self, fold: str, key: str) -> Any:
         """The folded state of one entry; None if it does not exist."""
@@ -69,10 +71,15 @@ class FoldedState:
                 yield place, key, value
             before, many = rows[-1][1], min(4 * many, MANY)
 
-    def newest_keys(self, fold: str, term: str, most: int) -> list[tuple[str, str]]:
-        """The place and key of the last MOST entries of TERM, last place first, without reading their states."""
-        query = "select place, key from term where fold = ? and term = ? order by place desc limit ?"
-        return self._ask(list, query, fold, term, most)
+    def newest_keys(
+        self, fold: str, term: str, most: int = ALL, *, since: str = "", before: str = BEYOND
+    ) -> list[tuple[str, str]]:
+        """The place and key of the last MOST entries of TERM, last place first, without reading their states; only
+        those from the place SINCE on that are BEFORE another one."""
+        query = """
+            select place, key from term where fold = ? and term = ? and place >= ? and place < ?
+            order by place desc limit ?"""
+        return self._ask(list, query, fold, term, since, before, most)
 
     def entries_at_places(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries of TERM at one of PLACES."""

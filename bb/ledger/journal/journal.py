@@ -133,9 +133,11 @@ class Journal(JournalReader):
         return self._standing_lock
 
     def close(self) -> None:
-        """Close the lock's files."""
+        """Close the lock's files, and what was opened for a write that was refused."""
         if self._standing_lock is not None:
             self._standing_lock.close()
+        if self._writes is not None:
+            self._writes.close_unwritten()
 
     def lock_to_change(self) -> Lock | NoLock | received.Changing:
         """Its lock. A received journal has none, because only sync writes it, one process at a time; but the change is

@@ -39,14 +39,14 @@ class Unsynced:
 
     def open_ahead(self) -> None:
         """Before the journal's lock is taken: open what a write will probably need. Others have to wait less then."""
-        group = self._opened_group(is_locked=True)
+        group = self._opened_group(has_lock=True)
         first = group.read().segment if group and not self._ahead else 0
         if first:
             self._ahead = self._opened(Segment(first, path_of(self._folder, first)))
 
     def state(self) -> Known | None:
         """What the processes that write here know of its end; None without a group. The journal's lock must be held."""
-        group = self._opened_group(is_locked=True)
+        group = self._opened_group(has_lock=True)
         return group.read() if group else None
 
     def open_last(self, segment: Segment, state: Known) -> OpenSegment | None:
@@ -129,10 +129,11 @@ class Unsynced:
             fd = disk.create(segment.path, TO_APPEND)
         return OpenSegment(segment, fd)
 
-    def _opened_group(self, *, is_locked: bool = False) -> GroupSync | None:
-        """The state that we share with the processes that write here; None for a journal without a lock."""
+    def _opened_group(self, *, has_lock: bool = False) -> GroupSync | None:
+        """The state that we share with the processes that write here; None for a journal without a lock. If it HAS a
+        LOCK, as the caller knows, nobody looks."""
         if self._group is None and group_sync.is_possible():
-            has_lock = is_locked or os.path.exists(self._folder + os.sep + LOCK)
+            has_lock = has_lock or os.path.exists(self._folder + os.sep + LOCK)
             self._group = GroupSync(self._folder) if has_lock else None
         return self._group
 
@@ -173,6 +174,13 @@ class Unsynced:
         files, self._files, self._last = self._files, {}, None
         for opened in files.values():
             os.close(opened.fd)
+
+    def close_unwritten(self) -> None:
+        """Close what was opened for a write that did not come."""
+        self.close_last()
+        if self._group:
+            self._group.close()
+            self._group = None
 
     def close_last(self) -> None:
         """Close the segment that was opened to be written, unless it was written."""

@@ -203,7 +203,7 @@ class Holdings:
 
     def of_writers(self, writers: Container[str]) -> list[Held]:
         """The current reservations that these writers recorded, oldest first. The others are not read."""
-        keys = [key for _, key in self._index.newest_keys(holdings.NAME, "live", -1)]
+        keys = [key for _, key in self._index.newest_keys(holdings.NAME, "live")]
         ours = [key for key in keys if ids.split_event_id(key)[0] in writers]
         return self._held(list(self._index.states_of(holdings.NAME, ours).items()))
 

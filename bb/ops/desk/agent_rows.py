@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST = 50  # agents of an answer, unless all are asked for
 PAGE = 200  # agents that are looked at together, if the first ones are not those asked for
-HEARD_LAST = "select key, place from term where fold = ? and term = ? and place < ? order by place desc limit ?"
 
 
 class Agents(Record):
@@ -93,14 +92,10 @@ def live(desk: Desk, index: Index) -> Live:
     now, gone_after = desk.now(), 2 * desk.stale_after_in(index)
     elsewhere = presence.seen_elsewhere(desk.place.store, now, gone_after)
     if elsewhere:
-        retired = index.ask("select key from term where fold = ? and term = ?", roster.NAME, roster.GONE)
-        for (name,) in retired:
+        for _, name in index.newest_keys(roster.NAME, roster.GONE):
             elsewhere.pop(name, None)
-    heard = index.ask(
-        "select key from term where fold = ? and term = ? and place > ? order by place desc",
-        *(roster.NAME, roster.HEARD, roster.moment(now - gone_after)),
-    )
-    names = [*_paused(index), *presence.seen_here(desk.place.store, now, gone_after), *(name for (name,) in heard)]
+    heard = index.newest_keys(roster.NAME, roster.HEARD, since=roster.moment(now - gone_after))
+    names = [*_paused(index), *presence.seen_here(desk.place.store, now, gone_after), *(name for _, name in heard)]
     return Live(elsewhere, [name for name in dict.fromkeys(names) if name not in elsewhere])
 
 
@@ -109,23 +104,19 @@ def _candidates(desk: Desk, index: Index, role: str | None, state: str | None) -
     more, which shows that there are more."""
     store, now = desk.place.store, desk.now()
     here = presence.latest_agents(store, now, MOST)
-    heard = index.ask(HEARD_LAST, roster.NAME, _term(role), roster.moment(now + liveness.CREDIBLE), MOST + 1)
-    first = list(dict.fromkeys([*_paused(index), *here, *(name for name, _ in heard)]))
+    until = roster.moment(now + liveness.CREDIBLE)
+    heard = index.newest_keys(roster.NAME, _term(role), MOST + 1, before=until)
+    first = list(dict.fromkeys([*_paused(index), *here, *(name for _, name in heard)]))
     yield first
     if state is None:
         return
     if state == liveness.EVICTED or pauses.EVERYBODY in _paused(index):
-        yield from _pages([name for name, _ in _all_heard(index, role)], first)
+        yield from _pages([name for _, name in index.newest_keys(roster.NAME, _term(role))], first)
     else:
         found, active_since = live(desk, index), now - desk.stale_after_in(index)
         is_active = state == liveness.ACTIVE
         elsewhere = [name for name, at in found.elsewhere.items() if is_active is (at > active_since)]
         yield from _pages([*found.possibly, *elsewhere], first)
-
-
-def _all_heard(index: Index, role: str | None) -> list[tuple[str, str]]:
-    """All agents in service, the one that was heard of last first. Their states are not read."""
-    return index.ask(HEARD_LAST, roster.NAME, _term(role), chr(0x10FFFF), -1)
 
 
 def _pages(names: Sequence[str], without: Sequence[str]) -> Iterator[list[str]]:

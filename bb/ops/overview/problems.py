@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 GONE = 50  # reservations of evicted agents that are a problem of their own; the others are one together
 SHORT = 20  # most characters of a scope in a command, so that the command fits on a line
-
-
 OTHERS = "holders_gone:others"
 
 

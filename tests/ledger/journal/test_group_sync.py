@@ -15,6 +15,7 @@ import pytest
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
 from bb.ledger.files import numbered_locks
+from bb.ledger.files.lock import Lock
 from bb.ledger.journal import group_sync
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
@@ -313,6 +314,19 @@ def test_nothing_stays_open(store: Path):
     for _ in range(5):
         append(store, "more")
     assert len(os.listdir("/dev/fd")) == len(before)
+
+
+def test_nothing_stays_open_after_a_write_that_could_not_begin(store: Path, monkeypatch: pytest.MonkeyPatch):
+    append(store, "one")
+    monkeypatch.setattr(Lock.__init__, "__defaults__", (0.01,))
+    before = os.listdir("/dev/fd")
+    journal = Journal(str(store), WRITER)
+
+    with Journal(str(store), WRITER).standing_lock():
+        assert refusal_of(SingleRecord(journal).__enter__) == "LEDGER_BUSY"
+    journal.close()
+
+    assert len(os.listdir("/dev/fd")) == len(before) + 2, "the files of the other lock"
 
 
 def child_of(function: Callable[[str], None], store: Path) -> int:
