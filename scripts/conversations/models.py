@@ -21,7 +21,7 @@ TALK = (
 
 
 class Obedient:
-    """Answers what must be answered, acknowledges where that is asked, claims what is offered; otherwise it is silent."""
+    """Answers what must be answered, acknowledges where that is asked, claims what is offered, else is silent."""
 
     name = "obedient"
 

@@ -157,8 +157,8 @@ class Stage:
                 self.host.turn(name, envelope, "ended", outbound=has_spoken)
         for _ in range(ROUNDS):
             given = self.host.deliveries()
-            for agent, envelope in given:
-                self._hand(agent, envelope)
+            for name, envelope in given:
+                self._hand(name, envelope)
             if not given:
                 break
         # A message that was written a moment ago may still be edited or continued.
