@@ -26,6 +26,7 @@ LOOKS = (0, 400, 1200, 3200, 5500, 10_000, 31_000, 62_000, 5 * MINUTE, 8 * MINUT
 AFTERWARDS = 70 * SECOND
 UNTIL_ESCALATED = 25 * MINUTE
 QUIET = 5 * SECOND  # after a message, before anybody looks into the mailbox
+PATIENCE = 35 * SECOND  # with an agent that should answer: the longest time in which pieces are merged, and a little
 ROUNDS = 20  # of deliveries and answers within one moment
 
 
@@ -49,6 +50,7 @@ class Host(Protocol):
     def turn(self, agent: str, envelope: dict[str, Any], state: str, *, outbound: bool) -> None: ...
     def outbox(self) -> list[dict[str, Any]]: ...
     def posted(self, event: str, name: str) -> None: ...
+    def external(self, conversation: str) -> None: ...
     def book(self) -> AttentionState: ...
 
 
@@ -181,6 +183,8 @@ class Stage:
                 documents.append(payload)
             if said.id in self.names.where:
                 self._learn(said.id, self.names.event_id(said.id))
+            if self.conversation.platform == "discord" and said.thread:
+                self.host.external(self.names.target(said.place, said.thread)["conversation"])
             self._expected += [(said, who) for who in dict.fromkeys([*said.says, *_answering(said)])]
         if documents:
             self.host.ingest(self.conversation.platform, documents)
@@ -199,14 +203,17 @@ class Stage:
 
     def _speak_for_the_silent(self) -> None:
         """Post the answers that were expected and did not come."""
-        for said, who in self._expected:
+        waiting, self._expected = self._expected, []
+        for said, who in waiting:
+            if self.now - self.times[said.id] < PATIENCE:
+                self._expected.append((said, who))  # it may be a part of something longer
+                continue
             agents = [agent for name in who.split(" or ") if (agent := self.conversation.agent(name))]
             if any(agent.is_mute or agent.is_away for agent in agents):
                 continue
             if any(agent.id in self.working or self._has_answered(said, agent) for agent in agents):
                 continue
             self._force(said, agents[0])
-        self._expected.clear()
 
     def _has_answered(self, said: Said, agent: Agent) -> bool:
         about = said.about or said.id
