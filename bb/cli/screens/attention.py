@@ -180,7 +180,8 @@ def read(found: Foreign) -> list[str]:
         first = shell_word(found["items"][0]["eventId"])
         lines.append(f"-> the same with {whole(f'--before {first}')} shows earlier messages")
     for item in found["items"]:
-        notes = f", version {item['contentVersion']}" if int(item["contentVersion"]) > 1 else ""
+        is_edited = int(item["contentVersion"]) > 1 and not item.get("tombstone")
+        notes = f", version {item['contentVersion']}" if is_edited else ""
         who = coloured(_author(item), "cyan")
         lines.append(f"{minutes_text(item['at'])}  {who}{notes}  [{whole(item['eventId'])}]")
         lines += [f"    {coloured('deleted', 'dim')}"] if item.get("tombstone") else spoken(item["parts"])
