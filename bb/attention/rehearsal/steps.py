@@ -160,7 +160,10 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
         replay.sessions[agent] = session.replace(again=frozenset())
         blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in offers]
         waits = [{"eventId": entry.event, "why": entry.why} for entry in held]
-        return offer_facts(agent, offers, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        return offer_facts(replay.here.book, agent, offers, is_taken=not session.has_ack), {
+            "blocks": blocks,
+            "held": waits,
+        }
 
     return replay.do(decide)
 
