@@ -105,7 +105,14 @@ class HarnessSession:
         if self.hosting is not None:
             raise Twice()
         self.hosting, answer = greeting.begin(self._desk, params, self._named)
+        if self.takes_deliveries:
+            self.hosting.join()
         return answer
+
+    def leave(self) -> None:
+        """The connection is closed."""
+        if self.hosting is not None:
+            self.hosting.leave()
 
     def _told(self, found: Notification) -> None:
         if found.method == c2a.NOW and self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT:
