@@ -105,8 +105,6 @@ class HarnessSession:
         if self.hosting is not None:
             raise Twice()
         self.hosting, answer = greeting.begin(self._desk, params, self._named)
-        if self.takes_deliveries:
-            self.hosting.join()
         return answer
 
     def leave(self) -> None:

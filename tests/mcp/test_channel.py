@@ -303,3 +303,31 @@ def test_the_official_client_hears_the_push_and_answers_it(both: Here):
         heard, answer = anyio.run(talk, mode)
         assert "Can you look?" in heard.content
         assert not answer.is_error
+
+
+def test_the_hooks_of_the_same_session_do_not_repeat_what_was_pushed(both: Here):
+    session = {"session_id": "5f0c", "cwd": str(both.repo.path)}
+
+    def hook(moment: str, event: str, **more: str) -> str:
+        payload = {**session, "hook_event_name": event, **more}
+        ran = both.repo.bb("hook", moment, "--host", "claude", stdin=json.dumps(payload), **own)
+        assert ran.status == 0, ran.err
+        return ran.out
+
+    own = {"CLAUDE_CODE_SESSION_ID": "5f0c"}
+    payload = {**session, "hook_event_name": "SessionStart", "source": "startup"}
+    both.repo.bb("hook", "session-start", "--host", "claude", "--register", stdin=json.dumps(payload), **own)
+    (agent,) = (
+        line["by"] for line in both.repo.json("ledger", "log", "--kind", "actor.add").data if is_new(line["by"])
+    )
+    with opened(both, "--channel", **own) as opening:
+        pushed = send(both, "Can you look?", "k1", to=agent)
+        assert opening.pushed()["meta"]["event_id"] == pushed
+        until(lambda: delivery(both, pushed, agent)[:2] == ["offered", "accepted"])
+
+        assert "Can you look?" not in hook("prompt", "UserPromptSubmit", prompt="Go on.")
+        assert opening.end() == []
+
+
+def is_new(agent: str) -> bool:
+    return agent not in (AMBER, COBALT)

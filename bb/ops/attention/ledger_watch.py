@@ -9,8 +9,9 @@ from bb.ops.attention import serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from bb.ops.attention.serving import Hosting
     from bb.ops.desk.desk import Desk
 
 GLANCE = 0.15  # seconds between two looks at the ledger
@@ -19,24 +20,22 @@ SHARE = 20  # ticks take at most this fraction (1/20) of the time
 
 
 class LedgerWatch:
-    """Looks at the ledger of DESK. BEAT is called before each tick, NOTE with each refusal, REPORT with each bug."""
+    """The ledger of a desk. NOTE gets refusals, REPORT gets bugs; neither ends the caller."""
 
-    def __init__(
-        self, desk: Desk, beat: Callable[[], None], note: Callable[[str], None], report: Callable[[Exception], None]
-    ) -> None:
-        self._desk, self._beat, self._note, self._report = desk, beat, note, report
+    def __init__(self, desk: Desk, note: Callable[[str], None], report: Callable[[Exception], None]) -> None:
+        self._desk, self._note, self._report = desk, note, report
         self._store = desk.ledger
         self._ends: list[tuple[str, int]] = []
         self._ticked, self._tick_took = 0.0, 0.0
         self._is_stale = True  # whether facts were recorded since the last tick
         self.tick_at: int | None = None
 
-    def look(self) -> bool:
-        """Tick if something is due; whether facts were recorded since the last look."""
+    def look(self, hostings: Iterable[Hosting]) -> bool:
+        """Whether facts were recorded since the last look. What is due is processed first; HOSTINGS are connected."""
         has_changed = self._has_changed()
         self._is_stale |= has_changed
         if self._must_tick():
-            self._tick()
+            self._tick(hostings)
             has_changed |= self._has_changed()
         return has_changed
 
@@ -51,12 +50,13 @@ class LedgerWatch:
         is_worth_it = is_by_client or since >= SHARE * self._tick_took
         return since >= RARELY or ((is_time or self._is_stale) and is_worth_it)
 
-    def _tick(self) -> None:
+    def _tick(self, hostings: Iterable[Hosting]) -> None:
         began = time.monotonic()
         self._is_stale = False
         self.tick_at = None
         try:
-            self._beat()
+            for hosting in hostings:
+                hosting.beat()
             self.tick_at = serving.process_due(self._desk)
         except BbError as refusal:
             self._note(f"{refusal.code}: {refusal.message}")

@@ -48,7 +48,7 @@ class Pushing:
 
     def __init__(self, desk: Desk, note: Callable[[str], None], report: Callable[[Exception], None]) -> None:
         self._desk = desk
-        self._watch = LedgerWatch(desk, self._beat, note, report)
+        self._watch = LedgerWatch(desk, note, report)
         self._hosting: Hosting | None = None
         self._due: int | None = None
         self._is_waiting = True  # whether there may be something to push
@@ -60,9 +60,12 @@ class Pushing:
 
     def look(self) -> list[Push]:
         """What to push now. It is recorded as offered."""
-        self._is_waiting |= self._watch.look() or (self._due is not None and self._desk.now() >= self._due)
-        hosting = self._current() if self._is_waiting else None
+        hosting = self._current()
         if hosting is None:
+            return []
+        has_changed = self._watch.look([hosting])
+        self._is_waiting |= has_changed or (self._due is not None and self._desk.now() >= self._due)
+        if not self._is_waiting:
             return []
         plan = hosting.hand_over()
         self._due, self._is_waiting = plan.due, False
@@ -85,11 +88,9 @@ class Pushing:
         elif self._hosting is None or self._hosting.agent != who:
             begin = {"protocolVersion": greeting.PROTOCOL, "capabilities": CAN}
             self._hosting, _ = greeting.begin(self._desk, begin, who)
+            self._hosting.yields = True
+            self._is_waiting = True
         return self._hosting
-
-    def _beat(self) -> None:
-        if (hosting := self._current()) is not None:
-            hosting.beat()
 
     def _pushes(self, agent: str, delivers: Iterable[Deliver]) -> list[Push]:
         """The pushes for these deliveries. The first one that a session gets has the standing rules."""

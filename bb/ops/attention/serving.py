@@ -58,12 +58,7 @@ class Hosting:
         self._at = C2aDesk(desk, harness.agent)
         self._beat_at = 0
         self._mark: Mark | None = None
-
-    # -- the connection
-
-    def join(self) -> None:
-        """Mark that this harness is connected. A host that takes pushes (`pushing`) gets nothing until it leaves."""
-        self._mark = Mark(self._at.store.path, self.agent)
+        self.yields = False  # whether other harnesses of the agent get its messages while they are connected
 
     def leave(self) -> None:
         """The connection has ended."""
@@ -74,6 +69,8 @@ class Hosting:
 
     def hand_over(self) -> Plan:
         """Plan and record what to send to the harness now."""
+        if not (self.yields or self._mark):
+            self._mark = Mark(self._at.store.path, self.agent)
         self.beat()
         now = self.desk.now()
         seed = os.urandom(9).hex()
