@@ -381,6 +381,13 @@ class CommandLine(InRepository):
         older = ["--open-older", given["openOlder"]] if "openOlder" in given else []
         return self.run("chat", "audit", "--limit", "200", *older)
 
+    def _confirmations(self, _: Any) -> Any:
+        return self.run("chat", "confirmations")["confirmations"]
+
+    def _confirm(self, given: dict[str, Any]) -> Any:
+        name = given.get("id") or self._confirmations({})[0]["id"]
+        return self.run("chat", "confirm", name, *(["--refuse"] if given.get("refuse") else []))
+
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:
             return self.run("chat", "outbox")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bb.attention.acts import notices
+from bb.attention.acts.confirmations import CONFIRM_ITEM, question_item
 from bb.attention.acts.sending import answers
 from bb.attention.facts import Answer, AttentionFact, Moved, Posting
 from bb.attention.judging.cases import current_message
@@ -33,6 +34,8 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
         head = message_kept(event, state)
         if head is None:
             posting_state, about = state["posting"][3]
+            if about.get("type") == CONFIRM_ITEM:
+                about = question_item(event, about)
             yield {"id": event, **about, "state": posting_state}
             continue
         message = current_message(book, head)

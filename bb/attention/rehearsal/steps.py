@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, explanation, outbox, tools
+from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, tools
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
@@ -238,6 +238,20 @@ def _outbox(replay: Replay, given: Any) -> Any:
     return list(outbox.to_post(replay.here.book))
 
 
+def _confirmations(replay: Replay, _: Any) -> list[dict[str, Any]]:
+    waiting = confirmations.open_requests(replay.here.book, replay.now)
+    return [confirmations.shown(request, replay.now) for request in waiting]
+
+
+def _confirm(replay: Replay, given: Any) -> dict[str, Any]:
+    """The person answers a request; without an id, the only open one."""
+    about = _object(given)
+    waiting = [request.id for request in confirmations.open_requests(replay.here.book, replay.now)]
+    name = str(about.get("id") or (waiting[0] if len(waiting) == 1 else ""))
+    allows = about.get("refuse") is not True
+    return replay.do(lambda: confirmations.answer(replay.here.book, name, "user", replay.now, allows=allows), "user")
+
+
 # -- clones
 
 
@@ -314,6 +328,8 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "cancel": _cancel,
     "audit": _audit,
     "outbox": _outbox,
+    "confirmations": _confirmations,
+    "confirm": _confirm,
     "clone": _clone,
     "merge": _merge,
 }
