@@ -10,7 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bb.attention.turns.rendering import STANDING_RULES
-from bb.attention.words import AGENT, ANSWER, CHANNEL, DM, MUST, ROLE_MENTION, SIGNALS, THREAD, TO_ME, TO_OTHER
+from bb.attention.words import (
+    AGENT,
+    ANSWER,
+    CHANNEL,
+    CONFIRMATION,
+    DM,
+    MUST,
+    ROLE_MENTION,
+    SIGNALS,
+    THREAD,
+    TO_ME,
+    TO_OTHER,
+)
 
 # What starts a turn of an idle agent: only what it must answer, or all that it may answer.
 WAKE = ("must", "may")
@@ -64,8 +76,8 @@ def _arguments(envelope: Mapping[str, Any]) -> str:
 def wakes(envelope: Mapping[str, Any], wake: str) -> bool:
     """Whether a delivery starts a turn of an idle agent. The rest is told with the next prompt."""
     attention = envelope["attention"]
-    is_asked_first = attention["reason"] == ROLE_MENTION or "defaultResponder" in attention
-    return policy_of(envelope) == MUST or is_asked_first or (wake == "may" and policy_of(envelope) == "may_respond")
+    is_asked = attention["reason"] in (ROLE_MENTION, CONFIRMATION) or "defaultResponder" in attention
+    return policy_of(envelope) == MUST or is_asked or (wake == "may" and policy_of(envelope) == "may_respond")
 
 
 def is_stop(envelope: Mapping[str, Any]) -> bool:

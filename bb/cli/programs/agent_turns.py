@@ -56,12 +56,17 @@ class Turns:
         self._waiting: list[Envelope] = []
         self._news: dict[str, str] = {}  # event -> what the agent is told about it with the next prompt
         self._running: Turn | None = None
+        self._client: AcpClient | None = None
         self._is_introduced = False
         self.due: int | None = None
         self.completed = 0
         self._failures, self._rests_until = 0, 0.0  # failed turns in a row, and the pause after them
 
     # -- deliveries
+
+    def is_due(self) -> bool:
+        """Whether the host may have something to hand over now, although nothing was recorded."""
+        return self.due is not None and self._hosting.desk.now() >= self.due
 
     def collect(self) -> None:
         """Take over what the host hands over now, and what it withdraws."""
@@ -96,8 +101,16 @@ class Turns:
         elif stops or interrupts:
             self._waiting.insert(0, envelope)
             self._cancel(STOPPED if stops else INTERRUPTED)
-        else:
+        elif (place := self._place_of(envelope["eventId"])) is None:
             self._waiting.append(envelope)
+        elif "knock" in envelope:  # a reminder; the agent gets the text, which is here
+            self._waiting[place] = self._waiting[place] | {"reliability": envelope["reliability"]}
+        else:
+            self._waiting[place] = envelope
+
+    def _place_of(self, event: str) -> int | None:
+        """The place of an event among those that wait."""
+        return next((place for place, each in enumerate(self._waiting) if each["eventId"] == event), None)
 
     # -- the agent
 
@@ -113,12 +126,15 @@ class Turns:
         elif self._waiting and self._client and self._client.state == IDLE and self._now() >= self._rests_until:
             self._start(self._waiting.pop(0))
 
-    _client: AcpClient | None = None
-
     @property
     def is_running(self) -> bool:
         """Whether a turn is running."""
         return self._running is not None
+
+    @property
+    def event(self) -> str:
+        """The event of the running turn; empty if there is none."""
+        return self._running.event if self._running else ""
 
     def must_restart(self) -> bool:
         """Whether the agent has not ended a cancelled turn in time."""
@@ -172,11 +188,12 @@ class Turns:
         if self._now() - turn.progress_at >= PROGRESS_EVERY:
             turn.progress_at = self._now()
             message = "at work" if prompts.is_private(turn.envelope) else title
-            self._guarded(
-                lambda: self._hosting.progressed(
-                    {"progressToken": f"turn:{turn.event}:{turn.attempt}", "progress": turn.steps, "message": message}
-                )
-            )
+            progress = {
+                "progressToken": f"turn:{turn.event}:{turn.attempt}",
+                "progress": turn.steps,
+                "message": message,
+            }
+            self._report.guarded("the progress", lambda: self._hosting.progressed(progress))
 
     # -- the end of a turn
 
@@ -194,7 +211,7 @@ class Turns:
         if end.why == acp.CANCELLED:  # by the agent itself
             self._fail(turn, "the agent cancelled the turn itself")
             return
-        is_kept = not self._guarded(lambda: self._answer(turn, end))
+        is_kept = not self._report.guarded("the answer", lambda: self._answer(turn, end))
         self._tell(turn, "ended")
         self._report.ended(turn.event, end.why, is_owed=is_kept or self._is_owed(turn))
 
@@ -240,13 +257,4 @@ class Turns:
         """Report the state of a turn to the host."""
         has_spoken = state != "started" and attaching.has_spoken(self._at.book(), self._hosting.agent, turn.event)
         params = {"eventId": turn.event, "attempt": turn.attempt, "state": state, "outbound": has_spoken}
-        self._guarded(lambda: self._hosting.turn(params))
-
-    def _guarded(self, act: Callable[[], object]) -> bool:
-        """Whether ACT was carried out. A refusal is reported."""
-        try:
-            act()
-        except BbError as refusal:
-            self._report.refused("the turn", refusal)
-            return False
-        return True
+        self._report.guarded("the turn", lambda: self._hosting.turn(params))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bb.attention.harness import prompts
@@ -95,12 +95,30 @@ class Report:
         about = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
         self.say("refused", f"{what}: {refusal.code}: {refusal.message}{hint}", **about)
 
+    def guarded(self, what: str, act: Callable[[], object]) -> bool:
+        """Whether ACT was carried out. A refusal is told, and ends nothing."""
+        try:
+            act()
+        except BbError as refusal:
+            self.refused(what, refusal)
+            return False
+        return True
+
     # -- permissions
 
-    def asked(self, permission: Permission, waits_for: str) -> None:
-        text = f"the agent asks for permission: {quotation(permission.title, LONGEST)}; {waits_for}"
-        self.say("permission_asked", text, title=permission.title, kind=permission.kind, decision=waits_for)
+    def asked(self, permission: Permission, request: str) -> None:
+        """The program waits for the person, at the terminal or under the id of a recorded REQUEST."""
+        how = f"; answer with `bb chat confirm {request}`, or the same with --refuse" if request else ""
+        text = f"the agent asks for permission: {quotation(permission.title, LONGEST)}{how}"
+        about = {"title": permission.title, "kind": permission.kind, "confirmation": request or None}
+        if request or self._as_json:
+            self.say("permission_asked", text, **about)
 
-    def decided(self, permission: Permission, decision: str) -> None:
+    def question(self, text: str) -> None:
+        """Put a question to the person at the terminal."""
+        self.say("question", f"{text} [y/N]", question=text)
+
+    def decided(self, permission: Permission, *, is_allowed: bool) -> None:
+        decision = "allowed" if is_allowed else "denied"
         text = f"{decision}: {quotation(permission.title, LONGEST)}"
         self.say("permission_decided", text, title=permission.title, decision=decision)

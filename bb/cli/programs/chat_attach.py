@@ -37,6 +37,7 @@ WORDS = ["chat", "attach"]
 GREETS_IN = 60.0  # seconds for an agent to open a session
 LAST_TURN = 5.0  # seconds for the running turn to end when this program ends
 RESTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before an agent that has ended is started again
+AT_ONCE = 100  # blocks, lines and signals between two looks at the ledger
 MOST_UNREADABLE = 3  # lines that are reported
 INTERRUPTED = 130
 
@@ -86,12 +87,15 @@ class Attachment:
         clock = time.monotonic
         self._turns = Turns(self._hosting, self._report, clock, lease=lease, wake=wake, tools_only=tools_only)
         self._watch = LedgerWatch(desk, self._note, _report_bug)
-        is_watched = not options.as_json and sys.stdin is not None and sys.stdin.isatty()
-        self._permissions = Permissions(options.permissions, self._report, clock, self._decide, is_watched=is_watched)
+        is_watched = not options.as_json and _is_person_at_terminal(desk)
+        self._permissions = Permissions(
+            options.permissions, self._hosting, self._report, clock, self._decide, is_watched=is_watched
+        )
         self._process: AgentProcess | None = None
         self._client: AcpClient | None = None
         self._framer = jsonrpc.Framer()
         self._session = options.session
+        self._is_new = False  # whether the program has opened a session and got nothing yet
         self._is_known = False  # whether the program has ever opened a session
         self._start_at = self._greets_by = 0.0
         self._ends, self._completed = 0, 0  # how often it ended since it last completed a turn
@@ -120,10 +124,10 @@ class Attachment:
         return min(GLANCE, max(min(dues) - self._desk.now(), 1) / 1000)
 
     def _take_all(self, patience: float) -> None:
-        """Wait for something to happen, and process all that has happened."""
+        """Wait for something to happen, and process what has happened, so that the ledger is looked at soon."""
         with contextlib.suppress(queue.Empty):
             self._take(*self._inbox.get(timeout=patience))
-            while True:
+            for _ in range(AT_ONCE):
                 self._take(*self._inbox.get_nowait())
 
     def _take(self, source: Any, what: Any) -> None:
@@ -138,12 +142,14 @@ class Attachment:
             self._heard(self._process, what)
 
     def _look(self) -> None:
-        self._watch.look([self._hosting])
-        self._permissions.expire()
+        has_changed = self._watch.look([self._hosting])
+        self._permissions.look(has_changed=has_changed)
         if self._permissions.is_waiting:
             self._turns.sign()
         if self._client and self._client.session and self._status is None:
-            self._turns.collect()
+            if has_changed or self._is_new or self._turns.is_due():
+                self._is_new = False
+                self._turns.collect()
             self._turns.go_on()
         if self._process and not self._turns.is_running and time.monotonic() > self._greets_by:
             raise acp.NotAnAcpAgent(f"{name(self._words[0])} did not open a session within {GREETS_IN:g} seconds")
@@ -207,12 +213,13 @@ class Attachment:
                 self._is_known, self._session, self._greets_by = True, event.session, float("inf")
                 assert self._client  # noqa: S101  (it has just spoken)
                 self._turns.attach(self._client, is_loaded=event.is_loaded)
+                self._is_new = True
                 self._report.ready(self._agent, event.agent, event.session, is_loaded=event.is_loaded)
             case Worked(title=title):
                 self._turns.worked(title)
             case Asked(request=request, permission=permission):
                 self._turns.sign()
-                self._permissions.ask(request, permission)
+                self._permissions.ask(request, permission, self._turns.event)
             case Ended():
                 self._permissions.forget()
                 self._turns.ended(event)
@@ -263,6 +270,11 @@ def _server(agent: str, folder: str) -> dict[str, Any]:
     words = [ALONE, "-m", "bb.mcp", f"--agent={agent}", f"--directory={folder}"]
     env = {"PYTHONPATH": with_source(os.environ)["PYTHONPATH"], "BB_AGENT": agent}
     return acp.server(attaching.SERVER, sys.executable, words, env)
+
+
+def _is_person_at_terminal(desk: Desk) -> bool:
+    """Whether this process may ask the person at its terminal. If BB_AGENT is set, the terminal is an agent's."""
+    return sys.stdin is not None and sys.stdin.isatty() and not desk.env.get("BB_AGENT")
 
 
 def _report_bug(error: Exception) -> None:

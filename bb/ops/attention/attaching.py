@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from bb.attention.acts import tool_permissions
 from bb.attention.acts.tools import TOOLS
 from bb.attention.harness import capabilities, prompts
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
+from bb.attention.state.confirmations import ALLOWED, OPEN, TOOL
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import DEFERRED, MUST
-from bb.ops.attention import greeting
+from bb.kernel.ids import PERSON
+from bb.ops.attention import confirmations, greeting
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.attention.serving import Hosting
 from bb.ops.desk.desk import Desk
@@ -63,3 +67,37 @@ def decline(hosting: Hosting, envelope: Mapping[str, Any], note: str) -> dict[st
     """React to a delivered event with `declined`, so that its author does not wait."""
     about = {"inReplyTo": envelope["eventId"], "signal": "declined", "note": note}
     return hosting.call(REACT.name, about)
+
+
+# -- the person
+
+
+def ask_person(hosting: Hosting, event: str, title: str) -> str:
+    """Record that the agent's program asks the person whether it may run a tool; the id of the request."""
+    seed = os.urandom(12).hex()
+    at = C2aDesk(hosting.desk, hosting.agent)
+    return str(at.act(lambda book, now: tool_permissions.ask(book, hosting.agent, event, title, seed, now))["id"])
+
+
+def withdraw(hosting: Hosting, request: str) -> None:
+    """Withdraw a request that the program no longer waits for."""
+    at = C2aDesk(hosting.desk, hosting.agent)
+    at.act(lambda book, now: tool_permissions.withdraw(book, hosting.agent, request, now))
+
+
+def persons_answer(hosting: Hosting, request: str) -> bool | None:
+    """Whether the person has allowed it; None while the person has not answered."""
+    at = C2aDesk(hosting.desk, hosting.agent)
+    state = at.book().request(request).state_at(hosting.desk.now())
+    return None if state == OPEN else state == ALLOWED
+
+
+def unsent(hosting: Hosting) -> list[dict[str, Any]]:
+    """The messages that the agent may send only if the person allows it, and that wait for the person."""
+    requests = confirmations.open_requests(C2aDesk(hosting.desk, PERSON))
+    return [each for each in requests if each["agent"] == hosting.agent and each["kind"] != TOOL]
+
+
+def answer_for_person(hosting: Hosting, request: str, *, is_allowed: bool) -> None:
+    """Record the answer that the person has typed at the terminal of this process."""
+    confirmations.answer(C2aDesk(hosting.desk, PERSON), request, allows=is_allowed)
