@@ -282,9 +282,10 @@ def confirmations(found: Foreign) -> list[str]:
 
 def _request(request: Foreign) -> list[str]:
     where = f"from {whole(request['from'])} to {whole(request['to'] or 'another conversation')}"
+    wish = request["kind"].among({"tool": "wants to run this tool"}, f"wants to send this {where}")
     command = f"bb chat confirm {shell_word(request['id'])}"
     return [
-        f"{heading(str(request['agent']))} wants to send this {where}  {minutes_text(request['askedAt'])}",
+        f"{heading(str(request['agent']))} {wish}  {minutes_text(request['askedAt'])}",
         f"  {hanging(flowing(sentence(request['why'])))}",
         *block(request["text"], "    "),
         f"-> {whole(command)}, or {whole(f'{command} --refuse')}",
@@ -295,7 +296,8 @@ def confirmed(found: Foreign) -> list[str]:
     """The person's answer to a request."""
     verb = found["state"].among({"allowed": "Allowed", "refused": "Refused"}, "Answered")
     already = "Already " + verb.lower() if found.get("already") else verb
-    told = "" if found.get("already") else f". {found['agent']} is notified"
+    is_told = not found.get("already") and found["kind"] != "tool"
+    told = f". {found['agent']} is notified" if is_told else ""
     return [f"{already}{told}  [{whole(found['id'])}]"]
 
 
