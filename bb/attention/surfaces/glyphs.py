@@ -52,6 +52,7 @@ NAMED = {
     "wrench": "🔧",
     "x": "❌",
 }
+NAMES = {glyph: name for name, glyph in reversed(NAMED.items())} | {"🙅": "no_good"}
 
 
 def plain_glyph(written: str) -> str:
@@ -61,3 +62,8 @@ def plain_glyph(written: str) -> str:
     for gender in GENDERS:
         glyph = glyph.removesuffix(gender)
     return glyph or written
+
+
+def name_of(glyph: str) -> str:
+    """The name of GLYPH as Slack knows it; GLYPH itself if it has none."""
+    return NAMES.get(glyph, glyph)

@@ -9,7 +9,7 @@ from bb.attention.words import MUST
 from bb.cli.screens import styling
 from bb.cli.screens.attention import MARKS, WORD, minutes_text, spoken, step_details
 from bb.cli.screens.attention_acts import STATES, effects, thread
-from bb.cli.screens.styling import coloured, column, flowing, hanging, heading, whole
+from bb.cli.screens.styling import block, coloured, column, flowing, hanging, heading, whole
 from bb.kernel import clock
 from bb.kernel.foreign import Foreign, names, sentence, shell_word
 
@@ -248,6 +248,8 @@ def outbox(found: Foreign) -> list[str]:
     head, event = f"{state}  {found.get('agent')}", f"[{whole(found['id'])}]"
     target = found.get("target")
     if found["type"] != "message" or not target.is_mapping:
+        if found["type"] == "confirmation":
+            return [f"{head} asks the person in {whole(found['target']['conversation'])}", *spoken(found["content"])]
         if found["type"] == "delete":
             return [f"{head} deletes {whole(found.get('onMessage'))}  {event}"]
         verb = "removes" if found.get("remove") else "adds"
@@ -266,6 +268,37 @@ def _confirmed(found: Foreign) -> list[str]:
     named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
     states = {"sent": f"Posted{named}", "failed": f"Permanently refused: {flowing(found.get('reason', ''))}"}
     return [f"{found['state'].among(states, STATES['unknown'])}  [{whole(found['id'])}]"]
+
+
+# -- requests to the person
+
+
+def confirmations(found: Foreign) -> list[str]:
+    """The requests that wait for the person, each with its text and the commands that answer it."""
+    if not found["confirmations"]:
+        return ["No agent asks for anything."]
+    return [line for request in found["confirmations"] for line in _request(request)]
+
+
+def _request(request: Foreign) -> list[str]:
+    where = f"from {whole(request['from'])} to {whole(request['to'] or 'another conversation')}"
+    wish = request["kind"].among({"tool": "wants to run this tool"}, f"wants to send this {where}")
+    command = f"bb chat confirm {shell_word(request['id'])}"
+    return [
+        f"{heading(str(request['agent']))} {wish}  {minutes_text(request['askedAt'])}",
+        f"  {hanging(flowing(sentence(request['why'])))}",
+        *block(request["text"], "    "),
+        f"-> {whole(command)}, or {whole(f'{command} --refuse')}",
+    ]
+
+
+def confirmed(found: Foreign) -> list[str]:
+    """The person's answer to a request."""
+    verb = found["state"].among({"allowed": "Allowed", "refused": "Refused"}, "Answered")
+    already = "Already " + verb.lower() if found.get("already") else verb
+    is_told = not found.get("already") and found["kind"] != "tool"
+    told = f". {found['agent']} is notified" if is_told else ""
+    return [f"{already}{told}  [{whole(found['id'])}]"]
 
 
 # -- replay
@@ -300,6 +333,8 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat policy": policy,
     "chat signals": signals,
     "chat outbox": outbox,
+    "chat confirmations": confirmations,
+    "chat confirm": confirmed,
     "refused": refused,
     "chat replay": replayed,
 }

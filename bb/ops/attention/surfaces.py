@@ -207,6 +207,7 @@ def outbox_(
     platform_id: Text | None = None,
     failed: Text | None = None,
     unknown: bool = False,
+    platform: Text | None = None,
     follow: bool = False,
     limit: Rows = Rows(100),  # noqa: B008
     group_id: GroupId | None = None,
@@ -219,7 +220,8 @@ def outbox_(
         platform_id (ID): The message's id on the platform.
         failed (REASON): The platform has refused the message for good, for this reason.
         unknown: With `ack ID`: it is unknown whether the message was posted, so check the platform before posting
-            again.
+            again. The answer has the message as it is now.
+        platform: List only what is to be posted on this platform.
         follow: Keep showing new messages, one JSON object per line, until interrupted.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
@@ -227,31 +229,32 @@ def outbox_(
         for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
             if value:
                 raise invalid(f"--{name.replace('_', '-')} can only be used with `ack ID`", name)
-        return outbox_rows(at, follow=follow, limit=limit)
+        return outbox_rows(at, platform or "", follow=follow, limit=limit)
     if action != "ack" or not id:
         raise Usage(
             "the only action of the outbox is `ack ID`", hint="run `bb chat outbox ack ID --platform-id PLATFORM-ID`"
         )
-    if follow:
-        raise invalid("--follow cannot be used with `ack`", "follow")
+    for name, is_given in (("follow", follow), ("platform", platform)):
+        if is_given:
+            raise invalid(f"--{name} cannot be used with `ack`", name)
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
     return at.act(lambda book, now: outbox.record_result(book, by, id, about, now), by)
 
 
-def outbox_rows(at: C2aDesk, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
+def outbox_rows(at: C2aDesk, platform: str, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
     """The messages to post; with FOLLOW also new ones. Each message is returned once."""
     from bb.ledger.records.changes import LedgerWatch  # noqa: PLC0415
 
     seen: set[str] = set()
-    for message in islice(outbox.to_post(at.book()), limit):
+    for message in islice(outbox.to_post(at.book(), platform), limit):
         seen.add(str(message["id"]))
         yield message
     if not follow:
         return
     watch = LedgerWatch(at.store)
     for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.is_client_gone):
-        for message in outbox.to_post(at.book()):
+        for message in outbox.to_post(at.book(), platform):
             if message["id"] not in seen:
                 seen.add(str(message["id"]))
                 yield message

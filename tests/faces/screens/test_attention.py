@@ -601,15 +601,19 @@ def test_what_another_clone_calls_a_posting_is_shown_whatever_it_is(here: Scratc
     assert not RAW & {*"".join(shown)}
 
 
-def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch):
+def test_what_would_show_something_private_waits_for_the_person(here: Scratch):
     ingest(here, *SAID)
     words = ("--in-reply-to", "s:1", "--conversation", "C1", "--visibility", "channel", "--directedness", "to_me")
 
     refused = here.bb("chat", "send", "It is green.", *words, "--idempotency-key", "k")
-    confirm = refused.out.split()[-1]
+    request = refused.out.split()[-1].strip("[]")
 
-    assert refused.out == f"-> if the person agrees, repeat the command with --confirm {confirm}\n"
-    sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k", "--confirm", confirm)
+    assert refused.out == f"-> it waits for the person  [{request}]\n"
+    waiting = lines_of(here, "confirmations")
+    assert waiting[-1] == f"-> bb chat confirm {request}, or bb chat confirm {request} --refuse"
+    assert "    | It is green." in waiting
+    assert lines_of(here, "confirm", request, "--agent", "user")[0].startswith("Allowed. ")
+    sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k")
     assert sent[0].startswith("Sent; the answered event is responded")
 
 
