@@ -25,7 +25,9 @@ SECOND, MINUTE = 1000, 60_000
 LOOKS = (0, 400, 1200, 3200, 5500, 10_000, 31_000, 62_000, 5 * MINUTE, 8 * MINUTE, 16 * MINUTE, 24 * MINUTE)
 AFTERWARDS = 70 * SECOND
 UNTIL_ESCALATED = 25 * MINUTE
-QUIET = 5 * SECOND  # after a message, before anybody looks into the mailbox
+# The moments after a message at which a curious model looks into the mailbox. Not at once: a message that was written a
+# moment ago may still be edited or continued.
+MAILBOX_LOOKS = (5500, 62_000)
 PATIENCE = 35 * SECOND  # with an agent that should answer: the longest time in which pieces are merged, and a little
 ROUNDS = 20  # of deliveries and answers within one moment
 
@@ -105,7 +107,7 @@ class Stage:
         self.forced: set[str] = set()
         self.working: dict[str, tuple[int, dict[str, Any], Callable[[], bool]]] = {}
         self._expected: list[tuple[Said, str]] = []
-        self._performed = start
+        self._performed, self._looks = start, list(MAILBOX_LOOKS)
         host.begin(conversation, self.names, start)
 
     def play(self) -> Played:
@@ -163,16 +165,17 @@ class Stage:
                 self._hand(name, envelope)
             if not given:
                 break
-        # A message that was written a moment ago may still be edited or continued.
-        for agent in self.conversation.agents if moment >= self._performed + QUIET else ():
-            if not (agent.is_mute or agent.is_away):
-                self.model.look_around(self, agent)
+        if self._looks and moment >= self._performed + self._looks[0]:
+            self._looks.pop(0)
+            for agent in self.conversation.agents:
+                if not (agent.is_mute or agent.is_away):
+                    self.model.look_around(self, agent)
 
     # -- what people and platforms do
 
     def _perform(self, batch: Iterable[Said]) -> None:
         documents = []
-        self._performed = self.now
+        self._performed, self._looks = self.now, list(MAILBOX_LOOKS)
         for said in batch:
             self.times[said.id] = self.now if said.is_backlog else self.start + said.at
             if self.conversation.agent(said.by) and said.kind == "message":
