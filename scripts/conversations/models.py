@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scripts.conversations.stage import Refused
+from scripts.conversations.stage import Model, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scripts.conversations.script import Agent
     from scripts.conversations.stage import Stage
 
@@ -126,4 +125,4 @@ def _read(stage: Stage, agent: Agent, event: str) -> None:
         stage.note(agent, stage.message_of(event), "refused", refused.code)
 
 
-MODELS = {"obedient": Obedient, "chatty": Chatty}
+MODELS: dict[str, Callable[[], Model]] = {"obedient": Obedient, "chatty": Chatty}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bb.kernel import clock
 from bb.ledger.views import attention
@@ -122,7 +123,7 @@ class Served:
         self._sessions: dict[str, Session] = {}
         self.took: list[float] = []  # seconds of each tool call
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
@@ -131,9 +132,7 @@ class Served:
         self._server.terminate()
         self._server.wait(PATIENCE)
         self._desk.close()
-        if os.path.exists(self.socket):
-            os.unlink(self.socket)
-        os.rmdir(self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def session(self, agent: str) -> Session:
         """A session of AGENT, which takes deliveries."""
@@ -142,8 +141,8 @@ class Served:
 
     def bind(self, conversation: Conversation, names: Platform) -> None:
         """Set the names of the agents, and the conversations that are posted outside."""
-        for agent in AGENTS.values():
-            self._op("chat.bind", agent=agent, remove=True)
+        for known in AGENTS.values():
+            self._op("chat.bind", agent=known, remove=True)
         for agent in conversation.agents:
             found = bindings(names, agent)
             words = {"handles": "handle", "roles": "role", "streams": "stream", "conversations": "conversation"}
