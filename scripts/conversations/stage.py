@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bb.attention.rehearsal.replay import START
 from scripts.conversations.platforms import EVERYBODY, ROLES, platform
-from scripts.conversations.script import ESCALATE, RESPOND, SILENCE
+from scripts.conversations.script import ESCALATE, RESPOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -228,9 +228,11 @@ class Stage:
 
     def _force(self, said: Said, agent: Agent) -> None:
         base = said.about or said.id
-        if base not in self.names.where:
-            return
-        text, _ = self.text(said, agent)
+        if base in self.names.where:
+            self.forced.add(self.post_directly(agent, base, self.text(said, agent)[0]))
+
+    def post_directly(self, agent: Agent, base: str, text: str) -> str:
+        """Let an agent post an answer on the platform without asking bb, as a program with a token of its own can."""
         message = self._free(f"{base}.{agent.name}")
         thread = self.names.thread_of(base)
         payload = self.names.post(message, agent.name, self.names.where[base][0], thread, text, self.now, base)
@@ -238,7 +240,7 @@ class Stage:
         self._learn(message, self.names.event_id(message))
         self.times[message] = self.now
         self.spoken[message] = agent.name
-        self.forced.add(message)
+        return message
 
     def _free(self, name: str) -> str:
         taken = sum(1 for known in self.names.where if known == name or known.startswith(f"{name}."))
@@ -352,5 +354,7 @@ class Stage:
 
 
 def _answering(said: Said) -> list[str]:
-    """The agents that should certainly answer."""
-    return [who for who, wanted in said.want.items() if wanted == (RESPOND,) and SILENCE not in wanted]
+    """The agents that should certainly answer soon."""
+    if (ESCALATE,) in said.want.values():
+        return []
+    return [who for who, wanted in said.want.items() if wanted == (RESPOND,)]
