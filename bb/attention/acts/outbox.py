@@ -45,8 +45,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
     if head is None:
         posting_state, about = state["posting"][3]
         if about.get("type") == CONFIRM_ITEM:
-            where = book.conversation(str(about.get("conversation", "")))
-            return {"id": event, "platform": where.platform, **question_item(event, about), "state": posting_state}
+            return {"id": event, **question_item(event, about), "state": posting_state}
         return {"id": event, **_on_a_message(book, about), "state": posting_state}
     if not head.state:
         return None
