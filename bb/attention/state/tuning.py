@@ -24,6 +24,7 @@ class Tuning(Record):
     """The settings of the host. Times are in milliseconds."""
 
     compose_ms: int = 3 * SECOND  # wait for another piece after a person's last message
+    settle_ms: int = SECOND // 5  # the same if the text is finished: it ends with a question mark or a mention
     merge_ms: int = 30 * SECOND  # longest wait after the first piece
     typing_ms: int = SECOND // 2  # wait after typing has stopped
     ack_ms: int = 10 * SECOND  # time for a harness to acknowledge a delivery
@@ -50,6 +51,7 @@ class Tuning(Record):
 # setting -> least, most
 BOUNDS = {
     "compose_ms": (2 * SECOND, 5 * SECOND),  # C2A: 2 to 5 seconds
+    "settle_ms": (0, 5 * SECOND),
     "merge_ms": (5 * SECOND, 30 * SECOND),
     "typing_ms": (0, 5 * SECOND),
     "ack_ms": (SECOND, 5 * MINUTE),

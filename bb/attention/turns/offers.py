@@ -15,9 +15,9 @@ from bb.attention.judging.cases import open_cases
 from bb.attention.judging.claiming import default_responder
 from bb.attention.judging.content_version import total_version, with_merged_pieces
 from bb.attention.messages.message import in_sequence_order
-from bb.attention.state import activity, transitions
+from bb.attention.state import transitions
+from bb.attention.turns import pieces
 from bb.attention.words import (
-    AGENT,
     BUFFERED,
     DEFERRED,
     IMMEDIATE,
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from bb.attention.judging.current_decision import Standing
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.attention_state import AttentionState
-    from bb.attention.state.deliveries import Delivery
 
 CONTENT, KNOCK = transitions.SHOWN, "knock"
-AT_ONCE = ("bb", "github")  # platforms where people send whole messages
 RETRIES = tuple(seconds * SECOND for seconds in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8
 MOST_TURNS = 3  # failed turns, after which the host gives up
@@ -201,68 +199,14 @@ def _offer_at_once(
 def _offer_buffered(
     book: AttentionState, waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
-    for group, is_closed in _groups(book, waiting):
-        due = 0 if is_closed else _due(book, group)
+    for group, is_closed in pieces.groups(book, waiting):
+        due = 0 if is_closed else pieces.due_at(book, group, now)
         if now < due:
             held.append(Held(group[-1].event, "buffering", due))
         elif session.in_turn:
             held.append(Held(group[-1].event, "held_for_boundary"))
         else:
             ready.append(_offer(group, CONTENT))
-
-
-def _groups(book: AttentionState, waiting: list[OpenDelivery]) -> Iterable[tuple[list[OpenDelivery], bool]]:
-    """Groups of messages that belong to one turn, each with whether it is complete.
-
-    A group holds messages of one author in one thread, sent within the time in which pieces are merged.
-    """
-    open_groups: dict[tuple[str, str], list[OpenDelivery]] = {}
-    speaking: dict[str, str] = {}
-    for item in waiting:
-        delivery = item.standing.delivery
-        key = (delivery.window, delivery.author)
-        group = open_groups.get(key)
-        is_alone = _is_whole(delivery) or delivery.attempt > 0 or item.standing.holder == delivery.agent
-        spoke_before = speaking.get(delivery.window, delivery.author)
-        if spoke_before != delivery.author and (closed := open_groups.pop((delivery.window, spoke_before), None)):
-            yield closed, True
-        speaking[delivery.window] = delivery.author
-        if group and (is_alone or delivery.arrived >= _began(group) + book.tuning.merge_ms):
-            yield open_groups.pop(key), True
-            group = None
-        if is_alone:
-            yield [item], True
-        elif group:
-            group.append(item)
-        else:
-            open_groups[key] = [item]
-    for group in open_groups.values():
-        yield group, False
-
-
-def _is_whole(delivery: Delivery) -> bool:
-    """Whether a message is complete by itself. Agents, and people on some platforms, do not write in pieces."""
-    return delivery.is_whole or delivery.author_kind == AGENT or delivery.platform in ("", *AT_ONCE)
-
-
-def _began(group: list[OpenDelivery]) -> int:
-    """When the first piece arrived. The platform's order may differ from the order of arrival."""
-    return min(item.standing.delivery.arrived for item in group)
-
-
-def _due(book: AttentionState, group: list[OpenDelivery]) -> int:
-    """When a group counts as complete: shortly after its last piece or the end of typing, but within the merge time."""
-    last = max((item.standing.delivery for item in group), key=lambda each: each.arrived)
-    if _is_whole(last):
-        return 0
-    is_typing, since = activity.typing(book.states.state(activity.NAME, f"{activity.TYPES}{last.window} {last.author}"))
-    at_most = _began(group) + book.tuning.merge_ms
-    if is_typing:
-        return at_most
-    if since >= last.arrived:
-        return min(since + book.tuning.typing_ms, at_most)
-    latest = max(max(item.standing.delivery.arrived, item.standing.delivery.changed_at) for item in group)
-    return min(latest + book.tuning.compose_ms, at_most)
 
 
 # -- knocks
