@@ -90,9 +90,9 @@ def is_still_composing(book: AttentionState, group: Sequence[MessageHead]) -> bo
 
 
 def is_within(merge_ms: int, group: Sequence[Delivery], delivery: Delivery) -> bool:
-    """Whether DELIVERY was written and arrived within the longest wait after the first of GROUP."""
+    """Whether DELIVERY was written and arrived within the longest wait of the first of GROUP."""
     is_soon = delivery.arrived < min(piece.arrived for piece in group) + merge_ms
-    return is_soon and written_at(delivery) < min(map(written_at, group)) + merge_ms
+    return is_soon and abs(written_at(delivery) - min(map(written_at, group))) < merge_ms
 
 
 def written_at(delivery: Delivery) -> int:
