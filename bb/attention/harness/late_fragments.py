@@ -1,7 +1,8 @@
 """Decides whether a late piece belongs to a message that a harness is already working on.
 
-It does if no other person, and not the agent, has written in the thread since, if it comes within the merge time, and if the message is not
-answered yet. A turn is restarted only a few times for this; after that, a late piece becomes a message of its own.
+It does if neither another person nor the agent itself has written in the thread since, if it was written within the
+merge time, and if the message is not answered yet. A turn is restarted only a few times for this; after that, a late
+piece becomes a message of its own.
 """
 
 from __future__ import annotations
