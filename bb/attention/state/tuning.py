@@ -28,6 +28,7 @@ class Tuning(Record):
     merge_ms: int = 30 * SECOND  # longest wait after the first piece
     typing_ms: int = SECOND // 2  # wait after typing has stopped
     ack_ms: int = 10 * SECOND  # time for a harness to acknowledge a delivery
+    turn_lease_ms: int = 10 * MINUTE  # after so much silence of a harness, its turn counts as ended
     slot_ms: int = 30 * SECOND  # time in which only the default responder may claim
     claim_ms: int = 15 * MINUTE
     window_ms: int = 24 * HOUR  # time for an answer that is allowed but not owed
@@ -55,6 +56,7 @@ BOUNDS = {
     "merge_ms": (5 * SECOND, 30 * SECOND),
     "typing_ms": (0, 5 * SECOND),
     "ack_ms": (SECOND, 5 * MINUTE),
+    "turn_lease_ms": (10 * SECOND, 4 * HOUR),
     "slot_ms": (0, 10 * MINUTE),
     "claim_ms": (MINUTE, 4 * HOUR),
     "window_ms": (MINUTE, 30 * 24 * HOUR),

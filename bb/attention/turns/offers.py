@@ -11,18 +11,17 @@ harness did not acknowledge it.
 from __future__ import annotations
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import open_cases
 from bb.attention.judging.claiming import default_responder
 from bb.attention.judging.content_version import total_version, with_merged_pieces
 from bb.attention.messages.message import in_sequence_order
 from bb.attention.state import transitions
 from bb.attention.turns import pieces
+from bb.attention.turns.open_deliveries import open_deliveries
 from bb.attention.words import (
     BUFFERED,
     DEFERRED,
     IMMEDIATE,
     MUST,
-    MUST_NOT,
     NOTIFY,
     POLICIES,
     REACTION,
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.judging.current_decision import Standing
-    from bb.attention.messages.messages import MessageHead
     from bb.attention.state.attention_state import AttentionState
+    from bb.attention.state.tuning import Tuning
+    from bb.attention.turns.open_deliveries import OpenDelivery
 
 CONTENT, KNOCK = transitions.SHOWN, "knock"
 RETRIES = tuple(seconds * SECOND for seconds in (1, 2, 4, 8, 16, 32, 60, 60))
@@ -47,17 +46,6 @@ MOST_TRIES = 8
 MOST_TURNS = 3  # failed turns, after which the host gives up
 INTERRUPTS = 5 * MINUTE  # at least, between two interruptions
 TOGGLED = 5 * SECOND  # delay of a new reaction, which its author may still take back
-
-
-class OpenDelivery(Record):
-    """A delivery that may be offered."""
-
-    standing: Standing
-    known: MessageHead
-
-    @property
-    def event(self) -> str:
-        return self.standing.delivery.event
 
 
 class Offer(Record):
@@ -94,6 +82,7 @@ class Session(Record):
     has_ack: bool = False  # whether the harness acknowledges deliveries; otherwise a handed-over message has arrived
     is_pull: bool = False  # whether the agent asks by itself; it then also gets what other sessions did not acknowledge
     again: frozenset[str] = frozenset()  # events to offer once more, whatever was tried before
+    turn_until: int = 0  # when the lease of its turn is over, if that is judged here
 
 
 def offers_for(
@@ -103,8 +92,10 @@ def offers_for(
     session: Session = Session(),  # noqa: B008
 ) -> tuple[list[Offer], list[Held]]:
     """The offers to make to AGENT now, and the events that still wait."""
+    if 0 < session.turn_until <= now:
+        session = session.replace(in_turn=False)
     open_items = in_sequence_order(
-        [item for item in open_deliveries(book, agent, now) if _is_to_offer(item, now, session, book.tuning.ack_ms)],
+        [item for item in open_deliveries(book, agent, now) if _is_to_offer(item, now, session, book.tuning)],
         lambda each: each.known.counted,
     )
     ready: list[Offer] = []
@@ -117,19 +108,12 @@ def offers_for(
     return in_sequence_order(ready, lambda offer: offer.last.known.counted), held
 
 
-def open_deliveries(book: AttentionState, agent: str, now: int) -> Iterable[OpenDelivery]:
-    """The open deliveries to AGENT that it may see now and is not forbidden to answer."""
-    for head, stands in open_cases(book, agent, now):
-        if stands.decision.policy != MUST_NOT:
-            yield OpenDelivery(stands, head)
-
-
 def retry_at(attempt: int, failed_at: int) -> int:
     """The time of the next attempt after ATTEMPT failed at FAILED_AT. A missing acknowledgement is a failure, too."""
     return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
-def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int) -> bool:
+def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, tuned: Tuning) -> bool:
     """Whether a delivery is to be offered, for the first time or again."""
     delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
@@ -137,7 +121,9 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return False
     if delivery.event in session.again:
         return True
-    if delivery.disposition == DEFERRED or delivery.turn == transitions.STARTED:
+    # An agent that asks by itself may have no harness any more that would end the turn.
+    is_lapsed = session.is_pull and now >= (delivery.started_at or 0) + tuned.turn_lease_ms
+    if delivery.disposition == DEFERRED or (delivery.turn == transitions.STARTED and not is_lapsed):
         return False
     if delivery.has_spoken and _shape(waiting) != NOTIFY:
         return False  # a turn that has sent a message is never repeated
@@ -149,7 +135,7 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return True
     if delivery.turn == transitions.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
         return not delivery.accepted
-    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + ack_ms):
+    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + tuned.ack_ms):
         return False
     return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 

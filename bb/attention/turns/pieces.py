@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.attention_state import AttentionState
     from bb.attention.state.deliveries import Delivery
-    from bb.attention.turns.offers import OpenDelivery
+    from bb.attention.turns.open_deliveries import OpenDelivery
 
 AT_ONCE = ("bb", "github")  # platforms where people send whole messages
 AFTER_A_CALL = 5 * SECOND  # wait after a message that only calls the agent, at the upper bound of C2A

@@ -131,3 +131,54 @@ def test_a_piece_of_long_ago_that_arrives_late_is_not_joined(world: World):
     assert harness.news() == []
     harness.tell("chat/turn", eventId="1", state="ended")
     assert harness.take()["eventId"] == "2"
+
+
+# -- the lease of a turn
+
+
+def waiting(world: World) -> Harness:
+    """A harness whose model works, while another question waits for the end of that turn."""
+    harness = working(world, dm("1", "check the deploy?"))
+    world.says(post("2", "<@U1> and the docs?", "U1"))
+    world.wait(590, harness)
+    assert harness.events() == []
+    return harness
+
+
+def test_a_turn_without_an_end_is_over_after_its_lease(world: World):
+    harness = waiting(world)
+    world.wait(10, harness)
+
+    assert harness.take()["eventId"] == "2"
+    (over,) = [step for step in world.show("1")["steps"] if step["step"] == "ended"]
+    assert over["about"] == {"why": "lease over"}
+
+
+def test_signs_of_work_renew_the_lease(world: World):
+    harness = waiting(world)
+    harness.tell("notifications/progress", progressToken="deploy", progress=1)
+    world.wait(590, harness)
+    assert harness.events() == []
+    harness.call("chat.list_events")
+    world.wait(590, harness)
+    assert harness.events() == []
+    harness.tell("chat/turn", eventId="1", state="started")
+    world.wait(590, harness)
+    assert harness.events() == []
+    world.wait(10, harness)
+
+    assert harness.take()["eventId"] == "2"
+
+
+def test_the_lease_can_be_set_and_a_late_end_changes_nothing(world: World):
+    world.bb("chat", "policy", "--set", '{"turn_lease_ms": 60000}')
+    harness = world.harness()
+    harness.tell("chat/turn", state="started")
+    world.says(dm("1", "check the deploy?"))
+    world.wait(59, harness)
+    assert harness.events() == []
+    world.wait(1, harness)
+    assert harness.take()["eventId"] == "1"
+
+    harness.tell("chat/turn", state="ended")
+    assert harness.news() == []
