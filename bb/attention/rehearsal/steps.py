@@ -181,7 +181,8 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED)
+    until = replay.now + replay.here.book.tuning.turn_lease_ms
+    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED, turn_until=until)
     step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 
