@@ -68,7 +68,7 @@ def called(
     for request in list(responses)[:1]:  # a call asks one question
         confirming.record(toolbox, request, responses[request], caller)
     answer = toolbox.call(name, params.get("arguments") or {}, is_client_gone, caller)
-    if can_ask and (request := confirming.request_in(answer)) and request not in responses:
+    if can_ask and (request := confirming.request_in(answer)) and request not in toolbox.dismissed:
         if question := confirming.question(toolbox, request, caller):
             return question
         answer = toolbox.call(name, params.get("arguments") or {}, is_client_gone, caller)  # it was answered meanwhile

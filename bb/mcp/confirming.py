@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 METHOD = "elicitation/create"
 KIND, ASKS, REQUESTS, RESPONSES = "resultType", "input_required", "inputRequests", "inputResponses"
 REQUIRED = "confirm_required"
-ACCEPT, DECLINE = "accept", "decline"
+ACCEPT = "accept"
 FIELD = "allow"
 SCHEMA = {
     "type": "object",
@@ -58,7 +58,9 @@ def request_in(answer: Answer) -> str:
 
 
 def question(toolbox: Toolbox, request: str, caller: Caller) -> Result | None:
-    """The result that asks the host for the person's answer; None if the request does not wait for one."""
+    """The result that asks the host for the person's answer; None if the request does not wait for one here."""
+    if request in toolbox.dismissed:
+        return None
     try:
         with closing(toolbox.desk(caller=caller)) as desk:
             waiting = confirmations.open_requests(C2aDesk(desk, PERSON))
@@ -98,10 +100,14 @@ def text_of(request: Mapping[str, Any]) -> str:
 
 
 def record(toolbox: Toolbox, request: str, response: object, caller: Caller) -> None:
-    """Record the person's answer in RESPONSE. A dialog that was closed without an answer, or that nobody has filled in,
-    leaves the request open: the person can still answer it elsewhere."""
+    """Record the person's answer in RESPONSE.
+
+    Only a form that was filled in is an answer. Hosts without a person at them decline a dialog or cancel it by
+    themselves, and what one records would be the person's word. Such a request stays open, and is not asked again here.
+    """
     allows = _allows(response)
     if allows is None:
+        toolbox.dismissed.add(request)
         return
     who = f"{PERSON}, in a dialog of {name(caller.client or 'a host', LONGEST_CLIENT)}"
     with suppress(BbError), closing(toolbox.desk(caller=caller)) as desk:  # the repeated call is refused as before
@@ -111,8 +117,6 @@ def record(toolbox: Toolbox, request: str, response: object, caller: Caller) -> 
 
 def _allows(response: object) -> bool | None:
     given = response if isinstance(response, dict) else {}
-    if given.get("action") == DECLINE:
-        return False
     content = given.get("content")
     allows = content.get(FIELD) if given.get("action") == ACCEPT and isinstance(content, dict) else None
     return allows if isinstance(allows, bool) else None

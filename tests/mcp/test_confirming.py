@@ -119,9 +119,8 @@ def acts(here: Here) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("era", "how"), TRANSPORTS)
-@pytest.mark.parametrize("no", [NO, {"action": "decline"}], ids=["no", "decline"])
-def test_what_the_person_refuses_is_not_sent_and_the_agent_is_told(asked: Here, era: str, how: str, no: dict[str, Any]):
-    answer = sent(asked, Person(no), era, how)
+def test_what_the_person_refuses_is_not_sent_and_the_agent_is_told(asked: Here, era: str, how: str):
+    answer = sent(asked, Person(NO), era, how)
 
     assert answer.is_error
     assert answer.structured_content["code"] == "confirm_refused"
@@ -132,11 +131,16 @@ def test_what_the_person_refuses_is_not_sent_and_the_agent_is_told(asked: Here, 
 @pytest.mark.parametrize(("era", "how"), TRANSPORTS)
 @pytest.mark.parametrize(
     "nothing",
-    [{"action": "cancel"}, {"action": "accept"}, {"action": "accept", "content": {"allow": "yes"}}],
-    ids=["closed", "empty", "odd"],
+    [
+        {"action": "decline"},
+        {"action": "cancel"},
+        {"action": "accept"},
+        {"action": "accept", "content": {"allow": "y"}},
+    ],
+    ids=["declined", "closed", "empty", "odd"],
 )
 def test_a_dialog_without_an_answer_decides_nothing(asked: Here, era: str, how: str, nothing: dict[str, Any]):
-    """A host without a person may close it, or send it off as it is."""
+    """Codex and Copilot CLI decline it by themselves when no person is there, and Claude Code cancels it."""
     person = Person(nothing)
 
     answer = sent(asked, person, era, how)
@@ -288,6 +292,22 @@ def test_a_cancelled_call_closes_its_dialog_and_sends_nothing(asked: Here):
     host.host.settle()
     assert not [each for each in host.said if each.get("id") == 7]
     assert (posted(asked), acts(asked)) == ([], [])
+
+
+def test_a_dialog_that_was_closed_is_not_shown_again_until_the_person_has_answered_elsewhere(asked: Here):
+    host = Talking(asked)
+    host.call(7)
+    host.say(id=host.dialog(), result={"action": "decline"})
+    assert host.code(7) == "confirm_required"
+    host.call(8)
+    assert host.code(8) == "confirm_required"
+
+    (request,) = waiting(asked)
+    asked.repo.json("chat", "confirm", request["id"])
+    host.call(9)
+
+    assert host.code(9) == "sent"
+    assert len(host.heard(confirming.METHOD)) == 1
 
 
 def test_a_host_that_refuses_to_show_it_is_no_answer(asked: Here):
