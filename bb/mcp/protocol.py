@@ -15,12 +15,13 @@ from bb.mcp.answers import INVALID_PARAMS, RequestError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from bb.mcp.answers import Result
     from bb.mcp.host_sessions import Caller
     from bb.mcp.tool_calls import Toolbox
+    from bb.ops.desk.desk import Desk
 
     Work = Callable[[Callable[[], bool]], Result]
 
@@ -29,7 +30,7 @@ NEW = "2026-07-28"
 META, VERSION = "_meta", "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES, SERVER = "io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/serverInfo"
 INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION = -32600, -32601, -32022
-OFFERED = {
+OFFERED: dict[str, Any] = {
     "capabilities": {
         "tools": {"listChanged": False},
         "resources": {"listChanged": False, "subscribe": False},
@@ -51,8 +52,8 @@ TAKEN: dict[str, dict[str, type]] = {"tools/call": {"arguments": dict}}
 class Connection:
     """What a server must remember of the host that it is connected to: the version and the client."""
 
-    def __init__(self, toolbox: Toolbox) -> None:
-        self._toolbox = toolbox
+    def __init__(self, toolbox: Toolbox, *, has_channel: bool = False) -> None:
+        self._toolbox, self._has_channel = toolbox, has_channel
         self._client = ""
         self._speaks = ""  # the version of the protocol; empty before the first request
 
@@ -72,6 +73,8 @@ class Connection:
     def _is_new(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]) -> bool:
         """Whether a request is in the newer version. A connection does not change its version."""
         is_new = VERSION in meta
+        if is_new and self._has_channel:  # a server cannot push anything in the newer version
+            raise _unsupported(meta[VERSION], OLD)
         if is_new and self._speaks in OLD:
             raise RequestError(INVALID_REQUEST, "this connection began with initialize and stays with that version")
         if not is_new and self._speaks == NEW:
@@ -108,7 +111,17 @@ class Connection:
         name = info.get("name")
         self._client = name if isinstance(name, str) else ""
         self._speaks = wanted if wanted in OLD else OLD[-1]
-        return {"protocolVersion": self._speaks, **OFFERED, "serverInfo": answers.SERVER_INFO}
+        offered = _with_channel() if self._has_channel else OFFERED
+        return {"protocolVersion": self._speaks, **offered, "serverInfo": answers.SERVER_INFO}
+
+    @property
+    def is_ready_for_pushes(self) -> bool:
+        """Whether messages may be pushed to the host."""
+        return self._has_channel and self._speaks in OLD
+
+    def desk(self) -> Desk:
+        """A desk for what this connection does on its own."""
+        return self._toolbox.desk(caller=host_sessions.Caller(self._client))
 
 
 def _check(method: str, params: Mapping[str, Any]) -> None:
@@ -127,6 +140,14 @@ def _complete(method: str, result: Result) -> Result:
     return {**result, "resultType": "complete", **more, META: {SERVER: answers.SERVER_INFO}}
 
 
-def _unsupported(version: object) -> RequestError:
+def _with_channel() -> Result:
+    """What a server with a channel offers."""
+    from bb.mcp import channel  # noqa: PLC0415  (off unless asked for)
+
+    capabilities = {**OFFERED["capabilities"], "experimental": {channel.CAPABILITY: {}}}
+    return {"capabilities": capabilities, "instructions": f"{answers.INSTRUCTIONS} {channel.INSTRUCTIONS}"}
+
+
+def _unsupported(version: object, supported: Sequence[str] = (NEW,)) -> RequestError:
     requested = {"requested": version[:60]} if isinstance(version, str) else {}
-    return RequestError(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [NEW], **requested})
+    return RequestError(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [*supported], **requested})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bb.attention.acts import notices
+from bb.attention.acts.confirmations import CONFIRM_ITEM, question_item
 from bb.attention.acts.sending import answers
 from bb.attention.facts import Answer, AttentionFact, Moved, Posting
 from bb.attention.judging.cases import current_message
@@ -45,6 +46,8 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
     head = message_kept(event, state)
     if head is None:
         posting_state, about = state["posting"][3]
+        if about.get("type") == CONFIRM_ITEM:
+            return {"id": event, **question_item(event, about), "state": posting_state}
         return {"id": event, **_on_a_message(book, about), "state": posting_state}
     if not head.state:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 from bb.attention.decision import Decision
 from bb.attention.facts import AttentionFact, Digested
 from bb.attention.judging.cases import case_for_agent, current_message
+from bb.attention.judging.content_version import total_version, with_merged_pieces
 from bb.attention.messages import unknown_members
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
@@ -51,23 +52,9 @@ def parcel(book: AttentionState, agent: str, event: str, events: Iterable[str], 
     return Parcel(event, tuple(items), stands.decision, version, stands.is_stale, shape)
 
 
-def with_merged_pieces(book: AttentionState, agent: str, events: Iterable[str]) -> list[str]:
-    """EVENTS and every piece that was ever merged into one of them."""
-    events_found: dict[str, None] = {}
-    waiting = list(events)
-    while waiting:
-        event = waiting.pop()
-        delivery = book.delivery(event, agent)
-        if event not in events_found and delivery is not None:
-            events_found[event] = None
-            waiting += delivery.merged_from
-    return list(events_found)
-
-
 def version_of(book: AttentionState, events: Iterable[str], shape: str) -> int:
     """A number that increases with every piece, edit and deletion. A knock has a lower number than the content."""
-    heads = [head for event in events if (head := book.message(event))]
-    return sum(head.version + head.is_deleted for head in heads) - (shape == KNOCK)
+    return total_version(book, events) - (shape == KNOCK)
 
 
 # -- the envelope
@@ -86,7 +73,12 @@ def envelope(book: AttentionState, agent: str, given: Parcel, seed: str) -> dict
     if before:
         members["injection"]["context"] = "thread_window"
     text = rendering.event(
-        messages, given.decision, boundary=escaping.boundary(seed), context=before, is_stale=given.is_stale
+        messages,
+        given.decision,
+        boundary=escaping.boundary(seed),
+        context=before,
+        is_stale=given.is_stale,
+        version=given.version,
     )
     merged = [message.event for message in messages[:-1]]
     content = [part for message in messages for part in _content(message)]

@@ -28,6 +28,7 @@ from bb.attention.harness.capabilities import (
 from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
+from bb.attention.judging.content_version import with_merged_pieces
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
@@ -127,11 +128,7 @@ class _Look:
                     self._altered.add(handed.event)
 
     def _version(self, current: Delivery, shape: str) -> int:
-        pieces = (
-            delivery.with_merged_pieces(self._book, self._agent, [current.event])
-            if shape == CONTENT
-            else [current.event]
-        )
+        pieces = with_merged_pieces(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
         return delivery.version_of(self._book, pieces, shape)
 
     def _begin_anew(self, current: Delivery, why: str) -> None:
@@ -153,9 +150,10 @@ class _Look:
             self._facts += [
                 Moved(SYSTEM, event, self._agent, transitions.MERGED, {"by": current.event}) for event in new
             ]
-            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
-            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
+            about = {"attempt": attempt, "as": CONTENT, "version": parcel.version}
+            about["merged_from"] = [*current.merged_from, *new]
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
             self._hand_over(parcel.replace(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
         return merged
@@ -174,7 +172,7 @@ class _Look:
         attempt = max(offer.attempt, self._harness.next_attempt(offer.event))
         offer = offer.replace(attempt=attempt)
         self._begin_anew(offer.last.standing.delivery, "handed over once more")
-        self._facts += offer_facts(self._agent, [offer], is_taken=not self._can(ACK))
+        self._facts += offer_facts(self._book, self._agent, [offer], is_taken=not self._can(ACK))
         events = [item.event for item in offer.items]
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
         parcel = parcel.replace(attempt=attempt, decision=decision)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bb.attention.facts import Moved
 from bb.attention.judging.cases import open_cases
 from bb.attention.judging.claiming import default_responder
+from bb.attention.judging.content_version import total_version, with_merged_pieces
 from bb.attention.messages.message import in_sequence_order
 from bb.attention.state import activity, transitions
 from bb.attention.words import (
@@ -298,7 +299,12 @@ def _knocked(book: AttentionState, agent: str) -> set[str]:
 # -- the facts of an offer
 
 
-def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
+def offered_version(book: AttentionState, agent: str, offer: Offer) -> int:
+    """The content version of an offer."""
+    return total_version(book, with_merged_pieces(book, agent, [item.event for item in offer.items]))
+
+
+def offer_facts(book: AttentionState, agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
     """The facts to record when these offers are handed over. IS_TAKEN: they arrive without an acknowledgement."""
     facts: list[AttentionFact] = []
     for offer in made:
@@ -309,6 +315,8 @@ def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[At
             about = {"attempt": 1, "as": KNOCK}
             facts += [Moved("system", event, agent, transitions.OFFERED, about) for event in older]
         about = {"attempt": offer.attempt, "as": offer.shape}
+        if offer.shape == CONTENT:
+            about["version"] = offered_version(book, agent, offer)
         if older and offer.shape == CONTENT:
             about["merged_from"] = older
         facts.append(Moved("system", offer.event, agent, transitions.OFFERED, about))

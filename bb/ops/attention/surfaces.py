@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.acts import configuration, outbox
+from bb.attention.acts import configuration, counters, outbox
 from bb.attention.state import tuning
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel.errors import Usage
@@ -148,28 +148,48 @@ def policy(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = No
     return at.act(lambda book, _: configuration.tune(book, by, set), by)
 
 
+class Faults(Number):
+    """At most this many events of each counter, the newest."""
+
+    most = 1000
+
+
 @op(
     "chat.signals",
     reads=True,
     screen="attention_host",
-    examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""),
+    examples=("bb chat signals", "bb chat signals --all", """bb chat signals --set '{"done": "🏁"}'"""),
 )
-def signals(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """Show the nine signals with their effect and glyph, or change the glyphs of this workspace.
+def signals(
+    desk: Desk,
+    *,
+    set: Json | None = None,  # noqa: A002
+    all_: bool = False,
+    limit: Faults = Faults(counters.SHOWN),  # noqa: B008
+    cursor: Text | None = None,
+    group_id: GroupId | None = None,
+) -> dict[str, Any]:
+    """Show the nine signals, and how often agents answered too little or too much; or change the glyphs.
+
+    The counter `overSilence` counts missing answers, `overTalk` superfluous ones. Each names its events.
 
     Parameters:
         set: The glyphs of this workspace: a JSON object from the name of a signal to its glyph.
+        all_: All events of the counters.
+        cursor (CURSOR): Only events before this `cursor` of an earlier answer.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is not None:
         by = desk.principal()
         at.act(lambda book, _: configuration.tune(book, by, {"glyphs": set}), by)
-    tuned = at.book().tuning
+    book = at.book()
+    tuned = book.tuning
+    wrong = counters.counted(book, desk.now(), counters.EVERY if all_ else limit, cursor or "")
     rows = {
         name: {"glyph": tuning.glyph_of(name, tuned), "disposition": signal.disposition}
         for name, signal in SIGNALS.items()
     }
-    return {"signals": rows, "own": dict(tuned.signals)}
+    return {"signals": rows, "own": dict(tuned.signals), **wrong}
 
 
 @op(
