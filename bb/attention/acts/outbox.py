@@ -24,6 +24,8 @@ from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.total_order import State
 
+CLOCKS_DIFFER = 5 * clock.MINUTE  # at most, between this machine and a platform
+
 PostedAlready = Conflict.declare(
     "POSTED_ALREADY",
     "The message is already recorded as sent or failed",
@@ -68,7 +70,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
         "inReplyTo": head.in_reply_to or None,
         "mentions": list(message.mentions),
         "content": message.content,
-        "createdAt": clock.text(head.at),
+        "searchFrom": clock.text(head.at - CLOCKS_DIFFER),  # it is not on the platform before
     }
 
 
@@ -77,7 +79,7 @@ def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, A
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
     posted = on.posted.get("platform_id") if on else None
-    named = {"glyphName": name_of(about["glyph"])} if "glyph" in about else {}
+    named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
     target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
     return {**about, **named, "onMessage": posted or about.get("onMessage"), "platform": where.platform} | {
         "target": target
