@@ -36,6 +36,8 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
             posting_state, about = state["posting"][3]
             if about.get("type") == CONFIRM_ITEM:
                 about = question_item(event, about)
+            elif "onMessage" in about:
+                about = {**about, "onMessage": _native(book, about["onMessage"])}
             yield {"id": event, **about, "state": posting_state}
             continue
         message = current_message(book, head)
@@ -53,10 +55,16 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
                 "recipient": message.recipient or None,
             },
             "visibility": message.visibility,
-            "inReplyTo": head.in_reply_to or None,
+            "inReplyTo": _native(book, head.in_reply_to) or None,
             "mentions": list(message.mentions),
             "content": message.content,
         }
+
+
+def _native(book: AttentionState, event: str) -> str:
+    """The id by which the platform knows an event."""
+    head = book.message(event) if event else None
+    return (head.native if head else "") or event
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:

@@ -69,11 +69,20 @@ def find_message(book: AttentionState, event: str) -> MessageHead:
 
 
 def find_message_or_none(book: AttentionState, event: str) -> MessageHead | None:
-    """The message with the id EVENT or on the line EVENT; None if there is none."""
+    """The message with the id EVENT, on the line EVENT, or with that id on its platform; None if there is none."""
     head = book.message(event)
     if head is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
         head = book.message(str(c2a.get("event") or event))
-    return head
+    return head or (_by_native_id(book, event) if event else None)
+
+
+def _by_native_id(book: AttentionState, event: str) -> MessageHead | None:
+    """The message with that id on its platform, or the event about it that bb made (`<id>~e2`)."""
+    if head := book.message_by_native_id(event):
+        return head
+    origin, mark, suffix = event.partition("~")
+    head = book.message_by_native_id(origin) if mark else None
+    return book.message(f"{head.event}~{suffix}") if head else None
 
 
 def current_message(book: AttentionState, known: MessageHead) -> Message:
