@@ -67,7 +67,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
-        "inReplyTo": head.in_reply_to or None,
+        "inReplyTo": _native(book, head.in_reply_to) or None,
         "mentions": list(message.mentions),
         "content": message.content,
         "searchFrom": clock.text(head.at - CLOCKS_DIFFER),  # it is not on the platform before
@@ -81,9 +81,15 @@ def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, A
     posted = on.posted.get("platform_id") if on else None
     named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
     target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
-    return {**about, **named, "onMessage": posted or about.get("onMessage"), "platform": where.platform} | {
+    return {**about, **named, "onMessage": posted or _native(book, str(about.get("onMessage", ""))), "platform": where.platform} | {
         "target": target
     }
+
+
+def _native(book: AttentionState, event: str) -> str:
+    """The id by which the platform knows an event."""
+    head = book.message(event) if event else None
+    return (head.native if head else "") or event
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
