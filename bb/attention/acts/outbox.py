@@ -24,6 +24,8 @@ from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.total_order import State
 
+CLOCKS_DIFFER = 5 * clock.MINUTE  # at most, between this machine and a platform
+
 PostedAlready = Conflict.declare(
     "POSTED_ALREADY",
     "The message is already recorded as sent or failed",
@@ -45,8 +47,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
     if head is None:
         posting_state, about = state["posting"][3]
         if about.get("type") == CONFIRM_ITEM:
-            where = book.conversation(str(about.get("conversation", "")))
-            return {"id": event, "platform": where.platform, **question_item(event, about), "state": posting_state}
+            return {"id": event, **question_item(event, about), "state": posting_state}
         return {"id": event, **_on_a_message(book, about), "state": posting_state}
     if not head.state:
         return None
@@ -66,10 +67,10 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
-        "inReplyTo": head.in_reply_to or None,
+        "inReplyTo": _native(book, head.in_reply_to) or None,
         "mentions": list(message.mentions),
         "content": message.content,
-        "createdAt": clock.text(head.at),
+        "searchFrom": clock.text(head.at - CLOCKS_DIFFER),  # it is not on the platform before
     }
 
 
@@ -78,11 +79,17 @@ def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, A
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
     posted = on.posted.get("platform_id") if on else None
-    named = {"glyphName": name_of(about["glyph"])} if "glyph" in about else {}
+    named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
     target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
-    return {**about, **named, "onMessage": posted or about.get("onMessage"), "platform": where.platform} | {
+    return {**about, **named, "onMessage": posted or _native(book, str(about.get("onMessage", ""))), "platform": where.platform} | {
         "target": target
     }
+
+
+def _native(book: AttentionState, event: str) -> str:
+    """The id by which the platform knows an event."""
+    head = book.message(event) if event else None
+    return (head.native if head else "") or event
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:

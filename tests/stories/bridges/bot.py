@@ -20,6 +20,8 @@ from tests.waiting import until
 OTTER = "amber-otter"
 PAGES = ROOT / "docs" / "bridges"
 STORED = ROOT / "tests" / "data" / "surfaces"
+# when a bot is killed
+STEPS = ["before mark", "after mark", "before post", "after post", "before confirm", "after confirm"]
 # `bb`, but the bot that has called it is killed before or after one kind of call.
 SHIM = """#!/bin/sh
 case " $* " in *" --follow "*) exec "$REAL_BB" "$@" ;; esac

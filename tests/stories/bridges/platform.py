@@ -72,8 +72,8 @@ class Platform:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self._before: dict[str, list[Failure]] = defaultdict(list)
-        self._after: dict[str, list[Failure]] = defaultdict(list)
+        self._before: dict[str, list[Failure | None]] = defaultdict(list)
+        self._after: dict[str, list[Failure | None]] = defaultdict(list)
         self._one_at_a_time = threading.RLock()
         handler = type("Handler", (_Handler,), {"platform": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -82,8 +82,8 @@ class Platform:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
-    def fail(self, method: str, *failures: Failure, after: bool = False) -> None:
-        """The next calls of METHOD fail; with AFTER, once they are done."""
+    def fail(self, method: str, *failures: Failure | None, after: bool = False) -> None:
+        """The next calls of METHOD fail; with AFTER, once they are done. None stands for a call that does not fail."""
         (self._after if after else self._before)[method].extend(failures)
 
     def called(self, method: str) -> list[dict[str, Any]]:
@@ -103,10 +103,12 @@ class Platform:
         method, about = self.method(call)
         with self._one_at_a_time:
             self.calls.append((method, about))
-            if self._before[method]:
-                return self._before[method].pop(0)(handler)
+            if self._before[method] and (failure := self._before[method].pop(0)):
+                return failure(handler)
             reply = self.answer(method, about)
-            return self._after[method].pop(0)(handler) if self._after[method] else reply
+            if self._after[method] and (failure := self._after[method].pop(0)):
+                return failure(handler)
+            return reply
 
     def close(self) -> None:
         self._server.shutdown()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.stories.bridges.bot import OTTER, World, program, stored, world
+from tests.stories.bridges.bot import OTTER, STEPS, World, program, stored, world
 from tests.stories.bridges.platform import broken, kill, reset, too_many
 from tests.stories.bridges.slack_server import BOT, SECRET, TEAM, Slack, send
 
@@ -141,8 +141,8 @@ def test_limits_failures_and_lost_answers_neither_lose_nor_repeat_a_message_nor_
 ):
     for text in ("One.", "Two.", "Three.", "Four."):
         here.say(text, KETTLE, text)
-    slack.fail("chat.postMessage", too_many(0.1), broken, reset)
-    slack.fail("chat.postMessage", reset, broken, after=True)
+    slack.fail("chat.postMessage", too_many(0.1), None, broken, None, reset)
+    slack.fail("chat.postMessage", reset, None, broken, after=True)
     slack.page = 1
 
     here.start()
@@ -164,17 +164,14 @@ def test_what_slack_refuses_for_good_goes_back_to_its_agent(here: World):
     assert "is_archived" in str(here.bb("chat", "read", f"failed:{said}", "--agent", OTTER))
 
 
-@pytest.mark.parametrize(
-    "step", ["before mark", "after mark", "before post", "after post", "before confirm", "after confirm"]
-)
+@pytest.mark.parametrize("step", STEPS)
 def test_a_bot_that_is_killed_at_any_step_posts_everything_once(here: World, slack: Slack, step: str):
     here.say("One.", KETTLE, "1")
     here.say("Two.", KETTLE, "2")
     when, _, what = step.partition(" ")
     if what == "post":
         slack.fail("chat.postMessage", kill(here.kill), after=when == "after")
-    first = here.start(step)
-    first.wait()
+    here.start(step).wait()
 
     here.start()
     here.wait_until_posted()
