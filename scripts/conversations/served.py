@@ -131,6 +131,8 @@ class Served:
         self.bridge.close()
         self._server.terminate()
         self._server.wait(PATIENCE)
+        if self._server.stdout:
+            self._server.stdout.close()
         self._desk.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
