@@ -78,12 +78,10 @@ def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, A
     """A reaction or a deletion: where its message is on the platform, under which id, and the name of the glyph."""
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
-    posted = on.posted.get("platform_id") if on else None
+    posted = (on.posted.get("platform_id") if on else None) or _native(book, str(about.get("onMessage", "")))
     named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
     target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
-    return {**about, **named, "onMessage": posted or _native(book, str(about.get("onMessage", ""))), "platform": where.platform} | {
-        "target": target
-    }
+    return {**about, **named, "onMessage": posted, "platform": where.platform, "target": target}
 
 
 def _native(book: AttentionState, event: str) -> str:
