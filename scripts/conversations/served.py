@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from bb.attention.state.attention_state import AttentionState
-    from scripts.conversations.platforms import Platform
+    from scripts.conversations.platforms.platform import Platform
     from scripts.conversations.script import Conversation
 
 CAPABILITIES = {
