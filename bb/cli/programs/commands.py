@@ -176,6 +176,84 @@ def serve(
     return program.on_socket(socket, agent, as_json=asked.as_json) if socket else program.on_stdio(agent)
 
 
+class AttachedAgent(UncheckedText):
+    """The agent whose messages the program gets. Default: BB_AGENT."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class PermissionPolicy(UncheckedText):
+    """What becomes of the program's requests to run its own tools: `ask` the person, `allow` all, or `deny` all."""
+
+    metavar = "POLICY"
+    choices = ("ask", "allow", "deny")
+
+
+class Wake(UncheckedText):
+    """What starts a turn: messages that the agent `must` answer, or also those that it `may` answer."""
+
+    metavar = "WHEN"
+    choices = ("must", "may")
+
+
+class Lease(Seconds):
+    """Cancel a turn in which the program has been silent for this time."""
+
+    least = 1
+
+
+class AcpSession(UncheckedText):
+    """Go on with this session of the program, if it can."""
+
+    metavar = "SESSION"
+
+
+class AgentCommand(UncheckedText):
+    """The program and its arguments, behind `--`."""
+
+    metavar = "COMMAND"
+
+
+@command(
+    "chat attach",
+    *("bb chat attach --agent amber-otter -- gemini --acp", "bb chat attach --permissions allow -- opencode acp"),
+    in_json="Print what happens to stdout, one JSON document a line. There is no terminal to ask then.",
+)
+def chat_attach(
+    asked: Asked,
+    command: list[AgentCommand] | None = None,
+    *,
+    agent: AttachedAgent | None = None,
+    permissions: PermissionPolicy = PermissionPolicy("ask"),  # noqa: B008
+    wake: Wake = Wake("must"),  # noqa: B008
+    lease: Lease = Lease(900),  # noqa: B008
+    tools_only: bool = False,
+    session: AcpSession | None = None,
+) -> int:
+    """Run an agent program, and start a turn for each message that its agent must answer.
+
+    The program speaks the Agent Client Protocol (ACP). It gets messages as prompts, and the tools of bb as an MCP
+    server. If it must answer and sends nothing, the last text of its turn is sent as the answer, where the message
+    stands. This runs until it is interrupted; the turn is then cancelled, and repeated by the next run.
+    docs/attach.md shows it with several programs.
+
+    Parameters:
+        tools_only: Send only what the program sends with its chat tools, never the text of a turn.
+    """
+    from bb.cli.programs import chat_attach as program  # noqa: PLC0415
+
+    options = program.Options(
+        permissions=permissions,
+        wake=wake,
+        lease=float(lease),
+        tools_only=tools_only,
+        session=session or "",
+        as_json=asked.as_json,
+    )
+    return program.run(command, agent, options)
+
+
 @command(
     "cbcl batch",
     """echo '{"do": "parse", "text": "(hello @bob)", "id": 1}' | bb cbcl batch""",
@@ -335,4 +413,4 @@ def _json(asked: Asked) -> list[str]:
     return ["--json"] if asked.as_json else []
 
 
-COMMANDS = (run, attach, serve, batch, mcp, start, stop, status, run_daemon, logs, web, report)
+COMMANDS = (run, attach, serve, chat_attach, batch, mcp, start, stop, status, run_daemon, logs, web, report)
