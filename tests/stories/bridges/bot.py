@@ -86,6 +86,7 @@ class World:
         (self._bin / "bb").chmod(0o755)
         (self._bin / "bb.py").write_text(RELAY)
         self.port = 0
+        self._listens = "listening" in self._script.read_text()
         assert self.repo.bb("agent", "register", "--name", OTTER, "--role", "builder").status == 0
 
     def start(self, kill: str = "") -> subprocess.Popen[bytes]:
@@ -103,9 +104,8 @@ class World:
         )
         self._bots.append(bot)
         assert bot.stdout
-        said = bot.stdout.readline().decode()
-        if said.startswith("listening"):
-            self.port = int(said.split()[-1])
+        if self._listens:
+            self.port = int(bot.stdout.readline().split()[-1])
         return bot
 
     def kill(self) -> None:
@@ -131,10 +131,10 @@ class World:
         how = ("--conversation", conversation, "--visibility", "channel", "--directedness", "ambient")
         return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key, *words)["messageId"])
 
-    def answer(self, text: str, event: str, key: str, visibility: str = "thread") -> str:
+    def answer(self, text: str, event: str, key: str, visibility: str = "thread", *words: str) -> str:
         """The agent answers EVENT with TEXT: the message's id."""
         how = ("--in-reply-to", event, "--visibility", visibility, "--directedness", "to_other")
-        return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key)["messageId"])
+        return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key, *words)["messageId"])
 
     def outbox(self) -> list[dict[str, Any]]:
         """What is still to be posted."""
