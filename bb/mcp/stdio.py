@@ -12,6 +12,7 @@ import threading
 
 from bb.kernel import json_text
 from bb.mcp.answers import RequestError
+from bb.mcp.dialogs import Dialogs
 from bb.mcp.log import report
 from bb.mcp.protocol import Connection
 
@@ -68,6 +69,7 @@ class Host:
         self._running: dict[Any, threading.Event] = {}  # the requests in threads; each event tells that nobody waits
         self._free = threading.Semaphore(AT_ONCE)
         self._changed = threading.Condition()
+        self._dialogs = connection.dialogs = Dialogs(self._send)
         self._is_over = threading.Event()
         self._is_pushing = False
         self.is_gone = False
@@ -80,11 +82,10 @@ class Host:
             message = json_text.loads(line.decode("utf-8", "replace"))
         except json_text.NotJson:
             return
-        if (
-            not isinstance(message, dict)
-            or message.get("jsonrpc") != "2.0"
-            or not isinstance(message.get("method"), str)
-        ):
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return
+        if not isinstance(message.get("method"), str):
+            self._dialogs.hear(message)
             return
         params = message.get("params", {})
         if not isinstance(params, dict):

@@ -57,6 +57,11 @@ class InMemory:
         for place, about in arranged(conversation, names):
             self._do(functools.partial(configuration.arrange, self.book(), "user", place, about))
 
+    def external(self, conversation: str) -> None:
+        if not self.book().conversation(conversation).is_external:
+            about = {"is_external": True, "platform": "discord"}
+            self._do(lambda: configuration.arrange(self.book(), "user", conversation, about))
+
     def book(self) -> AttentionState:
         return self._ledger.book
 

@@ -38,12 +38,15 @@ class Row:
     wanted: tuple[str, ...]
     got: str
     note: str = ""
+    is_taken: bool = False  # whether another agent has answered
 
     @property
     def miss(self) -> str:
         """OVER_SILENCE or OVER_TALK; empty if it is as wanted."""
         if self.got in self.wanted or (self.model == "chatty" and _may_talk(self.wanted, self.got)):
             return ""
+        if self.is_taken and KNOCK in self.wanted and self.got == SILENCE:
+            return ""  # nobody is told of what another one has taken
         if self.wanted in ((INTERRUPT,), (ALONE,)):
             return OVER_SILENCE
         weakest = min(STRENGTH[outcome] for outcome in self.wanted)
@@ -95,7 +98,10 @@ def _rows(played: Played, said: Said, wanted: tuple[str, ...], got: dict[str, tu
     where = (played.conversation.name, played.model, said.id)
     if len(got) == 1:
         ((agent, (outcome, note)),) = got.items()
-        return [Row(*where, agent, wanted, outcome, note)]
+        is_taken = any(
+            one.what == "answered" and one.message == said.id and one.agent != agent for one in played.happened
+        )
+        return [Row(*where, agent, wanted, outcome, note, is_taken)]
     doing = [agent for agent, (outcome, _) in got.items() if outcome in wanted]
     first = doing[0] if doing else next(iter(got))
     rows = [Row(*where, " or ".join(got), wanted, *got[first])]

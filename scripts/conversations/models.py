@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scripts.conversations.stage import Refused
+from scripts.conversations.stage import Model, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scripts.conversations.script import Agent
     from scripts.conversations.stage import Stage
 
 MUST, MAY, ACK_ONLY = "must_respond", "may_respond", "ack_only"
-SEEN = "agree"
+SEEN, EVERYBODY = "agree", "@all"
 TALK = (
     "I have looked into this in some depth, and there is a lot to be said about it from my side: first the history of "
     "the module, then the three ways in which one could go on from here, and at last what I would do myself."
@@ -33,7 +32,7 @@ class Obedient:
             _react(stage, agent, event)
         elif policy == MUST or stage.has_script(said, agent) or reason == "claimed":
             _turn(stage, agent, envelope, lambda: self._answer(stage, agent, envelope))
-        elif policy == MAY and reason == "role_mention":
+        elif policy == MAY and reason == "role_mention" and not _is_announced(envelope):
             _claim(stage, agent, event)
 
     def look_around(self, stage: Stage, agent: Agent) -> None:
@@ -95,6 +94,12 @@ def _turn(stage: Stage, agent: Agent, envelope: dict[str, Any], act: Callable[[]
     stage.host.turn(agent.id, envelope, "ended", outbound=has_spoken)
 
 
+def _is_announced(envelope: dict[str, Any]) -> bool:
+    """Whether a knock is for everybody and about no question or task, so that nobody has to take it up."""
+    is_for_all = EVERYBODY in envelope["target"].get("mentions", ())
+    return is_for_all and envelope.get("knock", {}).get("topic", "").startswith("message")
+
+
 def _react(stage: Stage, agent: Agent, event: str) -> None:
     try:
         stage.host.call(agent.id, "chat.react", {"inReplyTo": event, "signal": SEEN})
@@ -120,4 +125,4 @@ def _read(stage: Stage, agent: Agent, event: str) -> None:
         stage.note(agent, stage.message_of(event), "refused", refused.code)
 
 
-MODELS = {"obedient": Obedient, "chatty": Chatty}
+MODELS: dict[str, Callable[[], Model]] = {"obedient": Obedient, "chatty": Chatty}

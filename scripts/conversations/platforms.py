@@ -455,8 +455,8 @@ class GitHub(Platform):
     def mention(self, name: str) -> str:
         return self.role(name) if name in ROLES else f"@{self.user(name)}"
 
-    def channel(self, place: str) -> str:
-        return "acme/kettle" if place == "general" else f"acme/{place}"
+    def channel(self, place: str) -> str:  # noqa: ARG002
+        return f"acme/{self.conversation.name.partition('/')[2]}"
 
     def is_direct(self, place: str) -> bool:  # noqa: ARG002
         return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bb.attention.rehearsal.replay import START
 from scripts.conversations.platforms import EVERYBODY, ROLES, platform
-from scripts.conversations.script import ESCALATE, RESPOND, SILENCE
+from scripts.conversations.script import ESCALATE, RESPOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +25,10 @@ SECOND, MINUTE = 1000, 60_000
 LOOKS = (0, 400, 1200, 3200, 5500, 10_000, 31_000, 62_000, 5 * MINUTE, 8 * MINUTE, 16 * MINUTE, 24 * MINUTE)
 AFTERWARDS = 70 * SECOND
 UNTIL_ESCALATED = 25 * MINUTE
-QUIET = 5 * SECOND  # after a message, before anybody looks into the mailbox
+# The moments after a message at which a curious model looks into the mailbox. Not at once: a message that was written a
+# moment ago may still be edited or continued.
+MAILBOX_LOOKS = (5500, 62_000)
+PATIENCE = 35 * SECOND  # with an agent that should answer: the longest time in which pieces are merged, and a little
 ROUNDS = 20  # of deliveries and answers within one moment
 
 
@@ -49,6 +52,7 @@ class Host(Protocol):
     def turn(self, agent: str, envelope: dict[str, Any], state: str, *, outbound: bool) -> None: ...
     def outbox(self) -> list[dict[str, Any]]: ...
     def posted(self, event: str, name: str) -> None: ...
+    def external(self, conversation: str) -> None: ...
     def book(self) -> AttentionState: ...
 
 
@@ -103,7 +107,7 @@ class Stage:
         self.forced: set[str] = set()
         self.working: dict[str, tuple[int, dict[str, Any], Callable[[], bool]]] = {}
         self._expected: list[tuple[Said, str]] = []
-        self._performed = start
+        self._performed, self._looks = start, list(MAILBOX_LOOKS)
         host.begin(conversation, self.names, start)
 
     def play(self) -> Played:
@@ -161,16 +165,17 @@ class Stage:
                 self._hand(name, envelope)
             if not given:
                 break
-        # A message that was written a moment ago may still be edited or continued.
-        for agent in self.conversation.agents if moment >= self._performed + QUIET else ():
-            if not (agent.is_mute or agent.is_away):
-                self.model.look_around(self, agent)
+        if self._looks and moment >= self._performed + self._looks[0]:
+            self._looks.pop(0)
+            for agent in self.conversation.agents:
+                if not (agent.is_mute or agent.is_away):
+                    self.model.look_around(self, agent)
 
     # -- what people and platforms do
 
     def _perform(self, batch: Iterable[Said]) -> None:
         documents = []
-        self._performed = self.now
+        self._performed, self._looks = self.now, list(MAILBOX_LOOKS)
         for said in batch:
             self.times[said.id] = self.now if said.is_backlog else self.start + said.at
             if self.conversation.agent(said.by) and said.kind == "message":
@@ -181,6 +186,8 @@ class Stage:
                 documents.append(payload)
             if said.id in self.names.where:
                 self._learn(said.id, self.names.event_id(said.id))
+            if self.conversation.platform == "discord" and said.thread:
+                self.host.external(self.names.target(said.place, said.thread)["conversation"])
             self._expected += [(said, who) for who in dict.fromkeys([*said.says, *_answering(said)])]
         if documents:
             self.host.ingest(self.conversation.platform, documents)
@@ -199,14 +206,17 @@ class Stage:
 
     def _speak_for_the_silent(self) -> None:
         """Post the answers that were expected and did not come."""
-        for said, who in self._expected:
+        waiting, self._expected = self._expected, []
+        for said, who in waiting:
+            if self.now - self.times[said.id] < PATIENCE:
+                self._expected.append((said, who))  # it may be a part of something longer
+                continue
             agents = [agent for name in who.split(" or ") if (agent := self.conversation.agent(name))]
             if any(agent.is_mute or agent.is_away for agent in agents):
                 continue
             if any(agent.id in self.working or self._has_answered(said, agent) for agent in agents):
                 continue
             self._force(said, agents[0])
-        self._expected.clear()
 
     def _has_answered(self, said: Said, agent: Agent) -> bool:
         about = said.about or said.id
@@ -218,9 +228,11 @@ class Stage:
 
     def _force(self, said: Said, agent: Agent) -> None:
         base = said.about or said.id
-        if base not in self.names.where:
-            return
-        text, _ = self.text(said, agent)
+        if base in self.names.where:
+            self.forced.add(self.post_directly(agent, base, self.text(said, agent)[0]))
+
+    def post_directly(self, agent: Agent, base: str, text: str) -> str:
+        """Let an agent post an answer on the platform without asking bb, as a program with a token of its own can."""
         message = self._free(f"{base}.{agent.name}")
         thread = self.names.thread_of(base)
         payload = self.names.post(message, agent.name, self.names.where[base][0], thread, text, self.now, base)
@@ -228,7 +240,7 @@ class Stage:
         self._learn(message, self.names.event_id(message))
         self.times[message] = self.now
         self.spoken[message] = agent.name
-        self.forced.add(message)
+        return message
 
     def _free(self, name: str) -> str:
         taken = sum(1 for known in self.names.where if known == name or known.startswith(f"{name}."))
@@ -342,5 +354,7 @@ class Stage:
 
 
 def _answering(said: Said) -> list[str]:
-    """The agents that should certainly answer."""
-    return [who for who, wanted in said.want.items() if wanted == (RESPOND,) and SILENCE not in wanted]
+    """The agents that should certainly answer soon."""
+    if (ESCALATE,) in said.want.values():
+        return []
+    return [who for who, wanted in said.want.items() if wanted == (RESPOND,)]

@@ -179,9 +179,8 @@ def talk(book: AttentionState) -> Iterator[Fault]:
             if head.in_reply_to and _counts(head):
                 answered[head.in_reply_to] = None
     for event in answered:
-        head = book.message(event)
-        if head:
-            yield from _of_answers(book, head)
+        if asked := book.message(event):
+            yield from _of_answers(book, asked)
 
 
 def _refused(book: AttentionState) -> Iterator[Fault]:

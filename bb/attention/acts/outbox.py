@@ -67,7 +67,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
-        "inReplyTo": head.in_reply_to or None,
+        "inReplyTo": _native(book, head.in_reply_to) or None,
         "mentions": list(message.mentions),
         "content": message.content,
         "searchFrom": clock.text(head.at - CLOCKS_DIFFER),  # it is not on the platform before
@@ -89,13 +89,20 @@ def _on_a_message(book: AttentionState, event: str, about: Mapping[str, Any]) ->
     where = book.conversation(str(about.get("conversation", "")))
     target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
     item = {**about, "platform": where.platform, "target": target}
-    item["onMessage"] = (on.posted.get("platform_id") if on else None) or about.get("onMessage")
+    posted = on.posted.get("platform_id") if on else None
+    item["onMessage"] = posted or _native(book, str(about.get("onMessage", "")))
     if "glyph" in about:
         item["glyphName"] = name_of(about["glyph"], where.platform)
     if about.get("remove"):
         added = (book.states.state(MESSAGES, event.removesuffix("!off")) or {}).get("posting")
         item["reactionId"] = added[3][1].get("platform_id") if added else None
     return item
+
+
+def _native(book: AttentionState, event: str) -> str:
+    """The id by which the platform knows an event."""
+    head = book.message(event) if event else None
+    return (head.native if head else "") or event
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:

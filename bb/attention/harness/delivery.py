@@ -14,7 +14,8 @@ from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks, rendering, turn_text
-from bb.attention.turns.offers import CONTENT, KNOCK, Offer, OpenDelivery
+from bb.attention.turns.offers import CONTENT, KNOCK, Offer
+from bb.attention.turns.open_deliveries import OpenDelivery
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
 from bb.kernel import clock, escaping, json_text
 from bb.kernel.digest import digest

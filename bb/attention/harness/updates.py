@@ -62,7 +62,10 @@ class _Look:
 
     def plan(self) -> Plan:
         self._look_for_changes()
-        turns = self._harness.turns - self._cancels.keys()
+        lease = self._book.tuning.turn_lease_ms
+        lapsed = self._harness.leases.lapsed(self._now, lease)
+        self._end_lapsed(lapsed)
+        turns = self._harness.turns - self._cancels.keys() - lapsed
         again = self._harness.resumed | self._due_again() | self._altered
         side = self._harness.offer_session(again, turns)
         offers, held = offers_for(self._book, self._agent, self._now, side)
@@ -79,11 +82,20 @@ class _Look:
         moments = [entry.until for entry in held if entry.until is not None]
         moments += [self._harness.digest_at] if self._harness.digest_at is not None else []
         moments += [handed.again_at for handed in (*self._waiting(), *(new.handed for new in self._delivers))]
+        moments += [lapse] if (lapse := self._harness.leases.next_lapse(self._now, lease)) is not None else []
         later = min((moment for moment in moments if moment > self._now), default=None)
         cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
         events = [*(handed.event for handed, _ in cancels), *(handed.event for handed in parked), *self._events]
         rests_on = tuple(current for event in events if (current := self._book.delivery(event, self._agent)))
-        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, rests_on)
+        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, tuple(sorted(lapsed)), later, rests_on)
+
+    def _end_lapsed(self, lapsed: Iterable[str]) -> None:
+        """Record that the turns of these events are over, because nothing was heard of them for too long."""
+        for event in sorted(lapsed):
+            current = self._book.delivery(event, self._agent) if event else None
+            if current is not None and event not in self._cancels:
+                self._begin_anew(current, "lease over")
+                self._events.append(event)
 
     def _waiting(self) -> list[Handed]:
         """The messages that were handed over and are neither taken nor given up."""

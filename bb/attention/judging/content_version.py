@@ -58,8 +58,8 @@ def require_current_content(book: AttentionState, answered: Case, named: int | N
     heads.sort(key=lambda head: head.order)
     raise StaleContent(
         f"the text of {answered.event} has changed since you saw it: you saw version {seen}, and now it is {current}",
-        hint=f"read the new text, in `content` or with `bb chat read {answered.event}`; if your answer still fits, send "
-        f"it again with contentVersion {current} (`--content-version {current}`)",
+        hint=f"read the new text, in `content` or with `bb chat read {answered.event}`; if your answer still fits, "
+        f"send it again with contentVersion {current} (`--content-version {current}`)",
         event_id=answered.event,
         seen_version=seen,
         content_version=current,

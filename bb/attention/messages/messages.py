@@ -34,7 +34,20 @@ EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 # the members of `c2a` that an entry keeps
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
-    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
+    *(
+        "stream",
+        "intent",
+        "in_reply_to",
+        "linked",
+        "reason",
+        "key",
+        "state",
+        "native",
+        "sequence",
+        "at",
+        "else",
+        "priority",
+    ),
 )
 TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
 
@@ -62,6 +75,7 @@ class MessageHead(Record):
     linked: str = ""
     reason: str = ""
     key: str = ""
+    native: str = ""  # its id on its platform, if bb has put the name of the platform in front
     state: str = ""  # its outbox state, if it is to be posted on another platform
     sequence: int | None = None
     at: int = 0
@@ -149,6 +163,8 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     pairs = [(EVERY, place), (f"in {data.get('conversation', '')}", among)]
     if thread := data.get("thread"):
         pairs.append((f"in {data.get('conversation', '')} {thread}", among))
+    if native := data.get("native"):
+        pairs.append((native_term(native), place))
     if linked := data.get("linked"):
         pairs.append((linked_event_term(linked), place))
     if data["for"]:
@@ -181,6 +197,11 @@ def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
 def in_window(window: str) -> str:
     """The term that finds the messages of a thread, or of a conversation."""
     return f"in {window}".rstrip()
+
+
+def native_term(native: str) -> str:
+    """The term that finds a message by its id on its platform."""
+    return f"native {native}"
 
 
 def posted_as_term(name: str) -> str:

@@ -71,6 +71,7 @@ class Delivery(Record):
     accepted: bool = False
     is_parked: bool = False
     turn: str = ""
+    started_at: int | None = None  # when its last turn started
     turns: int = 0  # failed turns
     has_spoken: bool = False
     pulled_at: int | None = None

@@ -210,6 +210,10 @@ def _pull(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[s
     return {"pulled_at": found.get("pulled_at") or ms, "seen_version": seen}
 
 
+def _start(_found: Mapping[str, Any], _about: Mapping[str, Any], ms: int) -> dict[str, Any]:
+    return {"turn": STARTED, "started_at": ms}
+
+
 def _fail_turn(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     has_spoken = found.get("has_spoken", False) or about.get("outbound") is True
     return {"turn": TURN_FAILED, "turns": found.get("turns", 0) + 1, "has_spoken": has_spoken, "accepted": False}
@@ -287,7 +291,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     (OFFERED, "", ANY, STAYS, _offer),
     (ACCEPTED, "", ANY, STAYS, _accept),
     (PARKED, "", ANY, STAYS, {"is_parked": True}),
-    (STARTED, "", ANY, STAYS, {"turn": STARTED}),
+    (STARTED, "", ANY, STAYS, _start),
     (ENDED, "", ANY, STAYS, {"turn": ENDED}),
     (TURN_FAILED, "", ANY, STAYS, _fail_turn),
     (PULLED, "", ANY, STAYS, _pull),

@@ -16,8 +16,8 @@ from bb.attention.turns.offers import (
     offer_facts,
     offered_version,
     offers_for,
-    open_deliveries,
 )
+from bb.attention.turns.open_deliveries import open_deliveries
 from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
 from bb.kernel import escaping
 

@@ -24,9 +24,11 @@ PROGRESS_EVERY = 15.0  # seconds between two recorded steps of a turn
 LONGEST_REST = 60  # seconds after failed turns
 MOST_NEWS = 20
 PAUSE = 1000  # milliseconds until the next attempt after a refusal
-# Why a turn was cancelled, and the state that it is reported with. A failed turn is handed over again.
-CHANGED, STOPPED, INTERRUPTED, LAPSED, ENDING = "changed", "stopped", "interrupted", "lapsed", "ending"
-REPORTED = {CHANGED: "ended", STOPPED: "ended", INTERRUPTED: "failed", LAPSED: "failed", ENDING: "failed"}
+# Why a turn is cancelled, and the state that the host is told of it. A failed turn is handed over again. An interrupted
+# turn goes on soon, and that of a run that ends is repeated by the next run, so the host is told nothing.
+CHANGED, STOPPED, INTERRUPTED = "its message has changed", "its author cancels it", "an urgent message interrupts it"
+LAPSED, ENDING = "the agent is silent", "bb chat attach ends"
+TOLD = {CHANGED: "ended", STOPPED: "ended", LAPSED: "failed"}
 LIMITS = (acp.TOKENS, acp.REQUESTS)
 
 Envelope = dict[str, Any]
@@ -202,8 +204,8 @@ class Turns:
         turn, self._running = self._running, None
         if turn is None:
             return
-        if turn.cancelled_for and end.why in (acp.CANCELLED, acp.REFUSAL):
-            self._tell(turn, REPORTED[turn.cancelled_for])
+        if turn.cancelled_for:  # whatever the agent says of its end, the text of such a turn is no answer
+            self._end_cancelled(turn)
             return
         self.completed += 1
         self._failures = 0
@@ -217,7 +219,7 @@ class Turns:
 
     def _answer(self, turn: Turn, end: Ended) -> None:
         """Answer in the agent's name if it still has to answer: with its text, or by declining."""
-        if turn.cancelled_for in (CHANGED, STOPPED) or not self._is_owed(turn):
+        if not self._is_owed(turn):
             return
         if end.why == acp.REFUSAL:
             attaching.decline(self._hosting, turn.envelope, "the model refused to go on")
@@ -231,7 +233,7 @@ class Turns:
         """The agent answered the prompt with an error."""
         turn, self._running = self._running, None
         if turn is not None and turn.cancelled_for:
-            self._tell(turn, REPORTED[turn.cancelled_for])
+            self._end_cancelled(turn)
         elif turn is not None:
             self._fail(turn, f"the agent reports {failure.message} ({failure.code})")
 
@@ -239,9 +241,15 @@ class Turns:
         """The agent's process has ended."""
         turn, self._running, self._client = self._running, None, None
         if turn is not None and turn.cancelled_for:
-            self._tell(turn, REPORTED[turn.cancelled_for])
+            self._end_cancelled(turn)
         elif turn is not None:
             self._fail(turn, "the agent's process has ended")
+
+    def _end_cancelled(self, turn: Turn) -> None:
+        if turn.cancelled_for == INTERRUPTED:
+            self._waiting.insert(1, turn.envelope)  # after the message that interrupts
+        elif state := TOLD.get(turn.cancelled_for):
+            self._tell(turn, state)
 
     def _fail(self, turn: Turn, why: str) -> None:
         self._is_introduced = False  # perhaps the agent has not kept that prompt

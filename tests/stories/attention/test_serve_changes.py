@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stories.attention.harness_support import Harness, World, dm, edit
+from tests.stories.attention.harness_support import Harness, World, dm, edit, post
 from tests.stories.attention.test_serve_turns import working
 
 HOW = {"visibility": "dm", "directedness": "to_me", "target": {}}
@@ -75,3 +75,110 @@ def test_what_was_read_counts_as_seen(world: World):
     assert item["contentVersion"] == 2
 
     assert harness.call("chat.send_message", **answer(harness, "a"))["disposition"] == "responded"
+
+
+# -- the compose window
+
+
+def test_a_question_is_handed_over_as_soon_as_it_is_finished(world: World):
+    harness = world.harness()
+    world.says(post("1", "<@U1> is the build green?", "U1"), post("2", "<@U1> look at the build", "U1", thread="t"))
+    assert harness.events() == []
+    world.wait(0.2, harness)
+
+    envelope = harness.take()
+
+    assert (envelope["eventId"], envelope["attention"]["reason"]) == ("1", "direct_mention")
+    world.wait(2.8, harness)
+    assert harness.take()["eventId"] == "2"
+
+
+def test_a_piece_that_comes_after_an_early_end_is_joined(world: World):
+    harness = world.harness()
+    world.says(post("1", "<@U1> is the build green?", "U1"))
+    world.wait(0.2, harness)
+    assert harness.take()["eventId"] == "1"
+    harness.tell("chat/turn", eventId="1", attempt=1, state="started")
+    world.wait(2, harness)
+    world.says(post("2", "the one of today?"))
+    world.wait(0.2, harness)
+
+    cancelled, again = harness.news()
+
+    assert cancelled["params"]["reason"] == "another piece of the message arrived"
+    assert (again["params"]["eventId"], again["params"]["mergedFrom"]) == ("1", ["2"])
+    assert [part["text"] for part in again["params"]["content"]] == ["<@U1> is the build green?", "the one of today?"]
+
+
+def test_a_line_of_an_agent_between_two_pieces_does_not_keep_them_apart(world: World):
+    harness = working(world, dm("1", "check"))
+    world.says(
+        dm("x", "Approve the deploy", author={"id": "U2", "kind": "agent"}, intent="approval_request"),
+        dm("2", "the deploy"),
+    )
+    world.wait(4, harness)
+
+    _, again = harness.news()
+
+    assert [part["text"] for part in again["params"]["content"]] == ["check", "the deploy"]
+
+
+def test_a_piece_of_long_ago_that_arrives_late_is_not_joined(world: World):
+    harness = working(world, dm("1", "check the deploy"))
+    world.says(dm("2", "and the build", timing={"createdAt": "2026-01-05T09:00:00Z"}))
+    world.wait(4, harness)
+
+    assert harness.news() == []
+    harness.tell("chat/turn", eventId="1", state="ended")
+    assert harness.take()["eventId"] == "2"
+
+
+# -- the lease of a turn
+
+
+def waiting(world: World) -> Harness:
+    """A harness whose model works, while another question waits for the end of that turn."""
+    harness = working(world, dm("1", "check the deploy?"))
+    world.says(post("2", "<@U1> and the docs?", "U1"))
+    world.wait(590, harness)
+    assert harness.events() == []
+    return harness
+
+
+def test_a_turn_without_an_end_is_over_after_its_lease(world: World):
+    harness = waiting(world)
+    world.wait(10, harness)
+
+    assert harness.take()["eventId"] == "2"
+    (over,) = [step for step in world.show("1")["steps"] if step["step"] == "ended"]
+    assert over["about"] == {"why": "lease over"}
+
+
+def test_signs_of_work_renew_the_lease(world: World):
+    harness = waiting(world)
+    harness.tell("notifications/progress", progressToken="deploy", progress=1)
+    world.wait(590, harness)
+    assert harness.events() == []
+    harness.call("chat.list_events")
+    world.wait(590, harness)
+    assert harness.events() == []
+    harness.tell("chat/turn", eventId="1", state="started")
+    world.wait(590, harness)
+    assert harness.events() == []
+    world.wait(10, harness)
+
+    assert harness.take()["eventId"] == "2"
+
+
+def test_the_lease_can_be_set_and_a_late_end_changes_nothing(world: World):
+    world.bb("chat", "policy", "--set", '{"turn_lease_ms": 60000}')
+    harness = world.harness()
+    harness.tell("chat/turn", state="started")
+    world.says(dm("1", "check the deploy?"))
+    world.wait(59, harness)
+    assert harness.events() == []
+    world.wait(1, harness)
+    assert harness.take()["eventId"] == "1"
+
+    harness.tell("chat/turn", state="ended")
+    assert harness.news() == []
