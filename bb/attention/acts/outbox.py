@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bb.attention.acts import notices
@@ -33,7 +33,7 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
         head = message_kept(event, state)
         if head is None:
             posting_state, about = state["posting"][3]
-            yield {"id": event, **about, "state": posting_state}
+            yield {"id": event, **about, "target": _target_of(book, about), "state": posting_state}
             continue
         message = current_message(book, head)
         yield {
@@ -45,8 +45,10 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
             "agent": head.agent,
             "platform": head.platform,
             "target": {
+                "workspace": head.workspace or None,
                 "conversation": head.conversation,
                 "thread": head.thread or None,
+                "replyTo": _native_id(book, head.in_reply_to),
                 "recipient": message.recipient or None,
             },
             "visibility": message.visibility,
@@ -54,6 +56,25 @@ def to_post(book: AttentionState) -> Iterator[dict[str, Any]]:
             "mentions": list(message.mentions),
             "content": message.content,
         }
+
+
+def _native_id(book: AttentionState, event: str) -> str | None:
+    """The platform's own id of a message; None if there is no such message."""
+    head = book.message(event) if event else None
+    return head.native_id if head else None
+
+
+def _target_of(book: AttentionState, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The message that a reaction or deletion is about, by the platform's own ids."""
+    head = book.message(str(about.get("onMessage", "")))
+    if head is None:
+        return {"conversation": about.get("conversation")}
+    return {
+        "workspace": head.workspace or None,
+        "conversation": head.conversation,
+        "thread": head.thread or None,
+        "message": head.native_id,
+    }
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
@@ -66,6 +87,8 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
+    if head and "platform_id" in kept:
+        kept |= head.ids_as_posted(kept["platform_id"])
     now_named, named = kept.get("platform_id"), head.posted.get("platform_id") if head else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):

@@ -11,6 +11,7 @@ from typing import Any
 
 from bb.attention.messages import intents, mentions, unknown_members
 from bb.attention.messages.message import Message
+from bb.attention.messages.native_ids import native_id
 from bb.attention.messages.redaction import redact
 from bb.attention.words import (
     AUTHORS,
@@ -25,6 +26,8 @@ from bb.attention.words import (
     PLAIN,
     POLICIES,
     PRIORITIES,
+    SYSTEM,
+    TOOL,
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
@@ -154,10 +157,13 @@ def _message(
     parts = _parts(members)
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     named = names_in(target)
-    if "mentions" not in target:
+    kind = where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else "")
+    is_report = {common["author_kind"], kind} & {SYSTEM, TOOL}
+    if "mentions" not in target and not is_report:  # a report that spells a name mentions nobody
         named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
     priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
+    native = source.id("messageId")
     return Message(
         event=common["event"],
         platform=common["platform"],
@@ -165,7 +171,7 @@ def _message(
         author=common["author"],
         text=text,
         at=common["at"],
-        kind=where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else ""),
+        kind=kind,
         workspace=source.id("workspaceId"),
         thread=common["thread"],
         stream=where.id("streamId"),
@@ -179,6 +185,8 @@ def _message(
         priority=priority,
         deadline=attention.number("deadlineMs"),
         in_reply_to=members.id("replyTo"),
+        native="" if native == native_id(common["event"], common["conversation"]) else native,
+        root=where.id("rootId"),
         version=common["version"] or 1,
         more=unknown_members.unknown_members(members.value),
     )

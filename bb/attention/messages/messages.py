@@ -9,6 +9,7 @@ from bb.attention import decision as decisions
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
 from bb.attention.messages import outbox_states
+from bb.attention.messages.native_ids import ids_of_posted, native_id
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
@@ -35,8 +36,9 @@ EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
     *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
+    *("native", "answers", "asks"),
 )
-TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
+TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority", "asks"}
 
 
 class MessageHead(Record):
@@ -71,6 +73,9 @@ class MessageHead(Record):
     is_deleted: bool = False
     deletion_reason: str = ""  # as given by the agent that cancelled it
     posted: Mapping[str, Any] = {}
+    native: str = ""  # its id on the platform, if that cannot be read from EVENT
+    answers: str = ""  # the question of an agent that it answers
+    asks: tuple[str, ...] | None = None  # the people that it asks; empty: anybody; None: it asks nobody
 
     @property
     def place(self) -> str:
@@ -85,6 +90,20 @@ class MessageHead(Record):
     def window(self) -> str:
         """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
+
+    @property
+    def native_id(self) -> str:
+        """Its id on the platform. A message of an agent has one once it is posted there."""
+        return str(self.posted.get("native") or self.native or native_id(self.event, self.conversation))
+
+    def ids_as_posted(self, platform_id: str) -> dict[str, str]:
+        """Its ids on the platform, once a bridge has posted it there as PLATFORM ID."""
+        return ids_of_posted(platform_id, self.platform, self.workspace, self.conversation, self.thread)
+
+    @property
+    def thread_window(self) -> str:
+        """The name of its thread, or of the thread that it opens: a top-level message opens one under its own id."""
+        return f"{self.conversation} {self.thread or self.native_id}"
 
 
 def is_the_persons(said: Message | MessageHead) -> bool:
@@ -159,16 +178,29 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         pairs.append((SUMMED, place))
     if outbox_states.is_due(state_of(state)):
         pairs.append((OUTBOX, place))
-    if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
+    for posted in _posted_as(state):
         pairs.append((posted_as_term(posted), place))
     return pairs + _of_agent(data, place)
+
+
+def _posted_as(state: State) -> list[str]:
+    """The ids under which an agent's message may come back from the platform."""
+    about = state["posting"][3][1] if "posting" in state else {}
+    return [str(about[name]) for name in ("platform_id", "posted_as") if about.get(name)]
 
 
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     """The index terms of a message that an agent wrote."""
     agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
     pairs = [(f"agent {agent}", place)] if agent else []
+    if question := said.get("answers"):
+        pairs.append((answers_term(question), place))
     return pairs + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+
+
+def answers_term(question: str) -> str:
+    """The term that finds the answers of people to an agent's question."""
+    return f"answers {question}"
 
 
 def in_window(window: str) -> str:
@@ -234,5 +266,6 @@ def message_of_state(name: str, state: Mapping[str, Any] | None) -> MessageHead 
             "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",
             "state": state_of(dict(state)),
             "posted": posted[3][1] if posted else {},
+            "asks": tuple(asks) if type(asks := data.get("asks")) is list else None,
         },
     )
