@@ -35,6 +35,7 @@ OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
 ESCALATED, REACTION, CLAIM_LOST, SEND_FAILED = "escalated", "reaction", "claim_lost", "send_failed"
+CONFIRMATION = "confirmation"
 
 # Dispositions: how a delivery ended, or how far it has come. The last five are final.
 CLAIMED, DEFERRED = "claimed", "deferred"
@@ -48,8 +49,8 @@ VISIBILITIES = (DM, THREAD, CHANNEL, EPHEMERAL)
 # Also a reason: an answer to the agent's pending question has the reason `answer`.
 # Intents: what a message is for. The list is closed because the topic of a knock is built from it.
 QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER = "question", "answer", "assignment", "approval_request", "blocker"
-STATUS, THANKS, RECEIPT, PLAIN = "status", "thanks", "receipt", "message"
-INTENTS = (PLAIN, QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER, STATUS, THANKS, RECEIPT)
+STATUS, THANKS, RECEIPT, CANCEL, PLAIN = "status", "thanks", "receipt", "cancel", "message"
+INTENTS = (PLAIN, QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER, STATUS, THANKS, RECEIPT, CANCEL)
 OBLIGING = (ASSIGNMENT, APPROVAL, BLOCKER)
 FILLER = (THANKS, RECEIPT)
 

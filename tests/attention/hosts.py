@@ -309,7 +309,7 @@ class CommandLine(InRepository):
             "directedness": "--directedness",
         }
         options |= {"inReplyTo": "--in-reply-to", "intent": "--intent", "priority": "--urgency", "confirm": "--confirm"}
-        options |= {"deadlineMs": "--deadline-ms"}
+        options |= {"deadlineMs": "--deadline-ms", "contentVersion": "--content-version"}
         target = given.get("target", {})
         words = [word for name, option in options.items() if name in given for word in (option, str(given[name]))]
         words += [
@@ -325,6 +325,7 @@ class CommandLine(InRepository):
 
     def _react(self, given: dict[str, Any]) -> Any:
         words = [word for name in ("eta", "until", "note") if name in given for word in (f"--{name}", given[name])]
+        words += ["--content-version", str(given["contentVersion"])] if "contentVersion" in given else []
         words += ["--remove"] if given.get("remove") else []
         signal = ["--signal", given["signal"]] if "signal" in given else []
         return self.run("chat", "react", given["inReplyTo"], *signal, "--by", given["agent"], *words)
@@ -380,6 +381,13 @@ class CommandLine(InRepository):
     def _audit(self, given: dict[str, Any]) -> Any:
         older = ["--open-older", given["openOlder"]] if "openOlder" in given else []
         return self.run("chat", "audit", "--limit", "200", *older)
+
+    def _confirmations(self, _: Any) -> Any:
+        return self.run("chat", "confirmations")["confirmations"]
+
+    def _confirm(self, given: dict[str, Any]) -> Any:
+        name = given.get("id") or self._confirmations({})[0]["id"]
+        return self.run("chat", "confirm", name, *(["--refuse"] if given.get("refuse") else []))
 
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:

@@ -197,6 +197,13 @@ class JsonRpc(InRepository):
         older = {"open_older": given["openOlder"]} if "openOlder" in given else {}
         return self._op("chat.audit", limit=200, **older)
 
+    def _confirmations(self, _: Any) -> Any:
+        return self._op("chat.confirmations")["confirmations"]
+
+    def _confirm(self, given: dict[str, Any]) -> Any:
+        name = given.get("id") or self._confirmations({})[0]["id"]
+        return self._op("chat.confirm", request=name, refuse=given.get("refuse", False))
+
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:
             return self._op("chat.outbox")

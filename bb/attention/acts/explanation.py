@@ -8,7 +8,7 @@ from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
-from bb.attention.judging.replies import last_before, refers, thread_before, thread_with_root
+from bb.attention.judging.replies import refers, speaker_before, thread_before, thread_with_root
 from bb.attention.state import deliveries
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
@@ -24,7 +24,7 @@ def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, An
         {"step": what, "at": clock.text(ms), "by": f"{writer}.{n}", **({"about": about} if about else {})}
         for _, writer, n, ms, what, about in state["log"]
     ]
-    return event_row(book, current.known, current.standing, now) | {
+    return event_row(book, agent, current.known, current.standing, now) | {
         "agent": agent,
         "version": current.known.version,
         "state": current.known.state or None,
@@ -45,7 +45,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
         tuning=book.tuning,
         conversation=book.conversation(message.conversation),
         thread=thread,
-        refers=refers(book, message, thread, last_before(book, current.known)),
+        refers=refers(book, message, thread, speaker_before(book, current.known)),
         going_on=continued_aim(book, message),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )

@@ -104,9 +104,9 @@ def _may_answer(book: AttentionState, asked: MessageHead, said: Message) -> bool
         is_asked = bool(said.thread) or said.kind == DM or _is_answered_author(book, asked, said)
     if not is_asked or said.thread or said.kind == DM or said.in_reply_to == asked.event:
         return is_asked
-    # In a channel without threads, only the words right after the question can be meant for it.
-    last = book.thread(said.window).last[0]
-    return last == asked.event and said.at - asked.at < book.tuning.deadline_ms
+    # In a channel without threads, only the first words of people after the question can be meant for it.
+    is_last = any(question.event == asked.event and question.is_last for question in book.thread(said.window).questions)
+    return is_last and said.at - asked.at < book.tuning.deadline_ms
 
 
 def _is_answered_author(book: AttentionState, asked: MessageHead, said: Message) -> bool:

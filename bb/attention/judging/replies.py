@@ -11,7 +11,7 @@ from itertools import islice
 
 from bb.attention.messages.messages import in_window
 from bb.attention.state import threads
-from bb.attention.words import DIRECT_MENTION, TO_ME
+from bb.attention.words import DIRECT_MENTION, HUMAN, STATUS, TO_ME
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -68,26 +68,26 @@ def explicitly_answered(book: AttentionState, said: Message) -> MessageHead | No
     return book.message(said.in_reply_to) if said.in_reply_to and said.in_reply_to != said.root else None
 
 
-def refers(book: AttentionState, said: Message, thread: Thread, before: str) -> Refers:
-    """The agents that SAID refers to. BEFORE is the last message in its thread before it."""
+def refers(book: AttentionState, said: Message, thread: Thread, speaker: str) -> Refers:
+    """The agents that SAID refers to. SPEAKER is the agent that wrote last in its thread, after all people."""
     explicit = explicitly_answered(book, said)
     answered = explicit or (book.message(said.in_reply_to) if said.in_reply_to else None)
-    last = book.message(before) if before and said.thread and not explicit else None
     asked = answered.agent if answered else thread.opener
     question = book.message(said.answers) if said.answers else None
     return Refers(
-        asked=(last.agent if last and last.agent else asked),
+        asked=speaker if speaker and said.thread and not explicit else asked,
         replied=explicit.agent if explicit else "",
         question=question.agent if question else "",
     )
 
 
-def last_before(book: AttentionState, known: MessageHead) -> str:
-    """The last message in the thread of KNOWN before it; empty if that is too long ago."""
+def speaker_before(book: AttentionState, known: MessageHead) -> str:
+    """The agent that wrote last in the thread of KNOWN before it; empty if that was a person, or too long ago."""
     is_earlier = False
     for head in islice(book.newest_messages(in_window(known.window)), MOST_LOOKED_THROUGH):
-        if is_earlier and not head.reason and head.thread == known.thread:
-            return head.event
+        is_said = is_earlier and not head.reason and head.thread == known.thread and head.intent != STATUS
+        if is_said and (head.agent or head.author_kind == HUMAN):
+            return head.agent
         is_earlier = is_earlier or head.event == known.event
     return ""
 

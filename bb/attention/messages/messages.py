@@ -161,9 +161,8 @@ def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """The index terms of a message."""
-    if "said" not in state:  # a reaction that is to be posted has no message
-        is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
-        return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
+    if "said" not in state:  # a reaction or a question to the person that is to be posted has no message
+        return _of_item(state["posting"]) if "posting" in state else []
     *at, data = state["said"]
     place, among = sortable(at), conversation_sort_key(at, data)
     pairs = [(EVERY, place), (f"in {data.get('conversation', '')}", among)]
@@ -187,6 +186,14 @@ def _posted_as(state: State) -> list[str]:
     """The ids under which an agent's message may come back from the platform."""
     about = state["posting"][3][1] if "posting" in state else {}
     return [str(about[name]) for name in ("platform_id", "posted_as") if about.get(name)]
+
+
+def _of_item(posting: list[Any]) -> list[tuple[str, str]]:
+    """The index terms of an item of the outbox that is no message."""
+    place, (now, about) = sortable(posting[:3]), posting[3]
+    if outbox_states.is_due(now):
+        return [(OUTBOX, place)]
+    return [(posted_as_term(about["platform_id"]), place)] if about.get("platform_id") else []
 
 
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:

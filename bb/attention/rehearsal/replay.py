@@ -78,7 +78,7 @@ class Replay:
             facts, answer = decide()
         except BbError as refusal:
             if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
-                self.here.record([refusal_fact(who, refusal)], self.now)
+                self.here.record([*refusal.leaving, refusal_fact(who, refusal)], self.now)
             raise
         self.here.record(facts, self.now)
         return answer

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, explanation, outbox, tools
+from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, tools
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
@@ -160,7 +160,10 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
         replay.sessions[agent] = session.replace(again=frozenset())
         blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in offers]
         waits = [{"eventId": entry.event, "why": entry.why} for entry in held]
-        return offer_facts(agent, offers, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        return offer_facts(replay.here.book, agent, offers, is_taken=not session.has_ack), {
+            "blocks": blocks,
+            "held": waits,
+        }
 
     return replay.do(decide)
 
@@ -178,7 +181,8 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED)
+    until = replay.now + replay.here.book.tuning.turn_lease_ms
+    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED, turn_until=until)
     step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 
@@ -236,6 +240,20 @@ def _outbox(replay: Replay, given: Any) -> Any:
         about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
         return replay.do(lambda: outbox.record_result(replay.here.book, "system", str(given["id"]), about, replay.now))
     return list(outbox.to_post(replay.here.book))
+
+
+def _confirmations(replay: Replay, _: Any) -> list[dict[str, Any]]:
+    waiting = confirmations.open_requests(replay.here.book, replay.now)
+    return [confirmations.shown(request, replay.now) for request in waiting]
+
+
+def _confirm(replay: Replay, given: Any) -> dict[str, Any]:
+    """The person answers a request; without an id, the only open one."""
+    about = _object(given)
+    waiting = [request.id for request in confirmations.open_requests(replay.here.book, replay.now)]
+    name = str(about.get("id") or (waiting[0] if len(waiting) == 1 else ""))
+    allows = about.get("refuse") is not True
+    return replay.do(lambda: confirmations.answer(replay.here.book, name, "user", replay.now, allows=allows), "user")
 
 
 # -- clones
@@ -314,6 +332,8 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "cancel": _cancel,
     "audit": _audit,
     "outbox": _outbox,
+    "confirmations": _confirmations,
+    "confirm": _confirm,
     "clone": _clone,
     "merge": _merge,
 }

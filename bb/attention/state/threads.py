@@ -8,7 +8,7 @@ their places, so the order of arrival does not matter.
 from __future__ import annotations
 
 from bb.attention.facts import Posted
-from bb.attention.words import AGENT, STATUS
+from bb.attention.words import AGENT, HUMAN, STATUS
 from bb.kernel.record import Record
 from bb.kernel.total_order import earliest, latest
 from bb.kernel.total_order import event as event_at
@@ -30,6 +30,7 @@ class Question(Record):
 
     event: str
     agent: str
+    is_last: bool = True  # whether no person has written after it
 
 
 class Thread(Record):
@@ -40,7 +41,8 @@ class Thread(Record):
     opened_by: str = ""  # the top-level message that it hangs under, if a reply has named it
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
-    last: tuple[str, str, int] = ("", "", 0)  # its last message, the author and the time
+    last: tuple[str, str, int] = ("", "", 0)  # the last message of a person, the author and the time
+    speaker: str = ""  # the agent that has written since then, the last one
     questions: tuple[Question, ...] = ()  # the newest first
 
 
@@ -68,7 +70,8 @@ def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noq
     if root := fact.c2a.get("root"):
         earliest(after, "root", at, root)
     event = fact.c2a.get("event") or event_at(at)
-    latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
+    if fact.c2a.get("author_kind", HUMAN) == HUMAN and not who:
+        latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
     if fact.c2a.get("author_kind") == AGENT:
         # Only messages after the last message of a person count.
         if at not in after["run"] and ("person" not in after or after["person"][:3] < at):
@@ -96,15 +99,25 @@ def thread(state: State | None) -> Thread:
         participants=tuple(sorted(state["first"])),
         run=len(state["run"]),
         last=(event, author, ms),
+        speaker=_speaker(state),
         questions=_questions(state),
     )
 
 
 def _questions(state: State) -> tuple[Question, ...]:
-    said = sorted(
-        ((register[:3], agent, register[3]) for agent, register in state.get("said", {}).items()), reverse=True
-    )
-    return tuple(Question(event, agent) for _, agent, event in said if event)
+    said = sorted(((place[:3], agent, place[3]) for agent, place in state.get("said", {}).items()), reverse=True)
+    return tuple(Question(event, agent, place > _person_at(state)) for place, agent, event in said if event)
+
+
+def _speaker(state: State) -> str:
+    said = [(place[:3], agent) for agent, place in state.get("said", {}).items()]
+    place, agent = max(said, default=([], ""))
+    return agent if place > _person_at(state) else ""
+
+
+def _person_at(state: State) -> Place:
+    """The place of the last message of a person; before every other place if there is none."""
+    return state["last"][:3] if "last" in state else []
 
 
 def thread_before(state: State | None, at: Place) -> Thread:

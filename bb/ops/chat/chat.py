@@ -20,6 +20,7 @@ from bb.ops.chat.parameters import (
     Attachments,
     ClientId,
     ClientTime,
+    ContentVersion,
     Directed,
     EventId,
     Format,
@@ -144,6 +145,7 @@ def send_of_c2a(
     deadline_ms: Json | None = None,
     followup: bool = False,
     confirm: JsonText | None = None,
+    content_version: ContentVersion | None = None,
 ) -> dict[str, Any]:
     """Send a C2A message: `chat.send_message` in C2A's own terms.
 
@@ -156,7 +158,8 @@ def send_of_c2a(
         mention (ID): C2A: a mentioned agent; the agents named in the text unless given. May be repeated.
         deadline_ms (MS): C2A: the number of milliseconds within which an answer is needed.
         followup: C2A: add to an answer that you have already given.
-        confirm (TOKEN): C2A: the token of the person's confirmation that the message may be shown.
+        confirm (ID): C2A: the id of the request that the person has allowed. It may be left out: the message itself
+            identifies its request.
     """
     from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
 
@@ -173,6 +176,7 @@ def send_of_c2a(
         "deadlineMs": deadline_ms,
         "followup": followup or None,
         "confirm": confirm,
+        "contentVersion": content_version,
     }
     return saying.send(desk, by, message, group_id)
 

@@ -358,9 +358,12 @@ def test_audit_counts_and_shows_what_is_left_lying_before_the_records(here: Scra
     shown = lines_of(here, "audit", "--open-older", "30m", "--verify", BB_NOW=MUCH_LATER)
 
     assert shown[0].startswith("6 deliveries: ")
-    assert shown[0].endswith("; late answers 0, refused 1")
-    assert shown[1:4] == ["The chain of the ledger is intact.", "Still open", shown[3]]
-    assert shown[3] == f"! since 2026-11-23 10:00  {AMBER}  [s:7]"
+    assert shown[1:3] == [
+        "Too little was answered: 4 (1 not_taken_up, 3 unanswered)",
+        "Too much was answered: 1 (1 refused)",
+    ]
+    assert shown[3:6] == ["The chain of the ledger is intact.", "Still open", shown[5]]
+    assert shown[5] == f"! since 2026-11-23 10:00  {AMBER}  [s:7]"
     shown = lines_of(here, "audit", BB_NOW=MUCH_LATER)
     assert "2026-11-23" in shown
     assert f"  10:00:00  decided     {BLUE}  must_respond: direct_mention  [s:5]" in shown
@@ -434,10 +437,14 @@ def test_signals_are_shown_as_they_look_here(here: Scratch):
 
     shown = lines_of(here, "signals")
 
-    assert len(shown) == 10
+    assert len(shown) == 12
     assert "🏁  done        responded" in shown
     assert "❓  unclear     leaves it open" in shown
-    assert shown[-1] == "    x-parked  counts as queued"
+    assert shown[-3:] == [
+        "    x-parked  counts as queued",
+        "Too little was answered: 0",
+        "Too much was answered: 0",
+    ]
 
 
 def test_the_outbox_shows_what_a_bridge_has_to_post_and_what_became_of_it(here: Scratch):
@@ -594,15 +601,19 @@ def test_what_another_clone_calls_a_posting_is_shown_whatever_it_is(here: Scratc
     assert not RAW & {*"".join(shown)}
 
 
-def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch):
+def test_what_would_show_something_private_waits_for_the_person(here: Scratch):
     ingest(here, *SAID)
     words = ("--in-reply-to", "s:1", "--conversation", "C1", "--visibility", "channel", "--directedness", "to_me")
 
     refused = here.bb("chat", "send", "It is green.", *words, "--idempotency-key", "k")
-    confirm = refused.out.split()[-1]
+    request = refused.out.split()[-1].strip("[]")
 
-    assert refused.out == f"-> if the person agrees, repeat the command with --confirm {confirm}\n"
-    sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k", "--confirm", confirm)
+    assert refused.out == f"-> it waits for the person  [{request}]\n"
+    waiting = lines_of(here, "confirmations")
+    assert waiting[-1] == f"-> bb chat confirm {request}, or bb chat confirm {request} --refuse"
+    assert "    | It is green." in waiting
+    assert lines_of(here, "confirm", request, "--agent", "user")[0].startswith("Allowed. ")
+    sent = lines_of(here, "send", "It is green.", *words, "--idempotency-key", "k")
     assert sent[0].startswith("Sent; the answered event is responded")
 
 

@@ -77,6 +77,7 @@ def test_an_answer_to_a_mention_on_slack_goes_into_the_thread_of_that_message_an
     assert post["target"] == {
         "workspace": "T0ACME",
         "conversation": "C0KETTLE",
+        "kind": "channel",
         "thread": ts,
         "replyTo": ts,
         "recipient": None,
