@@ -110,6 +110,12 @@ DeliveryFailed = Refused.declare(
     hint="send a different message with a new key",
 )
 
+NotItsSource = Conflict.declare(
+    "NOT_ITS_SOURCE",
+    "Only the platform that brought a message can change it",
+    hint="name the platform and the workspace of the message in `source`",
+)
+
 NotDeferrable = Refused.declare(
     "NOT_DEFERRABLE", "You can defer an event only if you owe an answer to it or have claimed it"
 )

@@ -65,11 +65,11 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
             "conversation": head.conversation,
             "kind": book.conversation(head.conversation).kind,
             "thread": head.thread or None,
-            "replyTo": _native_id(book, head.in_reply_to),
+            "replyTo": _platform_id(book, head.in_reply_to),
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
-        "inReplyTo": head.in_reply_to or None,
+        "inReplyTo": _native(book, head.in_reply_to) or None,
         "mentions": list(message.mentions),
         "content": message.content,
         "searchFrom": clock.text(head.at - CLOCKS_DIFFER),  # it is not on the platform before
@@ -80,24 +80,28 @@ def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, A
     """A reaction or a deletion: where its message is on the platform, under which id, and the name of the glyph."""
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
-    posted = on.posted.get("platform_id") if on else None
+    posted = (on.posted.get("platform_id") if on else None) or _native(book, str(about.get("onMessage", "")))
     named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
     target = {
         "workspace": (on.workspace if on else where.workspace) or None,
         "conversation": where.id,
         "kind": where.kind,
         "thread": (on.thread if on else "") or None,
-        "message": on.native_id if on else None,
+        "message": on.platform_id if on else None,
     }
-    return {**about, **named, "onMessage": posted or about.get("onMessage"), "platform": where.platform} | {
-        "target": target
-    }
+    return {**about, **named, "onMessage": posted, "platform": where.platform, "target": target}
 
 
-def _native_id(book: AttentionState, event: str) -> str | None:
+def _native(book: AttentionState, event: str) -> str:
+    """The id by which the platform knows an event."""
+    head = book.message(event) if event else None
+    return (head.native if head else "") or event
+
+
+def _platform_id(book: AttentionState, event: str) -> str | None:
     """The platform's own id of a message; None if there is no such message."""
     head = book.message(event) if event else None
-    return head.native_id if head else None
+    return head.platform_id if head else None
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
@@ -111,7 +115,7 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
     if head and "platform_id" in kept:
-        kept |= head.ids_as_posted(kept["platform_id"])
+        kept["posted_as"] = head.posted_as(kept["platform_id"])
     now_named, named = kept.get("platform_id"), head.posted.get("platform_id") if head else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):

@@ -132,7 +132,7 @@ def _with_target(book: AttentionState, agent: str, draft: Draft) -> Draft:
     answered = find_message_or_none(book, draft.in_reply_to) if draft.in_reply_to else None
     draft = draft.replace(in_reply_to=answered.event) if answered else draft
     if answered and not draft.conversation and not draft.recipient:
-        thread = answered.thread or (answered.native_id if draft.visibility == THREAD else "")
+        thread = answered.thread or (answered.platform_id if draft.visibility == THREAD else "")
         to = (answered.agent or answered.author) if draft.visibility == DM else ""
         return draft.replace(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
     if draft.conversation or not draft.recipient:

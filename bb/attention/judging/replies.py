@@ -43,7 +43,7 @@ def with_root(book: AttentionState, said: Message) -> Message:
 def _answered_root(book: AttentionState, said: Message) -> str:
     """The message that SAID answers, if that one opened the thread: it is outside, or the thread has its id."""
     answered = book.message(said.in_reply_to) if said.in_reply_to else None
-    is_root = answered and (answered.thread != said.thread or said.thread in (answered.native_id, answered.event))
+    is_root = answered and (answered.thread != said.thread or said.thread in (answered.platform_id, answered.event))
     return answered.event if answered and is_root else ""
 
 

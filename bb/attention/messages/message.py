@@ -5,7 +5,7 @@ The members of CCCS (`text`, `to`, `reply_to`) are where CCCS puts them; everyth
 
 from __future__ import annotations
 
-from bb.attention.messages.native_ids import native_id
+from bb.attention.messages.platform_ids import platform_id
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
 from bb.kernel.record import Record
 from bb.kernel.validation import is_line_or_nothing
@@ -49,11 +49,11 @@ class Message(Record):
     visibility: str = ""
     in_reply_to: str = ""
     key: str = ""
+    native: str = ""  # its id on its platform, if bb has put the name of the platform in front
     version: int = 1
     reason: str = ""  # why the event exists, if it is about another event
     linked: str = ""  # the event that it is about
     piece_of: str = ""  # the event that it continues, if the author addressed an agent there
-    native: str = ""  # its id on the platform, if that cannot be read from EVENT
     root: str = ""  # the event that opened its thread
     answers: str = ""  # the question of an agent that it answers
     asks: tuple[str, ...] | None = None  # the people that an agent's message asks; empty: anybody; None: it asks nobody
@@ -66,9 +66,9 @@ class Message(Record):
         return f"{self.conversation} {self.thread}"
 
     @property
-    def native_id(self) -> str:
-        """Its id on the platform."""
-        return self.native or native_id(self.event, self.conversation)
+    def platform_id(self) -> str:
+        """The platform's own id of it."""
+        return platform_id(self.native or self.event, self.platform, self.conversation, self.thread)
 
     @property
     def content(self) -> list[dict[str, Any]]:
@@ -164,7 +164,7 @@ ABOUT: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("outbound", "remove"), bool),
     **dict.fromkeys(("signal", "counts_as", "eta", "note", "reason", "by", "to", "as", "why", "outcome"), str),
     **dict.fromkeys(
-        ("message", "platform_id", "posted_as", "native", "type", "onMessage", "glyph", "conversation", "agent"), str
+        ("message", "platform_id", "posted_as", "type", "onMessage", "glyph", "conversation", "agent"), str
     ),
     **dict.fromkeys(("progress", "total"), (int, float)),
     **dict.fromkeys(("merged_from", "decision", "members"), list),

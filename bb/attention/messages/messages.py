@@ -9,7 +9,7 @@ from bb.attention import decision as decisions
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
 from bb.attention.messages import outbox_states
-from bb.attention.messages.native_ids import ids_of_posted, native_id
+from bb.attention.messages.platform_ids import event_id, platform_id
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
@@ -64,6 +64,7 @@ class MessageHead(Record):
     linked: str = ""
     reason: str = ""
     key: str = ""
+    native: str = ""  # its id on its platform, if bb has put the name of the platform in front
     state: str = ""  # its outbox state, if it is to be posted on another platform
     sequence: int | None = None
     at: int = 0
@@ -73,7 +74,6 @@ class MessageHead(Record):
     is_deleted: bool = False
     deletion_reason: str = ""  # as given by the agent that cancelled it
     posted: Mapping[str, Any] = {}
-    native: str = ""  # its id on the platform, if that cannot be read from EVENT
     answers: str = ""  # the question of an agent that it answers
     asks: tuple[str, ...] | None = None  # the people that it asks; empty: anybody; None: it asks nobody
 
@@ -92,18 +92,19 @@ class MessageHead(Record):
         return f"{self.conversation} {self.thread}"
 
     @property
-    def native_id(self) -> str:
-        """Its id on the platform. A message of an agent has one once it is posted there."""
-        return str(self.posted.get("native") or self.native or native_id(self.event, self.conversation))
+    def platform_id(self) -> str:
+        """The platform's own id of it. A message of an agent has one once it is posted there."""
+        name = str(self.posted.get("platform_id") or self.native or self.event)
+        return platform_id(name, self.platform, self.conversation, self.thread)
 
-    def ids_as_posted(self, platform_id: str) -> dict[str, str]:
-        """Its ids on the platform, once a bridge has posted it there as PLATFORM ID."""
-        return ids_of_posted(platform_id, self.platform, self.workspace, self.conversation, self.thread)
+    def posted_as(self, name: str) -> str:
+        """The event id with which it comes back, once a bridge has posted it there as NAME."""
+        return event_id(name, self.platform, self.workspace, self.conversation, self.thread)
 
     @property
     def thread_window(self) -> str:
         """The name of its thread, or of the thread that it opens: a top-level message opens one under its own id."""
-        return f"{self.conversation} {self.thread or self.native_id}"
+        return f"{self.conversation} {self.thread or self.platform_id}"
 
 
 def is_the_persons(said: Message | MessageHead) -> bool:
@@ -168,6 +169,8 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     pairs = [(EVERY, place), (f"in {data.get('conversation', '')}", among)]
     if thread := data.get("thread"):
         pairs.append((f"in {data.get('conversation', '')} {thread}", among))
+    if native := data.get("native"):
+        pairs.append((native_term(native), place))
     if linked := data.get("linked"):
         pairs.append((linked_event_term(linked), place))
     if data["for"]:
@@ -213,6 +216,11 @@ def answers_term(question: str) -> str:
 def in_window(window: str) -> str:
     """The term that finds the messages of a thread, or of a conversation."""
     return f"in {window}".rstrip()
+
+
+def native_term(native: str) -> str:
+    """The term that finds a message by its id on its platform."""
+    return f"native {native}"
 
 
 def posted_as_term(name: str) -> str:

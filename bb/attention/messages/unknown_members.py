@@ -16,7 +16,7 @@ MOST, MOST_OF_A_PART = 8 << 10, 2 << 10  # bytes as JSON; a member that exceeds 
 DEEPEST = 8
 LARGEST = 1 << 53
 KNOWN = {
-    "source": frozenset(("platform", "workspaceId", "messageId")),
+    "source": frozenset(("platform", "workspaceId")),
     "conversation": frozenset(("id", "kind", "threadId", "streamId", "rootId", "private")),
     "author": frozenset(("id", "kind", "displayName")),
     "target": frozenset(("mentions", "recipient", "directedness")),

@@ -91,6 +91,12 @@ class AttentionState:
         """The message with the id EVENT; None if it is unknown."""
         return messages.message_of_state(event, self.states.state(messages.NAME, event))
 
+    def message_by_native_id(self, native: str) -> MessageHead | None:
+        """The message of a platform that has the id NATIVE there; None if there is none, or if several platforms have
+        one."""
+        entries = self.states.entries_by_term(messages.NAME, messages.native_term(native))
+        return messages.message_of_state(*entries[0]) if len(entries) == 1 else None
+
     def newest_messages(self, term: str) -> Iterator[MessageHead]:
         """The messages with an index term, newest first."""
         rows = self.states.newest_first(messages.NAME, term)

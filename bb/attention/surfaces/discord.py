@@ -58,7 +58,6 @@ def _place(line: Line, parent: str, *, is_in_thread: bool) -> None:
         where |= {"id": parent, "threadId": thread}
         if line["type"] != "typing":
             where["rootId"] = _event_id(parent, thread)
-            line["source"]["messageId"] = line["eventId"].rpartition(":")[2]
     elif is_in_thread:
         where["threadId"] = thread
 

@@ -123,7 +123,7 @@ class _Taken:
 
         def decide(index: Index) -> list[AttentionFact]:
             below = Gathered(index)
-            below.gather(messages.NAME, [line.event for _, line in lines])
+            below.gather(messages.NAME, [name for _, line in lines for name in {line.event, line.native}])
             below.gather(threads.NAME, [line.message.window for _, line in lines if line.message])
             over = self._over(index, below, now)
             answers: list[dict[str, Any]] = []

@@ -125,7 +125,7 @@ def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> 
             raise InvalidPayload("the payload is not a JSON object")
         if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
             headers, payload = headers | _texts(payload["headers"]), payload["body"]
-        return list(SURFACES[format](headers, payload))
+        return [{"source": {"platform": format}, **line} for line in SURFACES[format](headers, payload)]
     except BbError as refusal:
         refusal.details["line"] = number
         return [refusal]

@@ -194,7 +194,7 @@ class Hosting:
         answer = self._at.act(
             lambda book, now: from_hosts.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
         )
-        self.harness.own.add(EnvelopeMembers(params).id("eventId"))
+        self.harness.own |= from_hosts.ids_here(self.agent, params)
         return answer
 
     def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:
