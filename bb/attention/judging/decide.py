@@ -12,6 +12,7 @@ from collections.abc import Callable
 from bb.attention.decision import Decision, choose_agent
 from bb.attention.judging import default_matrix
 from bb.attention.judging.directedness import Aimed, aim_of_message
+from bb.attention.judging.replies import Refers
 from bb.attention.messages.message import Message
 from bb.attention.state.conversations import Conversation
 from bb.attention.state.directory import Directory
@@ -44,7 +45,7 @@ class DecisionContext(Record):
     tuning: Tuning
     conversation: Conversation
     thread: Thread
-    asked: str  # the author of the message that this one answers: the named one, else the first of the thread
+    refers: Refers  # the agents whose messages it refers to
     going_on: Aimed  # the agents that its author has just asked, if this message continues that one
     is_live: Callable[[str], bool]  # whether an agent can be expected to answer
     is_flooding: Callable[[], bool] | None = None  # whether the author has sent too many messages lately
@@ -60,7 +61,7 @@ class Decisions(Record):
 
 def decide(message: Message, scene: DecisionContext) -> Decisions:
     """The host's decisions about MESSAGE, for all agents."""
-    aims = aim_of_message(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    aims = aim_of_message(message, scene.directory, scene.thread, scene.refers, scene.going_on)
     by_agent = {
         agent: _by_rules(message, default_matrix.default_decision(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in aims.at.items()

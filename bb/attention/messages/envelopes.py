@@ -25,6 +25,8 @@ from bb.attention.words import (
     PLAIN,
     POLICIES,
     PRIORITIES,
+    SYSTEM,
+    TOOL,
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
@@ -171,7 +173,9 @@ def _message(
     parts = _parts(members)
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     named = names_in(target)
-    if "mentions" not in target:
+    kind = where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else "")
+    is_report = {common["author_kind"], kind} & {SYSTEM, TOOL}
+    if "mentions" not in target and not is_report:  # a report that spells a name mentions nobody
         named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
     priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
@@ -183,7 +187,7 @@ def _message(
         author=common["author"],
         text=text,
         at=common["at"],
-        kind=where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else ""),
+        kind=kind,
         workspace=common["workspace"],
         thread=common["thread"],
         stream=where.id("streamId"),
@@ -197,6 +201,7 @@ def _message(
         priority=priority,
         deadline=attention.number("deadlineMs"),
         in_reply_to=scoped(common["platform"], members.id("replyTo")),
+        root=scoped(common["platform"], where.id("rootId")),
         version=common["version"] or 1,
         more=unknown_members.unknown_members(members.value),
     )
