@@ -30,6 +30,7 @@ AUTHORS = (HUMAN, AGENT, SYSTEM, TOOL)
 # Reasons: why a message has its directedness.
 DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
 ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
+FOLLOW_UP = "follow_up"  # its author goes on talking to the agent
 REPLY = "reply"  # an answer, by the platform's own means, to a message of the agent
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"

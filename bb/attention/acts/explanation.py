@@ -7,6 +7,7 @@ from typing import Any
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
+from bb.attention.judging.dialogue import agent_talked_with
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
 from bb.attention.judging.replies import refers, speaker_before, thread_before, thread_with_root
 from bb.attention.state import deliveries
@@ -40,12 +41,13 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
     current = case_for_agent(book, event, agent, now)
     message = current.message
     thread = thread_with_root(book, message, thread_before(book, current.known))
+    refers_to = refers(book, message, thread, speaker_before(book, current.known))
     before = DecisionContext(
         directory=book.directory,
         tuning=book.tuning,
         conversation=book.conversation(message.conversation),
         thread=thread,
-        refers=refers(book, message, thread, speaker_before(book, current.known)),
+        refers=refers_to.replace(talked_with=agent_talked_with(book, message, thread)),
         going_on=continued_aim(book, message),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )

@@ -28,6 +28,7 @@ from bb.attention.incoming.references import with_references
 from bb.attention.incoming.sources import must_be_source, with_ids_here
 from bb.attention.judging import replies
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
+from bb.attention.judging.dialogue import agent_talked_with
 from bb.attention.messages import message, messages
 from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
 from bb.attention.messages.message import Message
@@ -136,12 +137,14 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
         return book.states.count(MESSAGES, messages.urgent_term(lately)) >= URGENT_PER_MINUTE
 
     thread = replies.thread_with_root(book, said, book.thread(said.window))
+    refers = replies.refers(book, said, thread, thread.speaker)
+    refers = refers.replace(talked_with=agent_talked_with(book, said, thread))
     return DecisionContext(
         book.directory,
         tuned,
         book.conversation(said.conversation),
         thread,
-        replies.refers(book, said, thread, thread.speaker),
+        refers,
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,

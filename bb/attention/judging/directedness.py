@@ -27,6 +27,7 @@ from bb.attention.words import (
     DIRECT_MENTION,
     DIRECT_MESSAGE,
     DM,
+    FOLLOW_UP,
     OWNED_STREAM,
     OWNED_THREAD,
     OWNED_WORK,
@@ -89,6 +90,7 @@ def aim_of_message(
         return Aim({agent: nobody for agent in recipients if agent not in (author, message.author)}, nobody)
     at = {
         **({} if nobody else _by_context(message, directory, thread, refers)),
+        **({refers.talked_with: (TO_ME, FOLLOW_UP)} if refers.talked_with and not nobody else {}),
         **dict.fromkeys(called.groups, (TO_MY_ROLE, ROLE_MENTION)),
         **(going_on or {}),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),

@@ -118,8 +118,10 @@ def _is_open(book: AttentionState, asked: MessageHead, said: Message) -> bool:
     """Whether a question still waits for an answer of SAID's author."""
     if asked.is_deleted or asked.state == FAILED or asked.event == said.event:
         return False
-    answers = (head for head in book.newest_messages(answers_term(asked.event)) if head.event != said.event)
-    if any(not head.is_deleted for head in answers):
+    answers = [head for head in book.newest_messages(answers_term(asked.event)) if head.event != said.event]
+    answers = [head for head in answers if not head.is_deleted]
+    # A remark of somebody else does not take the word from the person to whom the agent has spoken.
+    if answers and (any(head.author == said.author for head in answers) or not _is_answered_author(book, asked, said)):
         return False
     reactions = islice(book.newest_messages(linked_event_term(asked.event)), MOST_REACTIONS)
     return not any(signal_in(head.reason) in ANSWERING and not head.is_deleted for head in reactions)

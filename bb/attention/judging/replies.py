@@ -30,6 +30,7 @@ class Refers(Record):
     asked: str = ""  # it wrote the message that this one answers or follows, or it opened the thread
     replied: str = ""  # the platform says that this is an answer to a message of this agent
     question: str = ""  # this answers the pending question of this agent
+    talked_with: str = ""  # its author goes on talking to this agent
 
 
 def with_root(book: AttentionState, said: Message) -> Message:
