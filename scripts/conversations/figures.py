@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bb.attention.rehearsal.replay import START
+from bb.attention.state.tuning import Tuning
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from scripts.conversations.judge import judge, summed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[2] / "tests" / "data" / "conversations"
 PAUSE = 3_600_000  # between two conversations
 MOST = 2.0  # percent
+SLOW = 7  # runs of what waits for the compose window
 Figure = tuple[str, float, str, float | None]  # name, value, unit, budget
 
 
@@ -63,7 +65,8 @@ def conversations(scratch: str, bb: Sequence[str], chosen: str = "") -> tuple[li
 def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: int = 15) -> list[Figure]:
     """How long a mention takes to AGENT, and what one ingest and one send take, in a server of REPOSITORY.
 
-    The agent is bound to its own name on GitHub, where the host does not wait for a second piece.
+    The agent is bound to its own name on GitHub, where the host does not wait for a second piece, and on Slack, where
+    a finished question ends the compose window early.
     """
     taken: dict[str, list[float]] = {}
 
@@ -89,6 +92,11 @@ def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: 
             _delivered(session)
             timed("mention to turn, taken in by another process", began)
             desk.close()
+            if number < SLOW:
+                began = time.perf_counter()
+                bridge.ask("chat/ingest", {"lines": [_line(agent, f"chat-{number}", "slack")]})
+                _delivered(session)
+                timed("question on Slack to turn, beyond the compose window", began + Tuning().settle_ms / 1000)
         bridge.close()
         session.close()
     budgets = {"one message taken in": 10, "one answer sent": 10}
@@ -106,12 +114,12 @@ def _delivered(session: Session) -> str:
     return event
 
 
-def _line(agent: str, number: str) -> dict[str, Any]:
-    place = "acme/latency"
+def _line(agent: str, number: str, form: str = "github") -> dict[str, Any]:
+    place = f"{form}-latency"
     return {
         "type": "message",
-        "eventId": f"github:{place}:comment:{number}",
-        "source": {"platform": "github", "workspaceId": place},
+        "eventId": f"{form}:{place}:{number}",
+        "source": {"platform": form, "workspaceId": place},
         "conversation": {"id": place, "kind": "channel", "threadId": number},
         "author": {"id": "ada", "kind": "human"},
         "target": {"mentions": [agent]},
@@ -132,7 +140,7 @@ def small_repository(scratch: str, agent: str) -> str:
         ("init", {}),
         ("agent.register", {"name": agent, "role": "builder"}),
         ("agent.register", {"name": BRIDGE, "role": "bridge"}),
-        ("chat.bind", {"agent": agent, "handle": [f"github:{agent}"]}),
+        ("chat.bind", {"agent": agent, "handle": [f"github:{agent}", f"slack:{agent}"]}),
     ):
         op = catalogue.find(name)
         op.run(desk, catalogue.bind(op, given, is_typed=True))

@@ -46,7 +46,8 @@ class Obedient:
         # What it has read there is not handed over again, so it also answers what else it owes.
         rows = stage.host.call(agent.id, "chat.list_events", {"state": "open"})["events"]
         owed = [row["eventId"] for row in rows if MUST in (row["policy"], row.get("originalPolicy"))]
-        return all([self._say(stage, agent, one) for one in dict.fromkeys([event, *owed])])
+        answered = [self._say(stage, agent, one) for one in dict.fromkeys([event, *owed])]
+        return all(answered)
 
     def _say(self, stage: Stage, agent: Agent, event: str) -> bool:
         text, intent = stage.text(stage.said_of(stage.message_of(event)), agent)
