@@ -67,9 +67,22 @@ def decide(message: Message, scene: DecisionContext) -> Decisions:
         for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
+    scene = scene.replace(is_flooding=_once(scene.is_flooding), is_always_urgent=_once(scene.is_always_urgent))
     others = _by_rules(message, default_matrix.default_decision(message, *aims.others, scene.tuning), scene.tuning)
     by_agent = {agent: _limited(decision, message, scene) for agent, decision in by_agent.items()}
     return Decisions(_with_default(by_agent, message, scene), others)
+
+
+def _once(ask: Callable[[], bool] | None) -> Callable[[], bool] | None:
+    """ASK, asked at most once: it counts messages in the ledger, and the answer is the same for all agents."""
+    answers: list[bool] = []
+
+    def asked() -> bool:
+        if not answers and ask:
+            answers.append(ask())
+        return answers[0]
+
+    return asked if ask else None
 
 
 def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
@@ -117,5 +130,5 @@ def _with_default(each: dict[str, Decision], message: Message, scene: DecisionCo
     called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
     if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
         return each
-    first = choose_agent([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
+    first = choose_agent(called, message.event or message.key, scene.is_live)
     return each | {first: each[first].replace(is_default=True)}

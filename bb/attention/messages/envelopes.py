@@ -86,9 +86,11 @@ class EnvelopeMembers(Members):
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
         """An id, as a single word."""
-        if name not in self:
-            return self.text(name, is_needed=is_needed)
-        value = self.value[name]
+        value = self.value.get(name)
+        if value is None:
+            return self.text(name, is_needed=True) if is_needed else ""
+        if type(value) is str and value.isascii() and value.isprintable() and " " not in value and value:
+            return value if len(value) <= LONGEST_ID else as_single_word(value)  # almost every id
         return as_single_word(str(value) if type(value) is int else self.filled(name))
 
     def moment(self, name: str, now: int) -> int:
