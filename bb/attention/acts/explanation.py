@@ -6,13 +6,14 @@ from typing import Any
 
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.incoming.receiving import answered_agent
-from bb.attention.judging.cases import bystander_delivery, case_for_agent
+from bb.attention.judging.cases import Case, bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
-from bb.attention.judging.directedness import aim_of_message, mentioned_agents
+from bb.attention.judging.directedness import Aimed, aim_of_message, mentioned_agents
 from bb.attention.state import deliveries, threads
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
+from bb.attention.words import CANCEL, TO_ME
 from bb.kernel import clock
 
 
@@ -32,6 +33,12 @@ def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, An
     }
 
 
+def _stopped_aim(current: Case) -> Aimed:
+    """An order to stop is also for an agent that it does not name, if it stopped that agent's work."""
+    recorded = current.standing.delivery.decision
+    return {current.agent: (TO_ME, CANCEL)} if (recorded.directedness, recorded.reason) == (TO_ME, CANCEL) else {}
+
+
 def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str, Any]:
     """Why the host decided this way about an event for an agent: the inputs, the rule and the result.
 
@@ -46,7 +53,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
         conversation=book.conversation(message.conversation),
         thread=thread,
         asked=answered_agent(book, message, thread),
-        going_on=continued_aim(book, message),
+        going_on=continued_aim(book, message) | _stopped_aim(current),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )
     called = mentioned_agents(message, book.directory)

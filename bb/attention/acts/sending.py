@@ -10,11 +10,12 @@ from itertools import islice
 
 from bb.attention.acts.drafts import Draft
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
-from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
+from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json, with_checked_order
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
 from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
 from bb.attention.judging.decide import decide
+from bb.attention.judging.stopping import may_not_stop, stop_facts
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
@@ -43,6 +44,7 @@ from bb.attention.words import (
     ACK_ONLY,
     AGENT,
     AMBIENT,
+    CANCEL,
     CHANNEL,
     DM,
     EPHEMERAL,
@@ -80,7 +82,11 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     _check_rate(book, agent, now)
     sent = _message(book, agent, draft, now)
     warnings = _warnings(book, sent)
-    decided = decide(sent, decision_context(book, sent, now))
+    sent, stopped = with_checked_order(book, sent, now)
+    if draft.intent == CANCEL != sent.intent:
+        raise may_not_stop()
+    context = decision_context(book, sent, now)
+    decided = decide(sent, context.replace(going_on={**context.going_on, **dict.fromkeys(stopped, (TO_ME, CANCEL))}))
     state = PENDING if book.conversation(sent.conversation).is_external else SENT
     c2a = message.c2a_member(sent) | {"agent": agent, "body": draft.body, "state": state} | decisions_to_json(decided)
     to = (
@@ -89,6 +95,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         or NOBODY
     )
     facts: list[AttentionFact] = [Posted(agent, c2a, sent.text, to, answered.known.first_line if answered else "")]
+    facts += [fact for work in stopped.values() for fact in stop_facts(book, sent.event, work)]
     facts += _renew_thread_claim(book, agent, sent, now)
     if answered:
         facts += _settle(book, answered, now)

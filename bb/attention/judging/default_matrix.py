@@ -13,6 +13,7 @@ from bb.attention.words import (
     ACK_ONLY,
     AMBIENT,
     BUFFERED,
+    CANCEL,
     DIGEST,
     FILLER,
     HIGH,
@@ -38,6 +39,7 @@ ACKNOWLEDGEMENT = "acknowledgement"
 # directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (TO_ME, FILLER, ACK_ONLY, NOTIFY),
+    (TO_ME, (CANCEL,), MUST, IMMEDIATE),
     (TO_ME, OBLIGING, MUST, BUFFERED),
     (TO_ME, (), MUST, BUFFERED),
     (TO_MY_ROLE, FILLER, ACK_ONLY, MAILBOX),
@@ -59,7 +61,7 @@ def default_decision(message: Message, directedness: str, why: str, tuning: Tuni
     reason = why
     if policy == ACK_ONLY:
         reason = ACKNOWLEDGEMENT
-    elif directedness == TO_ME and message.intent in OBLIGING:
+    elif directedness == TO_ME and message.intent in (*OBLIGING, CANCEL):
         reason = message.intent
     if mode == BUFFERED and (message.priority == URGENT or (message.priority == HIGH and message.intent in OBLIGING)):
         mode = IMMEDIATE
