@@ -116,6 +116,15 @@ class Digested(Record):
     upto: str
 
 
+class Confirming(Record):
+    """An agent asked the person to allow something, or the person answered such a REQUEST."""
+
+    by: str
+    request: str
+    action: str
+    about: dict[str, Any] | None = None
+
+
 class Refusal(Record):
     """The host refused something that an agent tried. Kept so that `bb chat audit` can count them."""
 
@@ -130,6 +139,7 @@ AttentionFact = (
     | Deleted
     | Moved
     | Claiming
+    | Confirming
     | Bound
     | Arranged
     | Tuned

@@ -82,13 +82,38 @@ CapabilityMissing = Refused.declare("CAPABILITY_MISSING", "The other side does n
 ConfirmRequired = Refused.declare(
     "CONFIRM_REQUIRED",
     "The message would show private content to more people",
-    hint="ask the person for permission; then send it again with the `confirm` token from the details",
+    hint="wait for the person to allow it (`bb chat confirmations` lists what waits); then send the same message again "
+    "with the same key",
+)
+
+ConfirmRefused = Refused.declare(
+    "CONFIRM_REFUSED",
+    "The person has refused to show this private content to more people",
+    hint="do not send it; ask the person in the private conversation if you do not know why",
+)
+
+NoSuchRequest = NotFound.declare(
+    "NO_SUCH_CONFIRMATION",
+    "No agent has asked for that",
+    hint="`bb chat confirmations` lists the open requests with their ids",
+)
+
+RequestExpired = Conflict.declare(
+    "CONFIRMATION_EXPIRED",
+    "The request is too old to be answered",
+    hint="if it is still needed, the agent sends the message again, which makes a new request",
 )
 
 DeliveryFailed = Refused.declare(
     "DELIVERY_FAILED",
     "The platform has permanently refused this message",
     hint="send a different message with a new key",
+)
+
+NotItsSource = Conflict.declare(
+    "NOT_ITS_SOURCE",
+    "Only the platform that brought a message can change it",
+    hint="name the platform and the workspace of the message in `source`",
 )
 
 NotDeferrable = Refused.declare(
@@ -121,11 +146,12 @@ NUMBERS = {
     "DELIVERY_FAILED": -32064,
     "NOT_DEFERRABLE": -32065,
     "RESYNC_REQUIRED": -32066,
+    "CONFIRM_REFUSED": -32070,
     "STALE_CONTENT": -32067,
 }
 
 
 def refusal_fact(who: str, refusal: BbError) -> Refusal:
-    """The fact that records a refusal. Every agent can read it, so the confirm token is left out."""
-    about = {name: value for name, value in refusal.details.items() if isinstance(value, str) and name != "confirm"}
+    """The fact that records a refusal."""
+    about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
     return Refusal(who, refusal.code, about)

@@ -34,6 +34,7 @@ OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
 ESCALATED, REACTION, CLAIM_LOST, SEND_FAILED = "escalated", "reaction", "claim_lost", "send_failed"
+CONFIRMATION = "confirmation"
 
 # Dispositions: how a delivery ended, or how far it has come. The last five are final.
 CLAIMED, DEFERRED = "claimed", "deferred"

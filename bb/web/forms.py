@@ -54,6 +54,8 @@ ACTS: dict[str, Act] = {
     "thaw": Act("thaw", "agent", ("scope", "key"), "Thawed.", repeated=("scope",)),
     "pause": Act("agent.pause", "agent", ("name", "all", "why", "key"), "Paused.", flags=("all",)),
     "unpause": Act("agent.unpause", "agent", ("name", "all", "key"), "Unpaused.", flags=("all",)),
+    "allow": Act("chat.confirm", "agent", ("request",), "Allowed."),
+    "disallow": Act("chat.confirm", "agent", ("request", "refuse"), "Refused.", flags=("refuse",)),
     "resolve": Act("protocol.resolve", "agent", ("event", "as", "note"), "Settled."),
 }
 

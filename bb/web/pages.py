@@ -28,7 +28,17 @@ TITLES = {
     "cbcl": "CBCL",
 }
 # members that only some problems have
-ABOUT_A_PROBLEM = ("body", "bead_id", "message_id", "event_id", "category", "from_agent", "scope", "agent_id")
+ABOUT_A_PROBLEM = (
+    "body",
+    "bead_id",
+    "message_id",
+    "request",
+    "event_id",
+    "category",
+    "from_agent",
+    "scope",
+    "agent_id",
+)
 STATIONS, CARDS, ROWS, SAID, MOST = 40, 60, 100, 60, 1000  # on a page at first, and at most
 RECIPIENTS = 100  # offered in a form, participants first; other agents have a form on their own cards
 # the state of a CBCL message's signature, in words

@@ -95,7 +95,12 @@ class JsonRpc(InRepository):
 
     def do(self, **step: Any) -> Any:
         ((name, given),) = step.items()
-        return self._line(given["agent"]).call(TOOLS[name], given) if name in TOOLS else super().do(**step)
+        if name not in TOOLS:
+            return super().do(**step)
+        try:
+            return self.ids.shortened(self._line(given["agent"]).call(TOOLS[name], given))
+        except Refused as refused:
+            raise self.as_given(refused) from None
 
     def peek(self, agent: str) -> Any:
         return self._op("chat.inject", peek=True, agent=agent)
@@ -196,6 +201,13 @@ class JsonRpc(InRepository):
     def _audit(self, given: dict[str, Any]) -> Any:
         older = {"open_older": given["openOlder"]} if "openOlder" in given else {}
         return self._op("chat.audit", limit=200, **older)
+
+    def _confirmations(self, _: Any) -> Any:
+        return self._op("chat.confirmations")["confirmations"]
+
+    def _confirm(self, given: dict[str, Any]) -> Any:
+        name = given.get("id") or self._confirmations({})[0]["id"]
+        return self._op("chat.confirm", request=name, refuse=given.get("refuse", False))
 
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:

@@ -538,5 +538,5 @@ def test_c2a_046_another_session_is_shown_all_the_pieces_of_a_turn_again(memory:
 
     _, again = turn_text.inject(memory.replay.here.book, AMBER, memory.replay.now, "", told=())
 
-    assert again["blocks"][0]["mergedFrom"] == ["1"]
+    assert again["blocks"][0]["mergedFrom"] == ["slack:1"]
     assert "check\nthe deploy" in again["text"]

@@ -458,14 +458,19 @@ def test_c2a_161_nobody_speaks_in_a_conversation_of_two_others(host: Host):
     assert host.do(send=said | {"agent": BLUE, "target": {"conversation": f"D-{BLUE}"}})["state"] == "sent"
 
 
-def test_c2a_164_165_what_confirms_something_is_told_to_who_asked_alone(host: Host):
+def test_c2a_164_165_the_agent_is_told_nothing_with_which_it_could_confirm_itself(host: Host):
     host.people()
     host.dm("1", "secret?")
     said = {"agent": AMBER, "content": "it is", "inReplyTo": "1", "idempotencyKey": "k", "directedness": "ambient"}
     refused = host.refusal(send=said | {"visibility": "channel", "target": {"conversation": "C1"}})
 
     assert refused.code == "CONFIRM_REQUIRED"
-    assert refused.details["confirm"] not in json.dumps(host.do(audit={})) + host.everything()
+    assert set(refused.details) - {"status"} == {"confirmation", "event_id"}
+    said["confirm"] = refused.details["confirmation"]
+    again = host.refusal(send=said | {"visibility": "channel", "target": {"conversation": "C1"}})
+    assert again.code == "CONFIRM_REQUIRED"
+    assert again.details == refused.details, "it waits for the same answer of the person"
+    assert len(host.do(confirmations={})) == 1
 
 
 # -- 163: too much
@@ -623,10 +628,11 @@ def test_c2a_165_what_is_private_is_not_made_public_unasked(host: Host, where: s
     assert (refused.code, refused.status) in (("CONFIRM_REQUIRED", None), ("CONFIRM_REQUIRED", 4))
     assert host.do(outbox={}) == []
     assert host.disposition("1") is None
-    token = refused.details["confirm"]
-    assert host.refusal(send={**step, "content": "All of it is broken.", "confirm": token}).code == "CONFIRM_REQUIRED"
-    assert host.refusal(send={**step, "confirm": "guess"}).code == "CONFIRM_REQUIRED"
-    assert host.do(send={**step, "confirm": token})["disposition"] == "responded"
+    request = refused.details["confirmation"]
+    assert host.do(confirm={"id": request})["state"] == "allowed"
+    other = {**step, "content": "All of it is broken.", "confirm": request}
+    assert host.refusal(send=other).code == "CONFIRM_REQUIRED", "only this message was allowed"
+    assert host.do(send={**step, "confirm": request})["disposition"] == "responded"
     assert len(host.do(outbox={})) == 1
 
 

@@ -6,12 +6,12 @@ Nothing that affects others has a default: the sender states the target, the vis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from bb.attention.acts.drafts import Draft
+from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json, with_checked_order
-from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, may_see, require_registered
+from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, require_registered
 from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
 from bb.attention.judging.decide import decide
@@ -22,24 +22,18 @@ from bb.attention.messages.messages import MessageHead
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT
 from bb.attention.refusals import (
     AlreadyResponded,
-    CapabilityMissing,
     ClaimedByOther,
     ClaimExpired,
     ClaimRequired,
-    ConfirmRequired,
     DeliveryFailed,
     IdempotencyConflict,
-    MissingMember,
-    NoSuchEvent,
     PolicyForbids,
     RateLimited,
     StaleCheckRequired,
     Superseded,
-    UnknownAgent,
 )
 from bb.attention.state import claims, transitions
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.conversations import Conversation, private
 from bb.attention.words import (
     ACK_ONLY,
     AGENT,
@@ -47,7 +41,6 @@ from bb.attention.words import (
     CANCEL,
     CHANNEL,
     DM,
-    EPHEMERAL,
     ESCALATED,
     MUST,
     MUST_NOT,
@@ -62,7 +55,6 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
-from bb.kernel.ids import PERSON
 from bb.messaging.chat.recipients import NOBODY
 
 LONGEST_RECEIPT = 140
@@ -78,7 +70,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     answered = case_for_agent(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
     if answered:
         _check_answer(book, answered, draft)
-    _check_visibility(book, agent, draft, answered)
+    check_visibility(book, agent, draft, answered, now)
     _check_rate(book, agent, now)
     sent = _message(book, agent, draft, now)
     warnings = _warnings(book, sent)
@@ -214,58 +206,6 @@ def answers(book: AttentionState, event: str, agent: str) -> Iterator[str]:
     for head in book.newest_messages(f"answer {event} {agent}"):
         if head.state != FAILED and not head.is_deleted:
             yield head.event
-
-
-def _check_visibility(book: AttentionState, agent: str, draft: Draft, answered: Case | None) -> None:
-    """Refuse a message that cannot be shown in its conversation, or that shows private content to more people."""
-    if draft.visibility == EPHEMERAL:
-        hint = "choose dm, thread or channel as the visibility"
-        raise CapabilityMissing("bb cannot send ephemeral messages", hint=hint, capability=EPHEMERAL)
-    where = book.conversation(draft.conversation)
-    if not (where.admits(agent) and _may_join(book, agent, where)):
-        raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}, or you may not see it")
-    _must_have_reader(book, draft)
-    if not answered:
-        return
-    source = book.conversation(answered.known.conversation)
-    is_private = private(source) or answered.message.kind == DM
-    is_shown = draft.visibility == CHANNEL if draft.conversation == source.id else not private(where)
-    is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
-    if is_private and is_shown and draft.confirm != (token := _token(agent, draft)):
-        raise ConfirmRequired(confirm=token, event_id=answered.event)
-
-
-def _may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
-    """Whether AGENT may write in a private conversation.
-
-    It may if it can see a message there or is bound to the conversation. Any agent may start a new one.
-    """
-    if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
-        return True
-    messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
-    return not messages or any(may_see(book, agent, head) for head in messages)
-
-
-def _must_have_reader(book: AttentionState, draft: Draft) -> None:
-    """Refuse a private message without a recipient, or with an unknown one."""
-    where = book.conversation(draft.conversation)
-    if draft.visibility != DM or where.kind == DM or draft.conversation in book.directory.by_conversation:
-        return
-    if not draft.recipient:
-        raise MissingMember(
-            "target.recipient is missing, and a private message needs one",
-            hint="pass --recipient",
-            pointer="/target/recipient",
-            member="target",
-        )
-    is_known = draft.recipient == PERSON or book.directory.agent(draft.recipient, where.platform or HERE)
-    if not (is_known or where.platform or draft.recipient in book.agents):
-        raise UnknownAgent(f"no agent {draft.recipient[:60]!r} is registered here", agent_id=draft.recipient[:60])
-
-
-def _token(agent: str, draft: Draft) -> str:
-    """The token that confirms showing this message, and no other, to more people."""
-    return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
 
 
 def _check_rate(book: AttentionState, agent: str, now: int) -> None:

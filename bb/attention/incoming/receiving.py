@@ -24,6 +24,7 @@ from bb.attention.facts import (
 )
 from bb.attention.incoming import reactions
 from bb.attention.incoming.follow_ups import continued_aim, continued_message
+from bb.attention.incoming.sources import must_be_source, with_ids_here
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.judging.stopping import Stops, is_in_charge, order_of, stop_facts, stopped_work
 from bb.attention.messages import intents, message, messages
@@ -61,7 +62,7 @@ EDITED_AFTER = "edited_after_response"
 
 def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """The facts that LINE adds, and the answer to its sender."""
-    line = _with_own_ids(book, line)
+    line = with_ids_here(book, line)
     match line.type:
         case "message":
             return _message(book, line, by, now)
@@ -74,16 +75,6 @@ def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
     return [], {}
-
-
-def _with_own_ids(book: AttentionState, line: Line) -> Line:
-    """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
-    if line.conversation and not book.conversation(line.conversation).is_external:
-        return line
-    received = line.message
-    if received and received.in_reply_to:
-        received = received.replace(in_reply_to=book.own_event_id(received.in_reply_to))
-    return line.replace(event=book.own_event_id(line.event), message=received)
 
 
 # -- messages
@@ -100,7 +91,7 @@ def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
         if received.version > head.version:
             return _edit(book, line, by, now)
         return [], _answer(line, "duplicate")
-    state = book.states.state(MESSAGES, line.event) or {}
+    state = _held_before(book, line)
     if "deleted" in state:
         nothing = Decisions({}, Decision(mode=SILENT, reason="deleted"))
         return [_posted(book, received.replace(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
@@ -112,6 +103,12 @@ def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     # Everyone who has the ledger also has the repository, so a GitHub conversation in it is not private.
     facts, answer = record_message(book, received, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **answer}
+
+
+def _held_before(book: AttentionState, line: Line) -> dict[str, Any]:
+    """What arrived before the message: a deletion or an edit. Its source may have named no platform."""
+    states = [book.states.state(MESSAGES, name) or {} for name in dict.fromkeys((line.event, line.native))]
+    return next((state for state in states if state and "said" not in state), {})
 
 
 def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
@@ -238,6 +235,7 @@ def _edit(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     version = line.version or (head.version + 1 if head else 2)
     if head is None:
         return [Edited(by, line.event, version, {}, received.text)], _answer(line, "held")
+    must_be_source(head, line)
     if head.is_deleted or version <= head.version:
         return [], _answer(line, "duplicate")
     before = book.data(head.first_line)
@@ -284,7 +282,11 @@ def _edit_facts(book: AttentionState, by: str, said: Message, decided: Decisions
     answer = {**_answer(line, "edited"), "decisions": decisions_details(Decisions(by_agent, decided.others))}
     if answered:
         again = said.replace(
-            event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
+            event=_edit_notice_id(line.event, said.version),
+            native="",
+            reason=EDITED_AFTER,
+            linked=line.event,
+            version=1,
         )
         # For all other agents there is only the edited message.
         fact = _posted(book, again, by, Decisions(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
@@ -302,6 +304,7 @@ def _delete(book: AttentionState, line: Line, by: str) -> Answer:
     head = book.message(line.event)
     if head is None:
         return [Deleted(by, line.event)], _answer(line, "held")
+    must_be_source(head, line)
     if head.is_deleted:
         return [], _answer(line, "duplicate")
     facts: list[AttentionFact] = [Deleted(by, line.event), *deletion_facts(book, head)]

@@ -48,6 +48,7 @@ class Message(Record):
     visibility: str = ""
     in_reply_to: str = ""
     key: str = ""
+    native: str = ""  # its id on its platform, if bb has put the name of the platform in front
     version: int = 1
     reason: str = ""  # why the event exists, if it is about another event
     linked: str = ""  # the event that it is about
@@ -90,6 +91,7 @@ MEMBERS = {
     "visibility": "visibility",
     "in_reply_to": "in_reply_to",
     "key": "key",
+    "native": "native",
     "version": "version",
     "reason": "reason",
     "linked": "linked",
@@ -100,7 +102,7 @@ MEMBERS = {
 # Members that hold a name; each is a single line (`envelopes.word`).
 NAMES = (
     *("event", "platform", "workspace", "conversation", "thread", "stream", "author", "agent", "recipient"),
-    *("declared", "visibility", "in_reply_to", "linked", "piece_of"),
+    *("declared", "visibility", "in_reply_to", "linked", "piece_of", "native"),
 )
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
 LISTS = ("mentions", "parts")

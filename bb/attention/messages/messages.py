@@ -34,7 +34,20 @@ EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 # the members of `c2a` that an entry keeps
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
-    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
+    *(
+        "stream",
+        "intent",
+        "in_reply_to",
+        "linked",
+        "reason",
+        "key",
+        "state",
+        "native",
+        "sequence",
+        "at",
+        "else",
+        "priority",
+    ),
 )
 TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
 
@@ -62,6 +75,7 @@ class MessageHead(Record):
     linked: str = ""
     reason: str = ""
     key: str = ""
+    native: str = ""  # its id on its platform, if bb has put the name of the platform in front
     state: str = ""  # its outbox state, if it is to be posted on another platform
     sequence: int | None = None
     at: int = 0
@@ -142,14 +156,15 @@ def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """The index terms of a message."""
-    if "said" not in state:  # a reaction that is to be posted has no message
-        is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
-        return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
+    if "said" not in state:  # a reaction or a question to the person that is to be posted has no message
+        return _of_item(state["posting"]) if "posting" in state else []
     *at, data = state["said"]
     place, among = sortable(at), conversation_sort_key(at, data)
     pairs = [(EVERY, place), (f"in {data.get('conversation', '')}", among)]
     if thread := data.get("thread"):
         pairs.append((f"in {data.get('conversation', '')} {thread}", among))
+    if native := data.get("native"):
+        pairs.append((native_term(native), place))
     if linked := data.get("linked"):
         pairs.append((linked_event_term(linked), place))
     if data["for"]:
@@ -164,6 +179,14 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     return pairs + _of_agent(data, place)
 
 
+def _of_item(posting: list[Any]) -> list[tuple[str, str]]:
+    """The index terms of an item of the outbox that is no message."""
+    place, (now, about) = sortable(posting[:3]), posting[3]
+    if outbox_states.is_due(now):
+        return [(OUTBOX, place)]
+    return [(posted_as_term(about["platform_id"]), place)] if about.get("platform_id") else []
+
+
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     """The index terms of a message that an agent wrote."""
     agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
@@ -174,6 +197,11 @@ def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
 def in_window(window: str) -> str:
     """The term that finds the messages of a thread, or of a conversation."""
     return f"in {window}".rstrip()
+
+
+def native_term(native: str) -> str:
+    """The term that finds a message by its id on its platform."""
+    return f"native {native}"
 
 
 def posted_as_term(name: str) -> str:

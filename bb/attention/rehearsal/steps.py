@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, explanation, outbox, stopping, tools
+from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, stopping, tools
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
@@ -14,6 +14,7 @@ from bb.attention.harness.session import Harness, begin_facts
 from bb.attention.incoming import from_hosts, receiving
 from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
+from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
@@ -27,6 +28,7 @@ class Replay(Protocol):
     """What a step needs of the run that it is part of."""
 
     now: int
+    ids: NativeIds
     agents: dict[str, AgentStatus]
     clones: dict[str, Rehearsal]
     sessions: dict[str, Session]
@@ -79,6 +81,7 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
+    replay.ids.note(given)
     lines = [envelopes.parse_line(raw, replay.now) for raw in (given if isinstance(given, list) else [given])]
     answers = []
     for line in in_sequence_order(lines, lambda each: each.counted):
@@ -91,6 +94,7 @@ def _receive(replay: Replay, given: Any) -> dict[str, Any]:
     """Another host delivers a message to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
+    replay.ids.note(about.get("envelope"))
     return replay.do(lambda: from_hosts.receive_delivery(book, agent, about.get("envelope"), "svc:replay", now))
 
 
@@ -170,8 +174,12 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
 
 def _acknowledge(replay: Replay, given: Any) -> dict[str, Any]:
     about, agent = _object(given), _agent(given)
-    step = Moved(agent, str(about.get("event")), agent, transitions.ACCEPTED)
+    step = Moved(agent, _event(replay, about), agent, transitions.ACCEPTED)
     return replay.do(lambda: ([step], {"status": "accepted"}))
+
+
+def _event(replay: Replay, about: dict[str, Any]) -> str:
+    return replay.ids.scoped(str(about.get("event")))
 
 
 def _turn(replay: Replay, given: Any) -> dict[str, Any]:
@@ -183,7 +191,7 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     session = replay.sessions.get(agent, Session(has_ack=True))
     until = replay.now + replay.here.book.tuning.turn_lease_ms
     replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED, turn_until=until)
-    step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
+    step = Moved(agent, _event(replay, about), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 
 
@@ -246,6 +254,20 @@ def _outbox(replay: Replay, given: Any) -> Any:
         about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
         return replay.do(lambda: outbox.record_result(replay.here.book, "system", str(given["id"]), about, replay.now))
     return list(outbox.to_post(replay.here.book))
+
+
+def _confirmations(replay: Replay, _: Any) -> list[dict[str, Any]]:
+    waiting = confirmations.open_requests(replay.here.book, replay.now)
+    return [confirmations.shown(request, replay.now) for request in waiting]
+
+
+def _confirm(replay: Replay, given: Any) -> dict[str, Any]:
+    """The person answers a request; without an id, the only open one."""
+    about = _object(given)
+    waiting = [request.id for request in confirmations.open_requests(replay.here.book, replay.now)]
+    name = str(about.get("id") or (waiting[0] if len(waiting) == 1 else ""))
+    allows = about.get("refuse") is not True
+    return replay.do(lambda: confirmations.answer(replay.here.book, name, "user", replay.now, allows=allows), "user")
 
 
 # -- clones
@@ -325,6 +347,8 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "stop": _stop,
     "audit": _audit,
     "outbox": _outbox,
+    "confirmations": _confirmations,
+    "confirm": _confirm,
     "clone": _clone,
     "merge": _merge,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bb.attention.messages import messages
 from bb.attention.messages.message import UNSIGNED
 from bb.attention.messages.messages import is_the_persons
-from bb.attention.state import claims, conversations, deliveries, directory, threads, tuning
+from bb.attention.state import claims, confirmations, conversations, deliveries, directory, threads, tuning
 from bb.attention.state.claims import Claim
 from bb.attention.state.conversations import BINDING, CONVERSATION, TUNING
 from bb.attention.state.directory import Binding, Directory
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.messages.messages import MessageHead
+    from bb.attention.state.confirmations import Request
     from bb.attention.state.conversations import Conversation
     from bb.attention.state.deliveries import Delivery
     from bb.attention.state.ports import People, States
@@ -90,6 +91,12 @@ class AttentionState:
         """The message with the id EVENT; None if it is unknown."""
         return messages.message_of_state(event, self.states.state(messages.NAME, event))
 
+    def message_by_native_id(self, native: str) -> MessageHead | None:
+        """The message of a platform that has the id NATIVE there; None if there is none, or if several platforms have
+        one."""
+        entries = self.states.entries_by_term(messages.NAME, messages.native_term(native))
+        return messages.message_of_state(*entries[0]) if len(entries) == 1 else None
+
     def newest_messages(self, term: str) -> Iterator[MessageHead]:
         """The messages with an index term, newest first."""
         rows = self.states.newest_first(messages.NAME, term)
@@ -157,6 +164,10 @@ class AttentionState:
     def claim_on(self, subject: str) -> Claim:
         """The claim on an event or a thread."""
         return claims.claim_of_state(subject, self.states.state(claims.NAME, subject))
+
+    def request(self, name: str) -> Request:
+        """An agent's request to the person."""
+        return confirmations.request_of_state(name, self.states.state(confirmations.NAME, name))
 
     def claim(self, event: str, window: str, now: int) -> Claim:
         """The claim on an event or, if no agent holds one, the claim on its thread."""

@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import Any
 
 from bb.attention.messages import messages
-from bb.attention.state import activity, claims, conversations, deliveries, threads
+from bb.attention.state import activity, claims, confirmations, conversations, deliveries, threads
 from bb.attention.state.ports import States
 from bb.kernel.total_order import Place
 
-FOLDED = (messages, deliveries, claims, threads, conversations, activity)
+FOLDED = (messages, deliveries, claims, confirmations, threads, conversations, activity)
 
 
 class Memory:

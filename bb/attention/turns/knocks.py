@@ -55,6 +55,7 @@ REASONS = {
     "escalated": "that is still unanswered",
     "claim_lost": "about a claim that another agent holds",
     "send_failed": "about your message, which was refused",
+    "confirmation": "with the person's answer to your request",
     "reaction": "on your message",
     "broadcast": "to several agents",
     "incursion": "about an incursion in your scope",

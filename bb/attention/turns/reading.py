@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact, Moved
-from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
+from bb.attention.judging.cases import (
+    case_for_agent,
+    current_message,
+    find_message_or_none,
+    may_see,
+    require_registered,
+)
 from bb.attention.judging.content_version import content_version
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
@@ -90,8 +96,8 @@ def _place(book: AttentionState, agent: str, event: str) -> str:
     """The place of an event among those of its conversation; empty if EVENT is empty."""
     if not event:
         return ""
-    state = book.states.state(MESSAGES, event)
-    head = message_kept(event, state)
+    head = find_message_or_none(book, event)
+    state = book.states.state(MESSAGES, head.event) if head else None
     if not (state and head and may_see(book, agent, head)):
         raise no_event(event)
     return conversation_sort_key(state["said"][:3], state["said"][3])

@@ -77,8 +77,12 @@ def inject(
 
 def offer_name(offer: Offer) -> str:
     """The name under which a session remembers that it was given OFFER."""
-    reminded = offer.last.standing.delivery.reminded_at
-    return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
+    return name_of(offer.event, offer.shape, offer.last.standing.delivery.reminded_at)
+
+
+def name_of(event: str, shape: str, reminded_at: int | None) -> str:
+    """The name of an offer, by its event, its shape, and the time of the last reminder."""
+    return f"{event} {shape}{'' if reminded_at is None else f' {reminded_at}'}"
 
 
 def _names(chosen: Sequence[Offer]) -> list[str]:

@@ -63,7 +63,7 @@ def refusal_details(error: BbError) -> Iterable[str]:
     if error.code == "DIALECT_REJECTED" and details.get("violations"):
         return format_answer("violations", details, "cbcl")
     if error.code == "CONFIRM_REQUIRED":
-        return [f"-> if the person agrees, repeat the command with --confirm {shell_word(details['confirm'])}"]
+        return [f"-> it waits for the person  [{details['confirmation']}]"]
     if error.code == "PATH_HELD":
         from bb.cli.screens import guards  # noqa: PLC0415
 

@@ -330,7 +330,7 @@ INSTEAD = {
 # orders and all changes in the person's name. Reading is allowed. A command line can be disguised; this check is meant
 # for agents that use the person's commands by mistake.
 
-ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"))
+ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"), ("chat", "confirm"))
 PIN = "--stale-minutes"  # of `bb init`
 WHO = ("--agent", "--from", "--by")
 HELP = frozenset(["--help", "-h"])

@@ -33,7 +33,8 @@ ONLY_SAID = ("chat.", "system.", "context.", "x.bb.c2a.", "x.bb.cbcl.")
 NO_ORDERS = frozenset(
     ["actor.add", "actor.update", "group.create", "x.bb.seen", "x.bb.override", "x.bb.merged", "x.bb.signed"]
 )
-SETTINGS = "x.bb.c2a.settings"
+# Exceptions from ONLY_SAID: lines in the person's name that change what agents may do.
+DECIDING = ("x.bb.c2a.settings", "x.bb.c2a.confirmation")
 
 
 class Signed(Record):
@@ -84,7 +85,7 @@ def is_order(kind: str, by: str) -> bool:
 
 def changes_how_things_stand(kind: str) -> bool:
     """Whether a line of this KIND changes state, other than the list of agents."""
-    return kind not in NO_ORDERS and (kind == SETTINGS or not kind.startswith(ONLY_SAID))
+    return kind not in NO_ORDERS and (kind in DECIDING or not kind.startswith(ONLY_SAID))
 
 
 def signed_by(policy: Policy, writer: str, signature: Signed) -> tuple[int, tuple[Signer, ...]]:

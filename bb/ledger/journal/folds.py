@@ -46,6 +46,7 @@ FOLDED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("Posted", "Edited", "Deleted", "Moved", "Sent", "Incurred", "Read", "Acked", "Agreed"),
     ),
     "c2a.claim": ("bb.attention.state.claims", ("Claiming",)),
+    "c2a.confirmation": ("bb.attention.state.confirmations", ("Confirming",)),
     "c2a.thread": ("bb.attention.state.threads", ("Posted",)),
     "c2a.setting": ("bb.attention.state.conversations", ("Arranged", "Bound", "Tuned")),
     "c2a.aside": ("bb.attention.state.activity", ("Typing", "Progressed", "Digested", "Refusal")),

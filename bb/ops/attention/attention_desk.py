@@ -88,7 +88,7 @@ class C2aDesk:
                 decided, answered = decide(self.book(index), now)
             except BbError as refusal:
                 if refusal.code in AUDITED:
-                    refusal.leaving = (refusal_fact(who, refusal),)
+                    refusal.leaving = (*refusal.leaving, refusal_fact(who, refusal))
                 raise
             answer.update(answered)
             return decided

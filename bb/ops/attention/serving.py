@@ -31,6 +31,7 @@ from bb.kernel.errors import Busy
 from bb.ops.attention import ingest
 from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
+from bb.ops.attention.connected import Mark
 from bb.ops.attention.ingest import BRIDGE
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
@@ -56,11 +57,20 @@ class Hosting:
         self._glyphs = glyphs
         self._at = C2aDesk(desk, harness.agent)
         self._beat_at = 0
+        self._mark: Mark | None = None
+        self.yields = False  # whether other harnesses of the agent get its messages while they are connected
+
+    def leave(self) -> None:
+        """The connection has ended."""
+        if self._mark:
+            self._mark.remove()
 
     # -- deliveries
 
     def hand_over(self) -> Plan:
         """Plan and record what to send to the harness now."""
+        if not (self.yields or self._mark):
+            self._mark = Mark(self._at.store.path, self.agent)
         self.beat()
         now = self.desk.now()
         seed = os.urandom(9).hex()
@@ -184,7 +194,7 @@ class Hosting:
         answer = self._at.act(
             lambda book, now: from_hosts.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
         )
-        self.harness.own.add(EnvelopeMembers(params).id("eventId"))
+        self.harness.own |= from_hosts.ids_here(self.agent, params)
         return answer
 
     def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,7 +158,8 @@ def send_of_c2a(
         mention (ID): C2A: a mentioned agent; the agents named in the text unless given. May be repeated.
         deadline_ms (MS): C2A: the number of milliseconds within which an answer is needed.
         followup: C2A: add to an answer that you have already given.
-        confirm (TOKEN): C2A: the token of the person's confirmation that the message may be shown.
+        confirm (ID): C2A: the id of the request that the person has allowed. It may be left out: the message itself
+            identifies its request.
     """
     from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 GONE = 50  # reservations of evicted agents that are a problem of their own; the others are one together
 SHORT = 20  # most characters of a scope in a command, so that the command fits on a line
 OTHERS = "holders_gone:others"
+CONFIRMATIONS = ("c2a.confirmation", "unanswered")  # the fold and the search term of open requests
 
 
 def open_problems(desk: Desk) -> list[dict[str, Any]]:
@@ -40,6 +41,7 @@ def open_problems(desk: Desk) -> list[dict[str, Any]]:
         *_damage(desk, now),
         *_taken_names(desk, index, now),
         *_asked_of_the_person(index),
+        *_to_confirm(index, now),
         *_not_accepted(index, held, now, desk.stale_after_in(index)),
         *_gone_holders(desk, index, held),
         *_collisions(events),
@@ -86,6 +88,24 @@ def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
     for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
         if message["category"] == mail.DECISION and not message["requires_ack"]:
             yield _asked(message, f"bb read {message['message_id']} --agent user")
+
+
+def _to_confirm(index: Index, now: int) -> Iterator[dict[str, Any]]:
+    """What agents ask the person to allow. The count is almost always zero, and then nothing else is loaded."""
+    if not index.count(*CONFIRMATIONS):
+        return
+    from bb.attention.state import confirmations  # noqa: PLC0415
+
+    for name, state in index.entries_by_term(*CONFIRMATIONS):
+        request = confirmations.request_of_state(name, state)
+        if request.state_at(now) == confirmations.OPEN:
+            where = request.about.get("to") or "another conversation"
+            is_tool = request.about.get("kind") == confirmations.TOOL
+            wish = "run a tool of its program" if is_tool else f"show private content in {where}"
+            text = f"{request.agent} asks to {wish}"
+            step = f"bb chat confirm {quoted(name)} --agent user, or the same with --refuse"
+            about = {"agent_id": request.agent, "body": request.about.get("message", ""), "request": name}
+            yield _problem("confirmation", name, clock.text(request.asked_at), text, step, **about)
 
 
 def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:

@@ -1,0 +1,148 @@
+"""What would show something private waits for the person: who is asked where, and whose answer counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bb.attention.facts import Confirming
+from tests.attention.hosts import AMBER, BLUE, Host, InMemory
+
+SAID = {"content": "It is broken.", "visibility": "channel", "directedness": "to_other", "idempotencyKey": "k"}
+IN_PUBLIC = {"agent": AMBER, "inReplyTo": "1", "target": {"conversation": "PUB"}, **SAID}
+
+
+@pytest.fixture
+def memory() -> InMemory:
+    host = InMemory()
+    host.people()
+    host.do(conversation={"id": f"D-{AMBER}", "kind": "dm", "platform": "slack", "is_external": True})
+    host.dm("1", "is the quartz lantern broken?")
+    return host
+
+
+def asked(host: Host, **step: Any) -> str:
+    """The id of the request that a refused message makes."""
+    refused = host.refusal(send={**IN_PUBLIC, **step})
+    assert refused.code == "CONFIRM_REQUIRED"
+    return str(refused.details["confirmation"])
+
+
+def next_day(host: Host) -> None:
+    """A day later, the agent reads the thread again, as it must before a late answer."""
+    host.wait("24h")
+    host.do(read={"agent": AMBER, "eventId": "1"})
+
+
+def test_the_person_sees_what_is_to_be_shown_where_and_allows_it(host: Host):
+    host.people()
+    host.dm("1", "is the quartz lantern broken?")
+    name = asked(host)
+
+    (waiting,) = host.do(confirmations={})
+    assert (waiting["id"], waiting["agent"], waiting["state"]) == (name, AMBER, "open")
+    assert (waiting["from"], waiting["to"], waiting["text"]) == (f"D-{AMBER}", "PUB", "It is broken.")
+    assert host.do(confirm={"id": name})["state"] == "allowed"
+    assert host.do(confirmations={}) == []
+    assert host.do(send=IN_PUBLIC)["disposition"] == "responded"
+    assert host.do(send=IN_PUBLIC)["deduplicated"]
+
+
+def test_what_the_person_refuses_stays_refused_and_says_so(host: Host):
+    host.people()
+    host.dm("1", "is the quartz lantern broken?")
+    name = asked(host)
+    host.do(confirm={"id": name, "refuse": True})
+
+    assert host.refusal(send=IN_PUBLIC).code == "CONFIRM_REFUSED"
+    next_day(host)
+    assert host.refusal(send=IN_PUBLIC).code == "CONFIRM_REFUSED"
+    assert host.do(confirmations={}) == []
+
+
+def test_the_agent_is_told_of_the_answer(host: Host):
+    host.people()
+    host.dm("1", "is the quartz lantern broken?")
+    host.wait("4s")
+    host.inject()
+    name = asked(host)
+    host.do(confirm={"id": name})
+
+    (block,) = host.inject()["blocks"]
+    assert block["knock"]["topic"].startswith("message")
+    event = block["eventId"]
+    (told,) = host.do(read={"agent": AMBER, "eventId": event, "limit": 1})["items"]
+    assert told["parts"][0]["text"].startswith(f"The person has allowed it ({name})")
+
+
+def test_a_request_expires_and_can_be_made_again(host: Host):
+    host.people()
+    host.dm("1", "is the quartz lantern broken?")
+    name = asked(host)
+    next_day(host)
+
+    assert host.do(confirmations={}) == []
+    assert host.refusal(confirm={"id": name}).code == "CONFIRMATION_EXPIRED"
+    assert asked(host) == name
+    assert [each["id"] for each in host.do(confirmations={})] == [name]
+
+
+def test_so_does_the_permission(memory: InMemory):
+    memory.do(confirm={"id": asked(memory)})
+    next_day(memory)
+
+    asked(memory)
+
+
+def test_nobody_answers_what_nobody_asked(host: Host):
+    assert host.refusal(confirm={"id": "confirm-000000000000"}).code == "NO_SUCH_CONFIRMATION"
+
+
+@pytest.mark.parametrize("who", [AMBER, BLUE, "system"])
+def test_an_answer_in_the_name_of_an_agent_or_of_bb_does_not_count(memory: InMemory, who: str):
+    name = asked(memory)
+    memory.replay.here.record([Confirming(who, name, "allow")], memory.replay.now)
+
+    assert asked(memory) == name
+    assert [each["id"] for each in memory.do(confirmations={})] == [name]
+
+
+def test_the_last_answer_counts(memory: InMemory):
+    name = asked(memory)
+    memory.do(confirm={"id": name})
+    memory.do(confirm={"id": name, "refuse": True})
+
+    assert memory.refusal(send=IN_PUBLIC).code == "CONFIRM_REFUSED"
+    memory.do(confirm={"id": name})
+    assert memory.do(send=IN_PUBLIC)["disposition"] == "responded"
+
+
+def test_on_another_platform_the_question_goes_to_the_private_conversation(memory: InMemory):
+    name = asked(memory)
+
+    (item,) = memory.do(outbox={})
+    assert (item["type"], item["id"], item["platform"]) == ("confirmation", name, "slack")
+    assert item["target"] == {"conversation": f"D-{AMBER}", "thread": None, "recipient": None}
+    assert "It is broken." in item["content"][0]["text"]
+    memory.do(outbox={"id": name, "platform_id": "slack:T1:D1:9"})
+    assert memory.do(outbox={}) == []
+    asked(memory)
+    assert memory.do(outbox={}) == [], "it is asked only once"
+
+
+def test_a_question_that_is_answered_before_it_is_posted_is_not_posted(memory: InMemory):
+    memory.do(confirm={"id": asked(memory)})
+
+    assert memory.do(outbox={}) == []
+
+
+def test_clones_agree_about_answers_in_any_order(memory: InMemory):
+    name = asked(memory)
+    memory.do(clone="there")
+    memory.do(confirm={"id": name})
+    memory.step_in("there", confirm={"id": name, "refuse": True})
+
+    assert memory.do(merge=["here", "there"])["agree"]
+    states = {clone: memory.replay.clones[clone].book.request(name).answer for clone in ("here", "there")}
+    assert len(set(states.values())) == 1
