@@ -12,6 +12,7 @@ from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     ACK_ONLY,
     AMBIENT,
+    ANSWER,
     BUFFERED,
     CANCEL,
     DIGEST,
@@ -38,8 +39,9 @@ ACKNOWLEDGEMENT = "acknowledgement"
 
 # directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, (CANCEL,), MUST, IMMEDIATE),
+    (TO_ME, (ANSWER,), MUST, BUFFERED),
+    (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, OBLIGING, MUST, BUFFERED),
     (TO_ME, (), MUST, BUFFERED),
     (TO_MY_ROLE, FILLER, ACK_ONLY, MAILBOX),
@@ -61,7 +63,7 @@ def default_decision(message: Message, directedness: str, why: str, tuning: Tuni
     reason = why
     if policy == ACK_ONLY:
         reason = ACKNOWLEDGEMENT
-    elif directedness == TO_ME and message.intent in (*OBLIGING, CANCEL):
+    elif directedness == TO_ME and (message.intent == CANCEL or (message.intent in OBLIGING and why != ANSWER)):
         reason = message.intent
     if mode == BUFFERED and (message.priority == URGENT or (message.priority == HIGH and message.intent in OBLIGING)):
         mode = IMMEDIATE
