@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bb.attention.acts.addressing import mention_warnings, new_conversation
 from bb.attention.acts.drafts import Draft
 from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
@@ -75,7 +76,8 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     check_visibility(book, agent, draft, answered, now)
     _check_rate(book, agent, now)
     sent = with_references(book, _message(book, agent, draft, answered, now), draft.intent)
-    warnings = _warnings(book, sent)
+    warnings = _warnings(book, sent, mention_warnings(book, draft, sent))
+    new = new_conversation(book, agent, draft)
     sent, stopped = with_checked_order(book, sent, now)
     if draft.intent == CANCEL != sent.intent:
         raise may_not_stop()
@@ -100,6 +102,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         "disposition": _disposition(answered),
         "effects": decisions_details(decided),
         "warnings": warnings,
+        **new,
     }
 
 
@@ -267,9 +270,8 @@ def _last_sequence(book: AttentionState, conversation: str) -> int | None:
     return newest.sequence if newest else None
 
 
-def _warnings(book: AttentionState, said: Message) -> list[dict[str, str]]:
-    """Warnings about a better way to send this. In a strict workspace the first one refuses the message."""
-    warnings: list[dict[str, str]] = []
+def _warnings(book: AttentionState, said: Message, warnings: list[dict[str, str]]) -> list[dict[str, str]]:
+    """WARNINGS, and those about a better way to send this. In a strict workspace the first one refuses the message."""
     is_naming = bool(said.mentions)
     if is_naming and said.declared == AMBIENT:
         text = "the message mentions a name, but its directedness is ambient; leave out the mention"

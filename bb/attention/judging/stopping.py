@@ -129,7 +129,9 @@ def _may_stop(
 
 def is_in_thread(said: Message, head: MessageHead) -> bool:
     """Whether a message is in the thread of SAID: in the same one, the one that opened it, or the one it answers."""
-    is_opener = bool(said.thread) and not head.thread and (head.event == said.thread or _ends(head.event, said.thread))
+    is_opener = said.root == head.event or (
+        bool(said.thread) and not head.thread and (head.event == said.thread or _ends(head.event, said.thread))
+    )
     return said.window == head.window or is_opener or said.in_reply_to == head.event
 
 

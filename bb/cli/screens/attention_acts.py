@@ -79,6 +79,8 @@ def sent(found: Foreign) -> list[str]:
         coloured(f"Warning: {flowing(sentence(warning['message']))}  ({warning['code']})", "yellow")
         for warning in found["warnings"]
     ]
+    if new := found.get("newConversation"):
+        warned.append(coloured(f"Note: {flowing(sentence(new['message']))}", "yellow"))
     no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
     return [head, *warned, *effects(found["effects"]), *no_effect]
 
