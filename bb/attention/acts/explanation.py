@@ -6,6 +6,7 @@ from typing import Any
 
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.incoming.receiving import answered_agent
+from bb.attention.judging.audience import audience
 from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
@@ -48,6 +49,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
         asked=answered_agent(book, message, thread),
         going_on=continued_aim(book, message),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
+        audience=audience(book, message),
     )
     called = mentioned_agents(message, book.directory)
     aimed = aim_of_message(message, book.directory, thread, before.asked, before.going_on)
