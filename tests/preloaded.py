@@ -174,9 +174,10 @@ def _web() -> Callable[[list[str]], int]:
 
 
 def _harness_host() -> Callable[[list[str]], int]:
-    """`bb chat serve`, and whatever a turn of it may need."""
+    """`bb chat serve` and `bb chat attach`, and whatever a turn of them may need."""
     import bb.cli.app
     import bb.cli.own_commands
+    import bb.cli.programs.chat_attach
     import bb.cli.programs.serve  # noqa: F401
     from bb.cli.main import main
     from bb.ops import catalogue

@@ -47,6 +47,12 @@ StaleCheckRequired = Conflict.declare(
     hint="run `bb chat read EVENT`, then answer if an answer is still useful",
 )
 
+StaleContent = Conflict.declare(
+    "STALE_CONTENT",
+    "The text of the event has changed since you saw it",
+    hint="read the new text in the details; if your answer still fits, send it again with its `contentVersion`",
+)
+
 Superseded = Conflict.declare(
     "SUPERSEDED",
     "The event was edited, deleted, settled, or merged into another one, so it needs nothing any more",
@@ -141,6 +147,7 @@ NUMBERS = {
     "NOT_DEFERRABLE": -32065,
     "RESYNC_REQUIRED": -32066,
     "CONFIRM_REFUSED": -32070,
+    "STALE_CONTENT": -32067,
 }
 
 

@@ -47,8 +47,8 @@ VISIBILITIES = (DM, THREAD, CHANNEL, EPHEMERAL)
 
 # Intents: what a message is for. The list is closed because the topic of a knock is built from it.
 QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER = "question", "answer", "assignment", "approval_request", "blocker"
-STATUS, THANKS, RECEIPT, PLAIN = "status", "thanks", "receipt", "message"
-INTENTS = (PLAIN, QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER, STATUS, THANKS, RECEIPT)
+STATUS, THANKS, RECEIPT, CANCEL, PLAIN = "status", "thanks", "receipt", "cancel", "message"
+INTENTS = (PLAIN, QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER, STATUS, THANKS, RECEIPT, CANCEL)
 OBLIGING = (ASSIGNMENT, APPROVAL, BLOCKER)
 FILLER = (THANKS, RECEIPT)
 

@@ -328,7 +328,7 @@ class CommandLine(InRepository):
             "directedness": "--directedness",
         }
         options |= {"inReplyTo": "--in-reply-to", "intent": "--intent", "priority": "--urgency", "confirm": "--confirm"}
-        options |= {"deadlineMs": "--deadline-ms"}
+        options |= {"deadlineMs": "--deadline-ms", "contentVersion": "--content-version"}
         target = given.get("target", {})
         words = [word for name, option in options.items() if name in given for word in (option, str(given[name]))]
         words += [
@@ -344,6 +344,7 @@ class CommandLine(InRepository):
 
     def _react(self, given: dict[str, Any]) -> Any:
         words = [word for name in ("eta", "until", "note") if name in given for word in (f"--{name}", given[name])]
+        words += ["--content-version", str(given["contentVersion"])] if "contentVersion" in given else []
         words += ["--remove"] if given.get("remove") else []
         signal = ["--signal", given["signal"]] if "signal" in given else []
         return self.run("chat", "react", given["inReplyTo"], *signal, "--by", given["agent"], *words)

@@ -20,7 +20,7 @@ from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.refusals import ConfirmRefused, ConfirmRequired, NoSuchRequest, RequestExpired
 from bb.attention.state import confirmations
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.confirmations import ALLOW, ALLOWED, ASK, EXPIRED, OPEN, REFUSE, REFUSED, Request
+from bb.attention.state.confirmations import ALLOW, ALLOWED, ASK, EXPIRED, OPEN, REFUSE, REFUSED, TOOL, Request
 from bb.attention.words import CONFIRMATION
 from bb.kernel import clock
 from bb.kernel.digest import digest
@@ -120,13 +120,18 @@ def answer(book: AttentionState, name: str, by: str, now: int, *, allows: bool, 
 def _notice(book: AttentionState, request: Request, now: int, *, allows: bool) -> list[AttentionFact]:
     """The notice to the agent that asked."""
     about = find_message_or_none(book, str(request.about.get("event", "")))
-    if about is None:
+    if about is None or is_tool_request(request):
         return []
     text = f"The person has allowed it ({request.id}): send the same message again, with the same idempotency key."
     if not allows:
         text = f"The person has refused it ({request.id}): do not send that message."
     name = f"{request.id}~{ALLOWED if allows else REFUSED}~{request.asked_at}"
     return [*notices.notice_once(book, name, about, request.agent, CONFIRMATION, text, now)]
+
+
+def is_tool_request(request: Request) -> bool:
+    """Whether the agent's program asks to run a tool. It waits for the answer itself."""
+    return request.about.get("kind") == TOOL
 
 
 def open_requests(book: AttentionState, now: int) -> Iterator[Request]:
@@ -142,6 +147,7 @@ def shown(request: Request, now: int) -> dict[str, Any]:
     about = request.about
     return {
         "id": request.id,
+        "kind": request.about.get("kind", "message"),
         "agent": request.agent,
         "state": request.state_at(now),
         "eventId": about.get("event"),

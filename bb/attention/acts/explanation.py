@@ -25,7 +25,7 @@ def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, An
         {"step": what, "at": clock.text(ms), "by": f"{writer}.{n}", **({"about": about} if about else {})}
         for _, writer, n, ms, what, about in state["log"]
     ]
-    return event_row(book, current.known, current.standing, now) | {
+    return event_row(book, agent, current.known, current.standing, now) | {
         "agent": agent,
         "version": current.known.version,
         "state": current.known.state or None,

@@ -12,6 +12,7 @@ from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, require_registered
+from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
 from bb.attention.judging.decide import decide
 from bb.attention.messages import intents, mentions, message
@@ -162,6 +163,7 @@ def _check_answer(book: AttentionState, answered: Case, draft: Draft) -> None:
     # If an agent's claim expired and no other agent took it, answering renews it.
     if standing.decision.reason == ROLE_MENTION and answered.agent not in (standing.holder, standing.claim.owner):
         raise ClaimRequired(event_id=answered.event)
+    require_current_content(book, answered, draft.content_version)
     if standing.must_check:
         raise StaleCheckRequired(event_id=answered.event)
     if not draft.is_followup and any(answers(book, answered.event, answered.agent)):

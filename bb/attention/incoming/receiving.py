@@ -359,11 +359,12 @@ def reaction_event(
 def _typing(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
-    is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
+    is_typing, since = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
     waits = False
     for head in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
         if head.author == line.author and head.arrived >= now - book.tuning.merge_ms:
             waits = bool(head.meant)
+            is_typing = is_typing and since >= head.arrived  # a message ends the typing that came before it
             break
     if not waits or is_typing == line.is_typing:
         return [], _answer(line, "ignored")

@@ -164,7 +164,10 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
         replay.sessions[agent] = session.replace(again=frozenset())
         blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in offers]
         waits = [{"eventId": entry.event, "why": entry.why} for entry in held]
-        return offer_facts(agent, offers, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        return offer_facts(replay.here.book, agent, offers, is_taken=not session.has_ack), {
+            "blocks": blocks,
+            "held": waits,
+        }
 
     return replay.do(decide)
 
@@ -186,7 +189,8 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED)
+    until = replay.now + replay.here.book.tuning.turn_lease_ms
+    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED, turn_until=until)
     step = Moved(agent, _event(replay, about), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 

@@ -1,7 +1,7 @@
 """Confirmations: what an agent has asked the person to allow, and the person's answers. A fold.
 
     (nothing) ──ask──> open ──allow──> allowed
-                        │  └──refuse──> refused
+                        │  └──refuse, withdraw──> refused
                         └──time is up──> expired ──ask──> open
 
 An entry is a log of acts, in ledger order. Only the person answers: at a terminal or on a page in the person's own
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 NAME = "c2a.confirmation"
 FACTS = (Confirming,)
 
-ASK, ALLOW, REFUSE = "ask", "allow", "refuse"
+ASK, ALLOW, REFUSE, WITHDRAW = "ask", "allow", "refuse", "withdraw"
+TOOL = "tool"  # the kind of a request to run a tool; the others are requests to show private content
 OPEN, ALLOWED, REFUSED, EXPIRED = "open", "allowed", "refused", "expired"
 UNANSWERED = "unanswered"  # the term that finds the requests without an answer
 LASTS = clock.DAY  # a request, and the permission for it
@@ -85,6 +86,8 @@ def request_of_state(name: str, state: Mapping[str, Any] | None) -> Request:
             request = Request(name, by, about, ms, place=sortable(at))
         elif action in (ALLOW, REFUSE) and before not in ("", EXPIRED) and _may_answer(by):
             request = request.replace(answer=action, answered_by=str(about.get("by") or by), answered_at=ms)
+        elif action == WITHDRAW and before == OPEN and by == request.agent:  # an agent may refuse itself
+            request = request.replace(answer=REFUSE, answered_by=by, answered_at=ms)
     return request
 
 

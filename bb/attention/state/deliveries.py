@@ -66,9 +66,12 @@ class Delivery(Record):
     offered_at: int | None = None
     offered_as: str = ""
     is_shown: bool = False  # whether the agent was ever given the text
+    offered_version: int = 0  # the content version that was last offered as content
+    seen_version: int = 0  # the highest content version that the agent was given; 0 if none
     accepted: bool = False
     is_parked: bool = False
     turn: str = ""
+    started_at: int | None = None  # when its last turn started
     turns: int = 0  # failed turns
     has_spoken: bool = False
     pulled_at: int | None = None

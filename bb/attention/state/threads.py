@@ -7,7 +7,7 @@ messages since a person last wrote. It depends only on their places, so the orde
 from __future__ import annotations
 
 from bb.attention.facts import Posted
-from bb.attention.words import AGENT
+from bb.attention.words import AGENT, HUMAN
 from bb.kernel.record import Record
 from bb.kernel.total_order import earliest, latest
 from bb.kernel.total_order import event as event_at
@@ -31,7 +31,7 @@ class Thread(Record):
     root: str = ""  # the line of that message
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
-    last: tuple[str, str, int] = ("", "", 0)  # its last message, the author and the time
+    last: tuple[str, str, int] = ("", "", 0)  # the last message of a person, the author and the time
 
 
 NONE = Thread()
@@ -56,7 +56,8 @@ def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noq
     who = fact.c2a.get("agent") or ""  # the agent that wrote it, if an agent did
     earliest(after, "opened", at, who)
     event = fact.c2a.get("event") or event_at(at)
-    latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
+    if fact.c2a.get("author_kind", HUMAN) == HUMAN and not who:
+        latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
     if fact.c2a.get("author_kind") == AGENT:
         # Only messages after the last message of a person count.
         if at not in after["run"] and ("person" not in after or after["person"][:3] < at):

@@ -16,6 +16,7 @@ from bb.attention.judging.cases import (
     may_see,
     require_registered,
 )
+from bb.attention.judging.content_version import content_version
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
 from bb.attention.messages.messages import message_of_state as message_kept
@@ -23,6 +24,7 @@ from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
+from bb.attention.turns.queries import pulled_facts
 from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
@@ -56,7 +58,7 @@ def read(book: AttentionState, agent: str, window: Window, now: int) -> Answer:
         raise NoSuchEvent(
             f"there is no conversation {conversation[:80]!r}, or you may not see it"
         )  # the same answer as for a private one
-    items, is_cut = _within(book, newest, window.most_bytes, is_cut)
+    items, is_cut = _within(book, agent, newest, window.most_bytes, is_cut)
     read_to_the_end = "" if window.before else f"{conversation} {thread}"
     return _noted(book, agent, newest[: len(items)], read_to_the_end), {
         "conversation": conversation,
@@ -109,12 +111,10 @@ def _latest_sequence(book: AttentionState, agent: str, term: str) -> int | None:
 
 def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_the_end: str) -> list[AttentionFact]:
     """The facts that AGENT has seen these messages. After READING TO THE END of a thread it may answer stale events."""
-    facts: list[AttentionFact] = []
+    facts = pulled_facts(book, agent, {head.event: content_version(book, agent, head) for head in seen})
     checked: dict[str, None] = {}
     for head in seen:
         delivery = book.delivery(head.event, agent)
-        if delivery and delivery.pulled_at is None:
-            facts.append(Moved(agent, head.event, agent, transitions.PULLED))
         if delivery and delivery.is_open and read_to_the_end:
             checked[head.event] = None
     if read_to_the_end:
@@ -123,7 +123,7 @@ def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_th
 
 
 def _within(
-    book: AttentionState, newest: list[MessageHead], most_bytes: int, is_cut: bool
+    book: AttentionState, agent: str, newest: list[MessageHead], most_bytes: int, is_cut: bool
 ) -> tuple[list[dict[str, Any]], bool]:
     """The newest messages that fit into MOST_BYTES, oldest first."""
     items: list[dict[str, Any]] = []
@@ -139,6 +139,7 @@ def _within(
                 "author": knocks.author_of(head),
                 **({"unverified": True} if message.is_unverified else {}),
                 "at": clock.text(head.at),
+                "contentVersion": content_version(book, agent, head),
                 "parts": [] if head.is_deleted else message.content,
                 "untrusted": True,
                 **({"tombstone": True} if head.is_deleted else {}),

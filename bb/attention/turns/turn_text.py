@@ -8,7 +8,16 @@ from bb.attention.judging.cases import current_message, may_see, require_registe
 from bb.attention.messages.messages import in_window
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
-from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offer_facts, offers_for, open_deliveries
+from bb.attention.turns.offers import (
+    CONTENT,
+    KNOCK,
+    Offer,
+    Session,
+    offer_facts,
+    offered_version,
+    offers_for,
+)
+from bb.attention.turns.open_deliveries import open_deliveries
 from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
 from bb.kernel import escaping
 
@@ -55,7 +64,7 @@ def inject(
     knows_rules = _has_rules(book, agent) if told is None else RULES in told
     rules = rendering.STANDING_RULES if chosen and not knows_rules else None
     texts = [*([rules] if rules else []), *(entry["text"] for entry in blocks)]
-    return offer_facts(agent, [offer for offer in chosen if offer not in again], is_taken=True), {
+    return offer_facts(book, agent, [offer for offer in chosen if offer not in again], is_taken=True), {
         "agent": agent,
         "rules": rules,
         "blocks": blocks,
@@ -68,8 +77,12 @@ def inject(
 
 def offer_name(offer: Offer) -> str:
     """The name under which a session remembers that it was given OFFER."""
-    reminded = offer.last.standing.delivery.reminded_at
-    return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
+    return name_of(offer.event, offer.shape, offer.last.standing.delivery.reminded_at)
+
+
+def name_of(event: str, shape: str, reminded_at: int | None) -> str:
+    """The name of an offer, by its event, its shape, and the time of the last reminder."""
+    return f"{event} {shape}{'' if reminded_at is None else f' {reminded_at}'}"
 
 
 def _names(chosen: Sequence[Offer]) -> list[str]:
@@ -113,6 +126,8 @@ def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set
     messages = _pieces(book, agent, offer)
     result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.details()}
     result |= {"attempt": offer.attempt, **signal_shown(messages[-1].reason, messages[-1].linked)}
+    version = offered_version(book, agent, offer)
+    result["contentVersion"] = version - (offer.shape == KNOCK)
     if offer.shape == KNOCK:
         knock = knocks.knock(book, messages, decision)
         return result | {
@@ -131,6 +146,7 @@ def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set
         boundary=escaping.boundary(seed) if seed else "",
         context=before,
         is_stale=offer.last.standing.is_stale,
+        version=version,
     )
     merged = [message.event for message in messages[:-1]]
     parts = [part for message in messages for part in message.content]

@@ -8,7 +8,7 @@ from typing import Any
 
 from bb.cli.calls import output as calls_output
 from bb.cli.calls.own_command import Asked, command
-from bb.cli.programs import extras
+from bb.cli.programs import extras, mcp_start
 from bb.kernel.errors import Usage
 from bb.ops import callers
 from bb.ops.agent_params import Name
@@ -176,6 +176,84 @@ def serve(
     return program.on_socket(socket, agent, as_json=asked.as_json) if socket else program.on_stdio(agent)
 
 
+class AttachedAgent(UncheckedText):
+    """The agent whose messages the program gets. Default: BB_AGENT."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class PermissionPolicy(UncheckedText):
+    """What becomes of the program's requests to run its own tools: `ask` the person, `allow` all, or `deny` all."""
+
+    metavar = "POLICY"
+    choices = ("ask", "allow", "deny")
+
+
+class Wake(UncheckedText):
+    """What starts a turn: messages that the agent `must` answer, or also those that it `may` answer."""
+
+    metavar = "WHEN"
+    choices = ("must", "may")
+
+
+class Lease(Seconds):
+    """Cancel a turn in which the program has been silent for this time."""
+
+    least = 1
+
+
+class AcpSession(UncheckedText):
+    """Go on with this session of the program, if it can."""
+
+    metavar = "SESSION"
+
+
+class AgentCommand(UncheckedText):
+    """The program and its arguments, behind `--`."""
+
+    metavar = "COMMAND"
+
+
+@command(
+    "chat attach",
+    *("bb chat attach --agent amber-otter -- gemini --acp", "bb chat attach --permissions allow -- opencode acp"),
+    in_json="Print what happens to stdout, one JSON document a line. There is no terminal to ask then.",
+)
+def chat_attach(
+    asked: Asked,
+    command: list[AgentCommand] | None = None,
+    *,
+    agent: AttachedAgent | None = None,
+    permissions: PermissionPolicy = PermissionPolicy("ask"),  # noqa: B008
+    wake: Wake = Wake("must"),  # noqa: B008
+    lease: Lease = Lease(900),  # noqa: B008
+    tools_only: bool = False,
+    session: AcpSession | None = None,
+) -> int:
+    """Run an agent program, and start a turn for each message that its agent must answer.
+
+    The program speaks the Agent Client Protocol (ACP). It gets messages as prompts, and the tools of bb as an MCP
+    server. If it must answer and sends nothing, the last text of its turn is sent as the answer, where the message
+    stands. This runs until it is interrupted; the turn is then cancelled, and repeated by the next run.
+    docs/attach.md shows it with several programs.
+
+    Parameters:
+        tools_only: Send only what the program sends with its chat tools, never the text of a turn.
+    """
+    from bb.cli.programs import chat_attach as program  # noqa: PLC0415
+
+    options = program.Options(
+        permissions=permissions,
+        wake=wake,
+        lease=float(lease),
+        tools_only=tools_only,
+        session=session or "",
+        as_json=asked.as_json,
+    )
+    return program.run(command, agent, options)
+
+
 @command(
     "cbcl batch",
     """echo '{"do": "parse", "text": "(hello @bob)", "id": 1}' | bb cbcl batch""",
@@ -229,6 +307,7 @@ def mcp(
     port: McpPort | None = None,
     agent: McpAgent | None = None,
     directory: McpDirectory | None = None,
+    channel: bool = False,
 ) -> int:
     """Serve an MCP host: ten tools, and resources, for agents that work in this repository.
 
@@ -240,7 +319,10 @@ def mcp(
 
     Parameters:
         http: Serve on a port of this machine, not on stdin.
+        channel: Also push the agent's messages into the open session, as a channel of Claude Code.
     """
+    if channel and http:
+        raise invalid("--channel goes with stdin, not with --http", "channel")
     if asked.as_json and not http:
         raise StdoutIsTaken()
     if http:
@@ -252,7 +334,8 @@ def mcp(
         calls_output.lines([hosts], sys.stderr)
     options = {"--port": port, "--agent": agent, "--directory": directory}
     words = [f"{option}={value}" for option, value in options.items() if value is not None]
-    extras.exec_face("mcp", [*(["--http"] if http else []), *_json(asked), *words])
+    flags = [flag for flag, is_on in (("--http", http), (mcp_start.CHANNEL, channel)) if is_on]
+    extras.exec_face("mcp", [*flags, *_json(asked), *words])
 
 
 class WebPort(Number):
@@ -330,4 +413,4 @@ def _json(asked: Asked) -> list[str]:
     return ["--json"] if asked.as_json else []
 
 
-COMMANDS = (run, attach, serve, batch, mcp, start, stop, status, run_daemon, logs, web, report)
+COMMANDS = (run, attach, serve, chat_attach, batch, mcp, start, stop, status, run_daemon, logs, web, report)

@@ -15,19 +15,15 @@ import sys
 import time
 
 from bb.cli.calls import bug, output
+from bb.cli.programs.ledger_watch import GLANCE, LedgerWatch
 from bb.cli.programs.peers import MOST_UNSENT, Line, Peer, Socket, pipes
 from bb.coordination.agents import callers
-from bb.kernel.errors import BbError
 from bb.kernel.escaping import sentence
-from bb.ops.attention import serving
 from bb.ops.desk import desk
 from bb.ops.desk.desk import Desk
 from bb.wire import c2a
 from bb.wire.listening import Listener, TooManyHarnesses
 
-GLANCE = 0.15  # seconds between two checks of the ledger
-RARELY = 15.0  # seconds between two ticks without a change
-SHARE = 20  # ticks take at most this fraction (1/20) of the time
 MOST_PEERS = 64
 PATIENCE = 30.0  # seconds within which a harness must name its agent
 LAST_WORDS = 2.0  # seconds for a harness to read the last output
@@ -66,12 +62,8 @@ class Server:
     def __init__(self, at: Desk, agent: str | None) -> None:
         self._desk, self._agent = at, agent
         self._listener: Listener | None = None
-        self._store = at.ledger
+        self._watch = LedgerWatch(at, note, _report)
         self._peers: list[Peer] = []
-        self._ends: list[tuple[str, int]] = []
-        self._tick_at: int | None = None
-        self._ticked, self._tick_took = 0.0, 0.0
-        self._is_stale = True  # whether facts were recorded since the last tick
         self._is_ending = False
         signal.signal(signal.SIGTERM, self._end)
 
@@ -114,7 +106,7 @@ class Server:
 
     def _patience(self) -> float:
         """The seconds to wait for input."""
-        dues = [self._tick_at, *(peer.seat.due for peer in self._peers)]
+        dues = [self._watch.tick_at, *(peer.seat.due for peer in self._peers)]
         moments = [due for due in dues if due is not None]
         if any(peer.unsent and not peer.line.tells for peer in self._peers):
             return 0
@@ -183,43 +175,11 @@ class Server:
     def _look(self) -> None:
         """Check for new facts and due events, and hand them over. This also runs before each answer, so that a harness
         receives earlier events before the answer to its request."""
+        has_changed = self._watch.look([peer.seat.hosting for peer in self._peers if peer.seat.hosting])
         now = self._desk.now()
-        has_changed = self._has_changed()
-        self._is_stale |= has_changed
-        if self._must_tick(now):
-            self._tick()
-            has_changed |= self._has_changed()
         for peer in self._peers:
             peer.is_waiting |= has_changed or (peer.seat.due is not None and now >= peer.seat.due)
             self._hand_over(peer)
-
-    def _has_changed(self) -> bool:
-        before, self._ends = self._ends, self._store.last_files()
-        return self._ends != before
-
-    def _must_tick(self, now: int) -> bool:
-        since = time.monotonic() - self._ticked
-        is_time = self._tick_at is not None and now >= self._tick_at
-        is_by_client = self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT
-        is_worth_it = is_by_client or since >= SHARE * self._tick_took
-        return since >= RARELY or ((is_time or self._is_stale) and is_worth_it)
-
-    def _tick(self) -> None:
-        began = time.monotonic()
-        self._is_stale = False
-        try:
-            for peer in self._peers:
-                if peer.seat.hosting:
-                    peer.seat.hosting.beat()
-            self._tick_at = serving.process_due(self._desk)
-        except BbError as refusal:
-            note(f"{refusal.code}: {refusal.message}")
-            self._tick_at = None
-        except Exception as error:  # a bug: report it and continue with the deliveries
-            _report(error)
-            self._tick_at = None
-        self._ticked = time.monotonic()
-        self._tick_took = self._ticked - began
 
     def _hand_over(self, peer: Peer) -> None:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from bb.attention.facts import AttentionFact
+from bb.attention.facts import Arranged, AttentionFact
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes, messages
 from bb.attention.messages.message import Message, in_sequence_order
@@ -60,6 +60,7 @@ def ingest(
     lines: Json | None = None,
     headers: Name | None = None,
     secret_env: Text | None = None,
+    external: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
@@ -72,10 +73,11 @@ def ingest(
         headers (FILE): The file with the headers of a saved payload, as a JSON object.
         secret_env (NAME): The environment variable with the platform's signing secret. With it, unsigned payloads are
             refused.
+        external: Agents' messages in these conversations are posted by a bridge: they wait in the outbox.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
-    took = _Taken(at)
+    took = _Taken(at, is_external=external)
     take = took.take_envelopes if format == ENVELOPE else took.take
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
@@ -105,8 +107,9 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
 class _Taken:
     """The import: its results so far, batch by batch."""
 
-    def __init__(self, at: C2aDesk) -> None:
+    def __init__(self, at: C2aDesk, *, is_external: bool) -> None:
         self._at = at
+        self._is_external = is_external
         self._count = 0
         self.counts: dict[str, int] = {}
         self.told: list[dict[str, Any]] = []
@@ -127,6 +130,7 @@ class _Taken:
             for number, line in lines:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
                 try:
+                    over.record(self._becoming_external(over, line, by), now)
                     facts, answer = receiving.receive(over.book, line, by, now)
                     _must_be_recordable(facts)
                 except BbError as refusal:
@@ -138,6 +142,12 @@ class _Taken:
             return [fact for _, _, fact in over.lines]
 
         self._record(decide, now, is_empty=not lines)
+
+    def _becoming_external(self, over: Rehearsal, line: envelopes.Line, by: str) -> list[AttentionFact]:
+        """What makes the conversation of LINE one in which a bridge posts, if it is told to and is none yet."""
+        if not self._is_external or not line.conversation or over.book.conversation(line.conversation).is_external:
+            return []
+        return [Arranged(by, line.conversation, {"is_external": True})]
 
     def take_envelopes(self, raw: Iterable[Any]) -> None:
         """Import deliveries of another host. The decisions of that host apply."""

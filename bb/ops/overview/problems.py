@@ -100,7 +100,9 @@ def _to_confirm(index: Index, now: int) -> Iterator[dict[str, Any]]:
         request = confirmations.request_of_state(name, state)
         if request.state_at(now) == confirmations.OPEN:
             where = request.about.get("to") or "another conversation"
-            text = f"{request.agent} asks to show private content in {where}"
+            is_tool = request.about.get("kind") == confirmations.TOOL
+            wish = "run a tool of its program" if is_tool else f"show private content in {where}"
+            text = f"{request.agent} asks to {wish}"
             step = f"bb chat confirm {quoted(name)} --agent user, or the same with --refuse"
             about = {"agent_id": request.agent, "body": request.about.get("message", ""), "request": name}
             yield _problem("confirmation", name, clock.text(request.asked_at), text, step, **about)

@@ -99,7 +99,7 @@ def test_a_plan_changes_nothing_before_it_is_done(side: Side):
 
 def test_a_plan_says_when_there_is_more(side: Side):
     assert side.plan().due == side.now + session.DIGEST_EVERY
-    side.host.dm("1", "check the deploy?")
+    side.host.dm("1", "check the deploy")
     assert side.plan().due == side.now + 3 * SECOND
     side.host.wait("3s")
     side.go()

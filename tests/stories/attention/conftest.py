@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stories.attention.attach_support import Attached
 from tests.stories.attention.harness_support import World, world_at
 
 
@@ -14,3 +15,10 @@ from tests.stories.attention.harness_support import World, world_at
 def world(tmp_path: Path) -> Iterator[World]:
     with world_at(tmp_path) as found:
         yield found
+
+
+@pytest.fixture
+def attached(tmp_path: Path) -> Iterator[Attached]:
+    found = Attached(tmp_path)
+    yield found
+    found.close()

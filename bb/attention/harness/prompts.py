@@ -1,0 +1,117 @@
+"""A delivery as a prompt for an agent program, and the text of its turn as an answer.
+
+For agent programs that take only prompts: they have no place for standing rules, and cannot be told about a message
+without starting a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bb.attention.turns.rendering import STANDING_RULES
+from bb.attention.words import (
+    AGENT,
+    ANSWER,
+    CHANNEL,
+    CONFIRMATION,
+    DM,
+    MUST,
+    ROLE_MENTION,
+    SIGNALS,
+    THREAD,
+    TO_ME,
+    TO_OTHER,
+)
+
+# What starts a turn of an idle agent: only what it must answer, or all that it may answer.
+WAKE = ("must", "may")
+STOP = "cancel"  # the intent
+CUT = "(The answer ends here: the agent reached its limit.)"
+NEWS = "Since your last prompt, without a turn of their own:"
+
+
+def introduction(agent: str, server: str, *, is_text_sent: bool) -> str:
+    """The beginning of the first prompt of a session."""
+    text_is = (
+        "If response_policy is must_respond and you send nothing, the last text of your turn is sent as your answer."
+        if is_text_sent
+        else "Text that you write without this tool is shown to nobody."
+    )
+    return f"""\
+You are the agent {agent}. People and other agents write to you in chats. Each prompt from bb has one of their messages.
+
+{STANDING_RULES}
+
+To answer, call the tool `chat` of the MCP server `{server}` with tool=send_message and the arguments that stand under
+the message. To react without a message, use tool=react with inReplyTo and signal: {", ".join(SIGNALS)}.
+{text_is}"""
+
+
+def prompt(envelope: Mapping[str, Any], *, before: str = "", news: Sequence[str] = ()) -> str:
+    """The prompt for a delivered event, with the INTRODUCTION before it, and NEWS that started no turn."""
+    parts = [before] if before else []
+    if news:
+        parts.append("\n\n".join([NEWS, *news]))
+    parts.append(rendered(envelope))
+    if policy_of(envelope) != "must_not_respond" and "knock" not in envelope:
+        parts.append(_arguments(envelope))
+    return "\n\n".join(parts)
+
+
+def rendered(envelope: Mapping[str, Any]) -> str:
+    """The event as the host has rendered it; its texts if it was too long for that."""
+    text = envelope.get("rendered")
+    if isinstance(text, str):
+        return text
+    return "\n".join(str(part.get("text", "")) for part in envelope.get("content", ()) if isinstance(part, dict))
+
+
+def _arguments(envelope: Mapping[str, Any]) -> str:
+    answer = answer_to(envelope, "…")
+    shown = ", ".join(f"{name}={answer[name]}" for name in ("inReplyTo", "visibility", "directedness"))
+    return f"To answer: tool=send_message, {shown}, content, and a new idempotencyKey."
+
+
+def wakes(envelope: Mapping[str, Any], wake: str) -> bool:
+    """Whether a delivery starts a turn of an idle agent. The rest is told with the next prompt."""
+    attention = envelope["attention"]
+    is_asked = attention["reason"] in (ROLE_MENTION, CONFIRMATION) or "defaultResponder" in attention
+    return policy_of(envelope) == MUST or is_asked or (wake == "may" and policy_of(envelope) == "may_respond")
+
+
+def is_stop(envelope: Mapping[str, Any]) -> bool:
+    """Whether the author cancels what the agent is doing."""
+    return STOP in (envelope.get("intent"), envelope["attention"].get("intent"), envelope["attention"].get("reason"))
+
+
+def policy_of(envelope: Mapping[str, Any]) -> str:
+    """The response policy of a delivery."""
+    return str(envelope["attention"]["policy"])
+
+
+def is_private(envelope: Mapping[str, Any]) -> bool:
+    """Whether the event stands in a private conversation."""
+    return bool(envelope["conversation"].get("kind") == DM)
+
+
+def answer_to(envelope: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The arguments of `chat.send_message` for an answer where the event stands, to no more readers than it has.
+
+    The key follows from the event, so the event is answered once, however often its turn is repeated. An answer to a
+    person obliges no other agent; an answer to an agent is directed at that agent.
+    """
+    conversation, author = envelope["conversation"], envelope["author"]
+    where = DM if is_private(envelope) else THREAD if conversation.get("threadId") else CHANNEL
+    answer = {
+        "content": text,
+        "inReplyTo": envelope["eventId"],
+        "idempotencyKey": f"turn:{envelope['eventId']}",
+        "visibility": where,
+        "directedness": TO_OTHER,
+        "contentVersion": envelope.get("contentVersion"),
+    }
+    if author.get("kind") == AGENT:
+        answer |= {"directedness": TO_ME, "intent": ANSWER}
+        answer |= {} if where == DM else {"mentions": [author["id"]]}
+    return answer
