@@ -28,7 +28,7 @@ def matrix() -> Iterator[Matrix]:
 
 @pytest.fixture
 def here(tmp_path: Path, matrix: Matrix) -> Iterator[World]:
-    with world(tmp_path, "matrix", MATRIX_SERVER=matrix.url, MATRIX_TOKEN="syt_1") as made:  # noqa: S106
+    with world(tmp_path, "matrix", MATRIX_SERVER=matrix.url, MATRIX_TOKEN="syt_1") as made:
         made.bb("chat", "bind", OTTER, "--handle", f"matrix:{BOT}")
         made.bb("chat", "arrange", ROOM, "--external", "--platform", "matrix")
         yield made
