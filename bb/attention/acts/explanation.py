@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bb.attention.incoming.follow_ups import continued_aim
+from bb.attention.judging.audience import audience
 from bb.attention.judging.cases import Case, bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import Aimed, aim_of_message, mentioned_agents
@@ -55,6 +56,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
         refers=refers(book, message, thread, speaker_before(book, current.known)),
         going_on=continued_aim(book, message) | _stopped_aim(current),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
+        audience=audience(book, message),
     )
     called = mentioned_agents(message, book.directory)
     aimed = aim_of_message(message, book.directory, thread, before.refers, before.going_on)
