@@ -162,7 +162,7 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
         tuned,
         book.conversation(said.conversation),
         thread,
-        replies.refers(book, said, thread, thread.speaker),
+        replies.refers(book, said, thread),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
