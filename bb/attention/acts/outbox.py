@@ -61,9 +61,11 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
         "agent": head.agent,
         "platform": head.platform,
         "target": {
+            "workspace": head.workspace or None,
             "conversation": head.conversation,
             "kind": book.conversation(head.conversation).kind,
             "thread": head.thread or None,
+            "replyTo": _platform_id(book, head.in_reply_to),
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
@@ -87,7 +89,13 @@ def _on_a_message(book: AttentionState, event: str, about: Mapping[str, Any]) ->
     """A reaction or a deletion: where its message is, the ids on the platform, and the name of the glyph there."""
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
-    target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
+    target = {
+        "workspace": (on.workspace if on else where.workspace) or None,
+        "conversation": where.id,
+        "kind": where.kind,
+        "thread": (on.thread if on else "") or None,
+        "message": on.platform_id if on else None,
+    }
     item = {**about, "platform": where.platform, "target": target}
     posted = on.posted.get("platform_id") if on else None
     item["onMessage"] = posted or _native(book, str(about.get("onMessage", "")))
@@ -105,6 +113,12 @@ def _native(book: AttentionState, event: str) -> str:
     return (head.native if head else "") or event
 
 
+def _platform_id(book: AttentionState, event: str) -> str | None:
+    """The platform's own id of a message; None if there is no such message."""
+    head = book.message(event) if event else None
+    return head.platform_id if head else None
+
+
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
     """Record the result of posting: sent, with its id on the platform; unknown; or permanently refused."""
     state = book.states.state(MESSAGES, event)
@@ -115,6 +129,8 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
+    if head and "platform_id" in kept:
+        kept["posted_as"] = head.posted_as(kept["platform_id"])
     now_named, named = kept.get("platform_id"), head.posted.get("platform_id") if head else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):
