@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stories.bridges.bot import OTTER, STEPS, World, program, stored, world
-from tests.stories.bridges.discord_server import BOT, CHANNEL, HIDDEN, INVALID, RECONNECT, Discord
+from tests.stories.bridges.discord_server import BOT, CHANNEL, GUILD, HIDDEN, INVALID, RECONNECT, Discord
 from tests.stories.bridges.platform import broken, kill, reset, too_many
 from tests.waiting import until
 
@@ -68,6 +68,21 @@ def test_a_mention_comes_in_and_is_answered_by_a_reply(here: World, discord: Dis
 
     assert discord.texts(CHANNEL) == shown("It is on.")
     assert discord.messages[0]["message_reference"]["message_id"] == "1440000000000000001"
+
+
+def test_a_message_in_a_thread_is_answered_there(here: World, discord: Discord):
+    started(here, discord)
+    about = {"id": "330000000000000007", "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "thread_metadata": {}}
+    discord.channels["330000000000000007"] = about
+    discord.say(frame("message", channel_id="330000000000000007", position=3))
+    name = "discord:330000000000000007:1440000000000000001"
+    heard(here, name)
+
+    here.answer("It is on.", name, "k")
+    here.wait_until_posted()
+
+    assert discord.texts("330000000000000007") == shown("It is on.")
+    assert here.bb("chat", "show", name, "--agent", OTTER)["conversation"]["id"] == CHANNEL
 
 
 def test_edits_reactions_typing_and_deletions_of_people_come_in(here: World, discord: Discord):

@@ -80,7 +80,9 @@ def test_edits_threads_reactions_typing_and_redactions_of_people_come_in(here: W
     for name in ("message", "message-edited", "message-in-a-thread", "reaction"):
         matrix.say(event(name))
     matrix.typing[ROOM] = [ADA]
-    assert heard(here, f"matrix:{ROOM}:$three")["where"].endswith("$one")
+    heard(here, f"matrix:{ROOM}:$three")
+    shown = here.bb("chat", "show", f"matrix:{ROOM}:$three", "--agent", OTTER)
+    assert shown["conversation"]["threadId"] == "$one"
     matrix.say(event("redaction"))
 
     until(lambda: heard(here, FIRST).get("deleted"), "the redaction")
