@@ -47,6 +47,12 @@ StaleCheckRequired = Conflict.declare(
     hint="run `bb chat read EVENT`, then answer if an answer is still useful",
 )
 
+StaleContent = Conflict.declare(
+    "STALE_CONTENT",
+    "The text of the event has changed since you saw it",
+    hint="read the new text in the details; if your answer still fits, send it again with its `contentVersion`",
+)
+
 Superseded = Conflict.declare(
     "SUPERSEDED",
     "The event was edited, deleted, settled, or merged into another one, so it needs nothing any more",
@@ -104,6 +110,12 @@ DeliveryFailed = Refused.declare(
     hint="send a different message with a new key",
 )
 
+NotItsSource = Conflict.declare(
+    "NOT_ITS_SOURCE",
+    "Only the platform that brought a message can change it",
+    hint="name the platform and the workspace of the message in `source`",
+)
+
 NotDeferrable = Refused.declare(
     "NOT_DEFERRABLE", "You can defer an event only if you owe an answer to it or have claimed it"
 )
@@ -135,6 +147,7 @@ NUMBERS = {
     "NOT_DEFERRABLE": -32065,
     "RESYNC_REQUIRED": -32066,
     "CONFIRM_REFUSED": -32070,
+    "STALE_CONTENT": -32067,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bb
 from bb.kernel.escaping import harmless
-from bb.mcp import resources, schema, tool_list
+from bb.mcp import confirming, resources, schema, tool_list
 from bb.mcp.answer_size import as_text
 
 TYPE_CHECKING = False
@@ -49,12 +49,29 @@ def tools(toolbox: Toolbox, client: str) -> Result:
     return {"tools": [schema.tool_listing(tool, names_caller=may_name[tool.name]) for tool in tool_list.MENU]}
 
 
-def called(toolbox: Toolbox, params: Mapping[str, Any], caller: Caller, is_client_gone: Callable[[], bool]) -> Result:
-    """The result of a tool call. A refusal is a result, too; only an unknown tool is an error of the protocol."""
+def called(
+    toolbox: Toolbox,
+    params: Mapping[str, Any],
+    caller: Caller,
+    is_client_gone: Callable[[], bool],
+    *,
+    can_ask: bool = False,
+) -> Result:
+    """The result of a tool call. A refusal is a result, too; only an unknown tool is an error of the protocol.
+
+    If CAN_ASK, the result may be a question to the person (`confirming`). PARAMS have the answer at the next call.
+    """
     name = params["name"]
     if not toolbox.has(name):
         raise RequestError(INVALID_PARAMS, f"there is no tool {harmless(name[:60])}")
+    responses = params.get(confirming.RESPONSES) or {}
+    for request in list(responses)[:1]:  # a call asks one question
+        confirming.record(toolbox, request, responses[request], caller)
     answer = toolbox.call(name, params.get("arguments") or {}, is_client_gone, caller)
+    if can_ask and (request := confirming.request_in(answer)) and request not in toolbox.dismissed:
+        if question := confirming.question(toolbox, request, caller):
+            return question
+        answer = toolbox.call(name, params.get("arguments") or {}, is_client_gone, caller)  # it was answered meanwhile
     content = [{"type": "text", "text": as_text(answer.data)}]
     return {"content": content, "structuredContent": answer.data, "isError": answer.is_error}
 

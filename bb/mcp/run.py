@@ -42,8 +42,8 @@ def main(words: Sequence[str]) -> int:
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
-    """The arguments, as `bb mcp` passes them on: `--http`, `--json`, `--port=N`, `--agent=ID`, `--directory=DIR`. It
-    has checked them, and importing a parser would take an eighth of the start-up time."""
+    """The arguments, as `bb mcp` passes them on: `--http`, `--json`, `--channel`, `--port=N`, `--agent=ID`,
+    `--directory=DIR`. It has checked them, and importing a parser would take an eighth of the start-up time."""
     pairs = (word.partition("=") for word in words)
     return {name.removeprefix("--"): value for name, _, value in pairs}
 
@@ -58,7 +58,7 @@ def _serve(wanted: Mapping[str, str]) -> int:
         from bb.mcp import http  # noqa: PLC0415  (stdio needs no web server)
 
         return http.serve(toolbox, env, int(wanted.get("port", USUAL_PORT)), as_json="json" in wanted)
-    _serve_stdio(toolbox)
+    _serve_stdio(toolbox, has_channel="channel" in wanted)
     return 0
 
 
@@ -69,14 +69,14 @@ def _here() -> str:
         return os.environ.get("PWD", os.curdir)
 
 
-def _serve_stdio(toolbox: Toolbox) -> None:
+def _serve_stdio(toolbox: Toolbox, *, has_channel: bool) -> None:
     """Serve the host until it closes stdin."""
     if sys.stdin is None or sys.stdout is None:
         raise NoHost()
     # A call in a thread may hold a lock for long. Everything that was answered is on disk.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     try:
-        stdio.serve(toolbox)
+        stdio.serve(toolbox, has_channel=has_channel)
     except BrokenPipeError:
         write_lines("the host disconnected")
 

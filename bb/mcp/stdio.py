@@ -12,6 +12,7 @@ import threading
 
 from bb.kernel import json_text
 from bb.mcp.answers import RequestError
+from bb.mcp.dialogs import Dialogs
 from bb.mcp.log import report
 from bb.mcp.protocol import Connection
 
@@ -28,13 +29,14 @@ LONGEST = 1 << 25  # bytes of a request
 LAST_WORDS = 1.5  # seconds; hosts kill the server after two
 MAY_WAIT = ("tools/call", "resources/read")
 INTERNAL_ERROR = -32603
-CANCELLED = "notifications/cancelled"
+CANCELLED, INITIALIZED = "notifications/cancelled", "notifications/initialized"
 
 
-def serve(toolbox: Toolbox) -> None:
-    """Serve the host until it closes stdin. Raises BrokenPipeError if it stops reading."""
+def serve(toolbox: Toolbox, *, has_channel: bool = False) -> None:
+    """Serve the host until it closes stdin, and push messages to it if HAS_CHANNEL. Raises BrokenPipeError if it stops
+    reading."""
     reading, writing = _claimed(0, "rb", os.open(os.devnull, os.O_RDONLY)), _claimed(1, "wb", os.dup(2))
-    host = Host(Connection(toolbox), writing)
+    host = Host(Connection(toolbox, has_channel=has_channel), writing)
     hear_all(reading, host.hear)
     host.settle()
 
@@ -67,6 +69,9 @@ class Host:
         self._running: dict[Any, threading.Event] = {}  # the requests in threads; each event tells that nobody waits
         self._free = threading.Semaphore(AT_ONCE)
         self._changed = threading.Condition()
+        self._dialogs = connection.dialogs = Dialogs(self._send)
+        self._is_over = threading.Event()
+        self._is_pushing = False
         self.is_gone = False
 
     def hear(self, line: bytes) -> None:
@@ -77,11 +82,10 @@ class Host:
             message = json_text.loads(line.decode("utf-8", "replace"))
         except json_text.NotJson:
             return
-        if (
-            not isinstance(message, dict)
-            or message.get("jsonrpc") != "2.0"
-            or not isinstance(message.get("method"), str)
-        ):
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return
+        if not isinstance(message.get("method"), str):
+            self._dialogs.hear(message)
             return
         params = message.get("params", {})
         if not isinstance(params, dict):
@@ -90,6 +94,8 @@ class Host:
             self._request(message["id"], message["method"], params)
         elif message["method"] == CANCELLED and type(params.get("requestId")) in (int, str):
             self._cancel(params["requestId"])
+        elif message["method"] == INITIALIZED:
+            self._push()
 
     def _request(self, name: int | str, method: str, params: dict[str, Any]) -> None:
         try:
@@ -130,6 +136,16 @@ class Host:
             if is_unwanted := self._running.pop(name, None):
                 is_unwanted.set()
 
+    def _push(self) -> None:
+        """Begin to push messages, if this server has a channel and the host has completed the handshake."""
+        if self._is_pushing or not self._connection.is_ready_for_pushes:
+            return
+        self._is_pushing = True
+        from bb.mcp.channel import Channel  # noqa: PLC0415  (off unless asked for)
+
+        channel = Channel(self._connection.desk, self._send)
+        threading.Thread(target=channel.run, args=(self._is_over,), daemon=True).start()
+
     def _send(self, message: dict[str, Any]) -> None:
         octets = json_text.dumps(message).encode("utf-8", "replace") + b"\n"
         with self._changed:
@@ -138,9 +154,11 @@ class Host:
                 self._writing.flush()
             except OSError:
                 self.is_gone = True
+                self._is_over.set()
 
     def settle(self) -> None:
         """Wait until the requests are answered, at most LAST_WORDS; then nobody waits for the others."""
+        self._is_over.set()
         with self._changed:
             self._changed.wait_for(lambda: not self._running, LAST_WORDS)
             for is_unwanted in self._running.values():

@@ -82,6 +82,7 @@ class Toolbox:
             env = callers.without_session_variables(env, keeps_own=True)
         self._env = {name: value for name, value in env.items() if name != AGENT or self.agent}
         self._directory, self._report = directory, report
+        self.dismissed: set[str] = set()  # the requests whose dialog the host closed without the person's answer
 
     def names_caller(self, client: str) -> bool:
         """Whether each call of this CLIENT must name its agent, as far as can be known before."""

@@ -107,6 +107,11 @@ class HarnessSession:
         self.hosting, answer = greeting.begin(self._desk, params, self._named)
         return answer
 
+    def leave(self) -> None:
+        """The connection is closed."""
+        if self.hosting is not None:
+            self.hosting.leave()
+
     def _told(self, found: Notification) -> None:
         if found.method == c2a.NOW and self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT:
             self._guarded(serving.set_clock, self._desk, found.params)

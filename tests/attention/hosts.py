@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.replay import START, Replay
 from bb.attention.rehearsal.steps import replay_span
 from bb.kernel import clock
@@ -172,15 +173,33 @@ class InRepository(Host):
         self.repo = repo
         self.now = START
         self.agents: list[str] = []
+        self.ids = NativeIds()  # tests name events as their platform does
 
     def do(self, **step: Any) -> Any:
         ((name, given),) = step.items()
-        return getattr(self, f"_{name}")(given)
+        if name in ("ingest", "receive"):
+            self.ids.note(given.get("envelope") if name == "receive" else given)
+        try:
+            return self.ids.shortened(getattr(self, f"_{name}")(given))
+        except Refused as refused:
+            raise self.as_given(refused) from None
+
+    def as_given(self, refused: Refused) -> Refused:
+        """A refusal with the ids of the test."""
+        about = {
+            "code": refused.code,
+            "message": str(refused).partition(": ")[2],
+            "details": refused.details,
+            "status": refused.status,
+        }
+        return Refused(self.ids.shortened(about))
 
     def sees(self, agent: str) -> list[str]:
         shapes = {"notify": "knock"}
         blocks = self.peek(agent)["blocks"]
-        return [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in blocks]
+        shown = [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in blocks]
+        found: list[str] = self.ids.shortened(shown)
+        return found
 
     def everything(self) -> str:
         return "\n".join(file.read_text() for file in sorted(self.repo.store.glob("j/*/*.jsonl")))
@@ -309,7 +328,7 @@ class CommandLine(InRepository):
             "directedness": "--directedness",
         }
         options |= {"inReplyTo": "--in-reply-to", "intent": "--intent", "priority": "--urgency", "confirm": "--confirm"}
-        options |= {"deadlineMs": "--deadline-ms"}
+        options |= {"deadlineMs": "--deadline-ms", "contentVersion": "--content-version"}
         target = given.get("target", {})
         words = [word for name, option in options.items() if name in given for word in (option, str(given[name]))]
         words += [
@@ -325,6 +344,7 @@ class CommandLine(InRepository):
 
     def _react(self, given: dict[str, Any]) -> Any:
         words = [word for name in ("eta", "until", "note") if name in given for word in (f"--{name}", given[name])]
+        words += ["--content-version", str(given["contentVersion"])] if "contentVersion" in given else []
         words += ["--remove"] if given.get("remove") else []
         signal = ["--signal", given["signal"]] if "signal" in given else []
         return self.run("chat", "react", given["inReplyTo"], *signal, "--by", given["agent"], *words)

@@ -95,7 +95,12 @@ class JsonRpc(InRepository):
 
     def do(self, **step: Any) -> Any:
         ((name, given),) = step.items()
-        return self._line(given["agent"]).call(TOOLS[name], given) if name in TOOLS else super().do(**step)
+        if name not in TOOLS:
+            return super().do(**step)
+        try:
+            return self.ids.shortened(self._line(given["agent"]).call(TOOLS[name], given))
+        except Refused as refused:
+            raise self.as_given(refused) from None
 
     def peek(self, agent: str) -> Any:
         return self._op("chat.inject", peek=True, agent=agent)

@@ -433,7 +433,7 @@ def test_c2a_132_of_two_clones_that_claim_at_once_the_earlier_wins_everywhere(me
         assert in_clone(memory, clone, show={"agent": winner, "event": "1"})["disposition"] == "claimed"
         assert notices(memory, loser, clone) == ["1"]
         assert [notices(memory, agent, clone) for agent in (winner, CORAL, DELTA)] == [[], [], []]
-        assert memory.replay.clones[clone].book.claim("1", "C1 ", memory.replay.now).owner == winner
+        assert memory.replay.clones[clone].book.claim("slack:1", "C1 ", memory.replay.now).owner == winner
 
 
 def test_c2a_132_who_has_lost_is_knocked_at_and_does_not_answer(memory: InMemory):

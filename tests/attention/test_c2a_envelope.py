@@ -187,7 +187,7 @@ def test_c2a_014_to_020_members_that_nobody_knows_are_no_error(host: Host):
 
 
 def handed_on(memory: InMemory) -> dict[str, Any]:
-    book, event = memory.replay.here.book, memory.replay.here.book.message("evt_123")
+    book, event = memory.replay.here.book, memory.replay.here.book.message("slack:evt_123")
     assert event
     return lookup_envelope(book, AMBER, event, memory.replay.now)
 
@@ -385,8 +385,8 @@ def test_c2a_014_to_020_one_bad_line_stops_no_other(tmp_path: Path):
         (2, "INVALID_LINE", None),
         (3, "INVALID_ENVELOPE", "/eventId"),
     ]
-    assert [row["eventId"] for row in host.do(list={"agent": AMBER})["events"]] == ["1"]
-    assert [row["eventId"] for row in host.do(list={"agent": BLUE})["events"]] == ["2"]
+    assert [row["eventId"] for row in host.do(list={"agent": AMBER})["events"]] == ["slack:1"]
+    assert [row["eventId"] for row in host.do(list={"agent": BLUE})["events"]] == ["slack:2"]
 
 
 def test_c2a_014_to_020_an_envelope_for_nobody_here_is_refused(tmp_path: Path):
@@ -444,7 +444,7 @@ def test_c2a_021_what_may_be_said_besides_is_there_again_on_the_way_out(memory: 
     example = changed(EXAMPLE, "/target", {"mentions": ["@ops", "U9"], "recipient": "U7", "directedness": "to_me"})
     memory.do(receive={"agent": AMBER, "envelope": example})
     book = memory.replay.here.book
-    known = book.message("evt_123")
+    known = book.message("slack:evt_123")
     assert known is not None
     out = lookup_envelope(book, AMBER, known, memory.replay.now)
 
@@ -457,7 +457,7 @@ def test_c2a_021_what_may_be_said_besides_is_there_again_on_the_way_out(memory: 
     assert out["attention"] == EXAMPLE["attention"]
     assert out["injection"] == EXAMPLE["injection"]
     assert out["reliability"]["attempt"] == 1
-    assert out["reliability"]["idempotencyKey"] == "evt_123:agent_amber_otter"
+    assert out["reliability"]["idempotencyKey"] == "slack:evt_123:agent_amber_otter"
 
 
 def test_c2a_021_what_may_be_said_besides_stands_where_one_looks_for_it(host: Host):

@@ -19,6 +19,7 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from bb.cli.programs import extras, mcp_start
@@ -57,7 +58,7 @@ def test_the_official_client_works_on_stdin_and_stdout_in_both_eras(both: Here, 
 
     async def talk() -> Any:
         with anyio.fail_after(PATIENCE):
-            async with Client(starting, mode=era) as client:
+            async with Client(stdio_client(starting, sys.__stderr__), mode=era) as client:
                 tools = await client.list_tools()
                 reserved = await client.call_tool("reserve", {"scope": ["src"], "bead": "bb-1"})
                 status = await client.read_resource("bb://status")
@@ -250,6 +251,7 @@ def asked(url: str, headers: dict[str, str]) -> int:
         (["--http", "--port", "x", "--json"], 2, "INVALID_VALUE"),
         (["--http", "--port", "65536", "--json"], 2, "INVALID_VALUE"),
         (["--http", "--agent", "not an id", "--json"], 2, "INVALID_AGENT_ID"),
+        (["--http", "--channel", "--json"], 2, "INVALID_VALUE"),
         (["--http", "install", "--host", "claude", "--json"], 2, "USAGE"),
         (["--frob", "--json"], 2, "UNKNOWN_OPTION"),
         (["fly", "--json"], 2, "UNKNOWN_COMMAND"),
@@ -283,7 +285,7 @@ def test_help_explains_the_server_and_the_command_beside_it(here: Here):
     shown = here.repo.bb("mcp", "--help").out
 
     assert shown.startswith("Usage: bb mcp [OPTIONS] [COMMAND [ARGS]...]")
-    for word in ("--http", "--port", "--agent", "--directory", "install", "bb mcp install --host HOST"):
+    for word in ("--http", "--port", "--agent", "--directory", "--channel", "install", "bb mcp install --host HOST"):
         assert word in " ".join(shown.split())
     assert here.repo.bb("help", "mcp").out == shown
     assert "--undo" in here.repo.bb("mcp", "install", "--help").out
@@ -300,8 +302,13 @@ def test_it_becomes_a_program_of_its_own_that_is_told_what_was_typed(here: Here,
     monkeypatch.setattr(extras, "exec_face", become)
     here.repo.bb("mcp", "--agent", AMBER, "--directory", "-x y")
     here.repo.bb("mcp", "--http", "--port", "0", "--json")
+    here.repo.bb("mcp", "--channel", "--directory", "-x y")
 
-    assert told == [["mcp", f"--agent={AMBER}", "--directory=-x y"], ["mcp", "--http", "--json", "--port=0"]]
+    assert told == [
+        ["mcp", f"--agent={AMBER}", "--directory=-x y"],
+        ["mcp", "--http", "--json", "--port=0"],
+        ["mcp", "--channel", "--directory=-x y"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,6 +317,10 @@ def test_it_becomes_a_program_of_its_own_that_is_told_what_was_typed(here: Here,
         ([], []),
         (["--agent", AMBER], [f"--agent={AMBER}"]),
         ([f"--agent={AMBER}", "--directory", "a=b c"], [f"--agent={AMBER}", "--directory=a=b c"]),
+        (["--channel"], ["--channel"]),
+        (["--channel", "--agent", AMBER], ["--channel", f"--agent={AMBER}"]),
+        (["--channel", "--channel"], None),
+        (["--channel=x"], None),
         (["--http"], None),
         (["--json"], None),
         (["--agent", "not an id"], None),

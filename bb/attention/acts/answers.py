@@ -11,6 +11,7 @@ from bb.attention.incoming import reactions
 from bb.attention.incoming.receiving import deletion_facts, reaction_event
 from bb.attention.judging import claiming
 from bb.attention.judging.cases import Case, case_for_agent, may_see, require_registered
+from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import due_at
 from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
@@ -38,6 +39,7 @@ from bb.kernel.errors import PermissionDenied
 from bb.kernel.escaping import harmless, stripped
 
 LONGEST_NOTE = 140
+SETTLING = ("agree", "done", "declined")  # signals that answer the text, so the agent must have seen it as it is now
 LONGEST_PUT_OFF = 365 * clock.DAY
 OUTCOMES = tuple(transitions.OUTCOMES)
 
@@ -53,6 +55,7 @@ def react(
     until: int | None = None,
     note: str = "",
     remove: bool = False,
+    content_version: int | None = None,
 ) -> Answer:
     """Let AGENT react to an event with a signal. The event gets the disposition of that signal."""
     counts_as = standard_signal(signal, book.tuning)
@@ -62,6 +65,8 @@ def react(
     standing = current.standing
     if current.known.is_deleted:
         raise Superseded(event_id=current.event)
+    if counts_as in SETTLING and not remove:
+        require_current_content(book, current, content_version)
     before = standing.delivery
     about: dict[str, Any] = {
         "signal": signal,
@@ -260,8 +265,9 @@ def resolve(
     """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
     require_registered(book, agent)
     if thread:
-        there = [book.message(delivery.event) for delivery in book.open_for(agent) if delivery.window == thread]
-        meant = [head.event for head in there if head and may_see(book, agent, head)]
+        opened = [head for delivery in book.open_for(agent) if (head := book.message(delivery.event))]
+        there = [head for head in opened if thread in (head.window, head.thread_window)]
+        meant = [head.event for head in there if may_see(book, agent, head)]
     else:
         meant = [case_for_agent(book, event, agent, now).event]
     facts: list[AttentionFact] = []

@@ -1,4 +1,4 @@
-"""The audit: decisions and acts, events left open, and counts of missing answers and refused ones.
+"""The audit: decisions and acts, events left open, and what went wrong (`counters`).
 
 Also progress reports, and cancelling one's own message.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from bb.attention.acts import counters
 from bb.attention.acts.answers import clean_remark
 from bb.attention.facts import Answer, AttentionFact, Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import deletion_facts
@@ -67,16 +68,17 @@ def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict
         )
     records += _of_claims(book)
     records += _answered_twice(book, answers)
-    refused = book.states.count(activity.NAME, activity.REFUSED.strip())
     for _, _, state in book.states.newest_first(activity.NAME, activity.REFUSED.strip()):
         by, code, about, ms = state["refused"][3]
         records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, "about": about})
         if len(records) > MOST_COUNTED:
             break
     records.sort(key=lambda each: each["at"], reverse=True)
+    wrong = counters.counted(book, now, limit)
     return {
         "records": records[:limit] if older is None else [],
-        "counters": {**counts, "overTalk": refused},
+        "counters": counts | {name: about["count"] for name, about in wrong.items()},
+        **wrong,
         "open": leaks,
         "at": clock.text(now),
     }
@@ -111,8 +113,6 @@ def _count(counts: dict[str, int], delivery: deliveries.Delivery) -> None:
     counts["deliveries"] = counts.get("deliveries", 0) + 1
     name = delivery.disposition or "open"
     counts[name] = counts.get(name, 0) + 1
-    if delivery.decision.policy == MUST and (delivery.stale_at is not None or delivery.deviates):
-        counts["overSilence"] = counts.get("overSilence", 0) + 1
 
 
 def report_progress(

@@ -44,6 +44,7 @@ class Draft(Record):
     deadline: int | None = None
     is_followup: bool = False
     confirm: str = ""
+    content_version: int | None = None  # of the answered event, as the agent saw it
 
     @property
     def body(self) -> str:
@@ -81,6 +82,7 @@ def parse_draft(given: Mapping[str, Any]) -> Draft:
         deadline=members.number("deadlineMs"),
         is_followup=members.flag("followup"),
         confirm=members.text("confirm", 100),
+        content_version=members.number("contentVersion"),
     )
 
 

@@ -178,7 +178,8 @@ def _react(book: AttentionState, agent: str, given: Arguments, now: int) -> Answ
     if "signal" not in given:
         raise missing_member("signal")
     how = {name: given(name) for name in ("eta", "until", "note", "remove")}
-    return answers.react(book, agent, event, given("signal"), now, **how)
+    version = given("contentVersion")
+    return answers.react(book, agent, event, given("signal"), now, **how, content_version=version)
 
 
 def _claim(book: AttentionState, agent: str, given: Arguments, now: int) -> Answer:
@@ -271,6 +272,7 @@ def _tools() -> tuple[Tool, ...]:
                 "deadlineMs": NUMBER,
                 "followup": FLAG,
                 "confirm": _text(),
+                "contentVersion": NUMBER,
             },
             ("content", "idempotencyKey", "visibility", "directedness"),
         ),
@@ -286,6 +288,7 @@ def _tools() -> tuple[Tool, ...]:
                 "until": MOMENT,
                 "note": _text(answers.LONGEST_NOTE),
                 "remove": FLAG,
+                "contentVersion": NUMBER,
             },
             ("signal",),
         ),

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from bb.attention.acts import confirmations
 from bb.attention.acts.drafts import Draft
-from bb.attention.judging.cases import Case, may_see
+from bb.attention.judging.cases import Case, may_join
 from bb.attention.messages.message import HERE
 from bb.attention.refusals import CapabilityMissing, MissingMember, NoSuchEvent, UnknownAgent
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.conversations import Conversation, private
+from bb.attention.state.conversations import private
 from bb.attention.words import CHANNEL, DM, EPHEMERAL
 from bb.kernel.ids import PERSON
-
-MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see
 
 
 def check_visibility(book: AttentionState, agent: str, draft: Draft, answered: Case | None, now: int) -> None:
@@ -23,7 +19,7 @@ def check_visibility(book: AttentionState, agent: str, draft: Draft, answered: C
         hint = "choose dm, thread or channel as the visibility"
         raise CapabilityMissing("bb cannot send ephemeral messages", hint=hint, capability=EPHEMERAL)
     where = book.conversation(draft.conversation)
-    if not (where.admits(agent) and _may_join(book, agent, where)):
+    if not may_join(book, agent, where):
         raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}, or you may not see it")
     _must_have_reader(book, draft)
     if not answered:
@@ -34,17 +30,6 @@ def check_visibility(book: AttentionState, agent: str, draft: Draft, answered: C
     is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
     if is_private and is_shown:
         confirmations.require(book, agent, draft, answered.known, f"it answers {answered.event}, which is private", now)
-
-
-def _may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
-    """Whether AGENT may write in a private conversation.
-
-    It may if it can see a message there or is bound to the conversation. Any agent may start a new one.
-    """
-    if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
-        return True
-    messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
-    return not messages or any(may_see(book, agent, head) for head in messages)
 
 
 def _must_have_reader(book: AttentionState, draft: Draft) -> None:

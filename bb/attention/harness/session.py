@@ -16,6 +16,7 @@ from typing import Any
 from bb.attention.acts.escalation import escalate
 from bb.attention.facts import AttentionFact, Moved
 from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Capabilities
+from bb.attention.harness.turn_leases import TurnLeases
 from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.current_decision import due_at
 from bb.attention.state import transitions
@@ -68,13 +69,14 @@ class Plan(Record):
     cancels: tuple[tuple[Handed, str], ...] = ()
     delivers: tuple[Deliver, ...] = ()
     parked: tuple[Handed, ...] = ()  # not handed over again in this session
+    lapsed: tuple[str, ...] = ()  # events of turns whose lease is over
     due: int | None = None  # when to look again if nothing else happens
     rests_on: tuple[Delivery, ...] = ()  # the deliveries as they were when this was planned
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        return not (self.facts or self.cancels or self.delivers or self.parked)
+        return not (self.facts or self.cancels or self.delivers or self.parked or self.lapsed)
 
     def holds(self, book: AttentionState) -> bool:
         """Whether the deliveries that the plan rests on are unchanged."""
@@ -88,13 +90,18 @@ class Harness:
         self.agent = agent
         self.can = can
         self.handed: dict[str, Handed] = {}
-        self.turns: set[str] = set()  # the events (or "") of running turns
+        self.leases = TurnLeases()
         self.resumed: set[str] = set()  # events that an earlier session was handed and did not take
         self.own: set[str] = set()  # events that the harness itself delivered to us
         self.digest_at: int | None = None  # when the next digest is due
         self._attempts: dict[str, int] = {}
         self._count = 0
         self._interrupted_at = 0
+
+    @property
+    def turns(self) -> set[str]:
+        """The events (or "") of running turns."""
+        return self.leases.events
 
     # -- carrying out a plan
 
@@ -104,6 +111,8 @@ class Harness:
             self.drop(handed.event)
             if handed.shape == DIGEST:
                 self.digest_at = now + MINUTE
+        for event in plan.lapsed:
+            self.end_turn(event)
         for deliver in plan.delivers:
             handed = deliver.handed
             self._count += 1
@@ -121,7 +130,19 @@ class Harness:
     def drop(self, event: str) -> None:
         """Forget an event: it is no longer handed over, and its turn is over."""
         self.handed.pop(event, None)
-        self.turns.discard(event)
+        self.leases.end(event)
+
+    def end_turn(self, event: str) -> None:
+        """Note that the turn of an event is over."""
+        self.leases.end(event)
+        if event in self.handed:
+            self.handed[event] = self.handed[event].replace(is_over=True)
+
+    def begin_turn(self, event: str, now: int) -> None:
+        """Note that a turn has started."""
+        self.leases.begin(event, now)
+        if event in self.handed:
+            self.handed[event] = self.handed[event].replace(is_over=False)
 
     def next_request(self, ahead: int) -> str:
         """The id of the request that follows AHEAD other new ones."""
@@ -223,6 +244,6 @@ def next_tick(book: AttentionState, now: int) -> int | None:
             moments += [due, due - allowed // 2, delivery.arrived + allowed // 2]
         if delivery.until is not None:
             moments.append(delivery.until)
-        if delivery.disposition == CLAIMED:
-            moments.append(book.claim(delivery.event, delivery.window, now).until)
+        if delivery.disposition == CLAIMED and (head := book.message(delivery.event)):
+            moments.append(book.claim(delivery.event, head.thread_window, now).until)
     return min((moment for moment in moments if moment > now), default=None)

@@ -28,6 +28,7 @@ from bb.attention.harness.capabilities import (
 from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
+from bb.attention.judging.content_version import with_merged_pieces
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
@@ -61,7 +62,10 @@ class _Look:
 
     def plan(self) -> Plan:
         self._look_for_changes()
-        turns = self._harness.turns - self._cancels.keys()
+        lease = self._book.tuning.turn_lease_ms
+        lapsed = self._harness.leases.lapsed(self._now, lease)
+        self._end_lapsed(lapsed)
+        turns = self._harness.turns - self._cancels.keys() - lapsed
         again = self._harness.resumed | self._due_again() | self._altered
         side = self._harness.offer_session(again, turns)
         offers, held = offers_for(self._book, self._agent, self._now, side)
@@ -78,11 +82,20 @@ class _Look:
         moments = [entry.until for entry in held if entry.until is not None]
         moments += [self._harness.digest_at] if self._harness.digest_at is not None else []
         moments += [handed.again_at for handed in (*self._waiting(), *(new.handed for new in self._delivers))]
+        moments += [lapse] if (lapse := self._harness.leases.next_lapse(self._now, lease)) is not None else []
         later = min((moment for moment in moments if moment > self._now), default=None)
         cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
         events = [*(handed.event for handed, _ in cancels), *(handed.event for handed in parked), *self._events]
         rests_on = tuple(current for event in events if (current := self._book.delivery(event, self._agent)))
-        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, rests_on)
+        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, tuple(sorted(lapsed)), later, rests_on)
+
+    def _end_lapsed(self, lapsed: Iterable[str]) -> None:
+        """Record that the turns of these events are over, because nothing was heard of them for too long."""
+        for event in sorted(lapsed):
+            current = self._book.delivery(event, self._agent) if event else None
+            if current is not None and event not in self._cancels:
+                self._begin_anew(current, "lease over")
+                self._events.append(event)
 
     def _waiting(self) -> list[Handed]:
         """The messages that were handed over and are neither taken nor given up."""
@@ -127,11 +140,7 @@ class _Look:
                     self._altered.add(handed.event)
 
     def _version(self, current: Delivery, shape: str) -> int:
-        pieces = (
-            delivery.with_merged_pieces(self._book, self._agent, [current.event])
-            if shape == CONTENT
-            else [current.event]
-        )
+        pieces = with_merged_pieces(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
         return delivery.version_of(self._book, pieces, shape)
 
     def _begin_anew(self, current: Delivery, why: str) -> None:
@@ -153,9 +162,10 @@ class _Look:
             self._facts += [
                 Moved(SYSTEM, event, self._agent, transitions.MERGED, {"by": current.event}) for event in new
             ]
-            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
-            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
+            about = {"attempt": attempt, "as": CONTENT, "version": parcel.version}
+            about["merged_from"] = [*current.merged_from, *new]
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, transitions.OFFERED, about))
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
             self._hand_over(parcel.replace(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
         return merged
@@ -174,7 +184,7 @@ class _Look:
         attempt = max(offer.attempt, self._harness.next_attempt(offer.event))
         offer = offer.replace(attempt=attempt)
         self._begin_anew(offer.last.standing.delivery, "handed over once more")
-        self._facts += offer_facts(self._agent, [offer], is_taken=not self._can(ACK))
+        self._facts += offer_facts(self._book, self._agent, [offer], is_taken=not self._can(ACK))
         events = [item.event for item in offer.items]
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
         parcel = parcel.replace(attempt=attempt, decision=decision)

@@ -23,7 +23,10 @@ from bb.attention.facts import (
     Typing,
 )
 from bb.attention.incoming import reactions
-from bb.attention.incoming.follow_ups import continued_aim, continued_message
+from bb.attention.incoming.follow_ups import continued_aim
+from bb.attention.incoming.references import with_references
+from bb.attention.incoming.sources import must_be_source, with_ids_here
+from bb.attention.judging import replies
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.messages import message, messages
 from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
@@ -35,7 +38,6 @@ from bb.attention.state import claims, transitions, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.threads import Thread
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -57,7 +59,7 @@ EDITED_AFTER = "edited_after_response"
 
 def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """The facts that LINE adds, and the answer to its sender."""
-    line = _with_own_ids(book, line)
+    line = with_ids_here(book, line)
     match line.type:
         case "message":
             return _message(book, line, by, now)
@@ -70,16 +72,6 @@ def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
     return [], {}
-
-
-def _with_own_ids(book: AttentionState, line: Line) -> Line:
-    """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
-    if line.conversation and not book.conversation(line.conversation).is_external:
-        return line
-    received = line.message
-    if received and received.in_reply_to:
-        received = received.replace(in_reply_to=book.own_event_id(received.in_reply_to))
-    return line.replace(event=book.own_event_id(line.event), message=received)
 
 
 # -- messages
@@ -96,7 +88,7 @@ def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
         if received.version > head.version:
             return _edit(book, line, by, now)
         return [], _answer(line, "duplicate")
-    state = book.states.state(MESSAGES, line.event) or {}
+    state = _held_before(book, line)
     if "deleted" in state:
         nothing = Decisions({}, Decision(mode=SILENT, reason="deleted"))
         return [_posted(book, received.replace(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
@@ -110,15 +102,19 @@ def _message(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     return facts, {**_answer(line, "recorded"), **answer}
 
 
+def _held_before(book: AttentionState, line: Line) -> dict[str, Any]:
+    """What arrived before the message: a deletion or an edit. Its source may have named no platform."""
+    states = [book.states.state(MESSAGES, name) or {} for name in dict.fromkeys((line.event, line.native))]
+    return next((state for state in states if state and "said" not in state), {})
+
+
 def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
     """Record a message with the decisions about it.
 
     IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
     """
     settled = conversation_facts(book, said, is_private=is_private)
-    said = _with_known_context(book, said)
-    if piece := continued_message(book, said):
-        said = said.replace(piece_of=piece)
+    said = with_references(book, _with_known_context(book, said))
     context = decision_context(book, said, now)
     if settled and is_private:
         context = context.replace(conversation=context.conversation.replace(is_private=True))
@@ -139,26 +135,18 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
     def is_always_urgent() -> bool:
         return book.states.count(MESSAGES, messages.urgent_term(lately)) >= URGENT_PER_MINUTE
 
-    thread = book.thread(said.window)
+    thread = replies.thread_with_root(book, said, book.thread(said.window))
     return DecisionContext(
         book.directory,
         tuned,
         book.conversation(said.conversation),
         thread,
-        answered_agent(book, said, thread),
+        replies.refers(book, said, thread, thread.speaker),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
         is_always_urgent,
     )
-
-
-def answered_agent(book: AttentionState, said: Message, thread: Thread) -> str:
-    """The agent whose message SAID answers: the message it names, otherwise the first of its thread."""
-    if not said.in_reply_to:
-        return thread.opener
-    answered = book.message(said.in_reply_to)
-    return answered.agent if answered else ""
 
 
 def _with_known_context(book: AttentionState, said: Message) -> Message:
@@ -205,7 +193,8 @@ def _own_message(book: AttentionState, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
     for head in book.newest_messages(messages.OUTBOX):
         if line.marker in (head.key, head.event):
-            return [Posting(by, head.event, SENT, {"platform_id": line.event})], _answer(line, "own")
+            about = {"platform_id": line.event}
+            return [Posting(by, head.event, SENT, about)], _answer(line, "own")
     return [], _answer(line, "own")
 
 
@@ -220,6 +209,7 @@ def _edit(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     version = line.version or (head.version + 1 if head else 2)
     if head is None:
         return [Edited(by, line.event, version, {}, received.text)], _answer(line, "held")
+    must_be_source(head, line)
     if head.is_deleted or version <= head.version:
         return [], _answer(line, "duplicate")
     before = book.data(head.first_line)
@@ -266,7 +256,11 @@ def _edit_facts(book: AttentionState, by: str, said: Message, decided: Decisions
     answer = {**_answer(line, "edited"), "decisions": decisions_details(Decisions(by_agent, decided.others))}
     if answered:
         again = said.replace(
-            event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
+            event=_edit_notice_id(line.event, said.version),
+            native="",
+            reason=EDITED_AFTER,
+            linked=line.event,
+            version=1,
         )
         # For all other agents there is only the edited message.
         fact = _posted(book, again, by, Decisions(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
@@ -284,6 +278,7 @@ def _delete(book: AttentionState, line: Line, by: str) -> Answer:
     head = book.message(line.event)
     if head is None:
         return [Deleted(by, line.event)], _answer(line, "held")
+    must_be_source(head, line)
     if head.is_deleted:
         return [], _answer(line, "duplicate")
     facts: list[AttentionFact] = [Deleted(by, line.event), *deletion_facts(book, head)]
@@ -352,11 +347,12 @@ def reaction_event(
 def _typing(book: AttentionState, line: Line, by: str, now: int) -> Answer:
     """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
-    is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
+    is_typing, since = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
     waits = False
     for head in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
         if head.author == line.author and head.arrived >= now - book.tuning.merge_ms:
             waits = bool(head.meant)
+            is_typing = is_typing and since >= head.arrived  # a message ends the typing that came before it
             break
     if not waits or is_typing == line.is_typing:
         return [], _answer(line, "ignored")

@@ -5,6 +5,8 @@ An event that an agent may not see does not exist for that agent.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.decision import Decision
 from bb.attention.judging.current_decision import standing
 from bb.attention.messages import message
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.attention_state import AttentionState
+    from bb.attention.state.conversations import Conversation
+
+
+MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see
 
 
 class Case(Record):
@@ -47,7 +53,7 @@ def case_for_agent(book: AttentionState, event: str, agent: str, now: int) -> Ca
     if not may_see(book, agent, head):
         raise no_event(event)
     delivery = book.delivery(head.event, agent)
-    claim = book.claim(head.event, head.window, now)
+    claim = book.claim(head.event, head.thread_window, now)
     now_standing = standing(
         delivery or bystander_delivery(book, head, agent), claim, now, book.tuning, last_message_time(book, head)
     )
@@ -69,11 +75,20 @@ def find_message(book: AttentionState, event: str) -> MessageHead:
 
 
 def find_message_or_none(book: AttentionState, event: str) -> MessageHead | None:
-    """The message with the id EVENT or on the line EVENT; None if there is none."""
+    """The message with the id EVENT, on the line EVENT, or with that id on its platform; None if there is none."""
     head = book.message(event)
     if head is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
         head = book.message(str(c2a.get("event") or event))
-    return head
+    return head or (_by_native_id(book, event) if event else None)
+
+
+def _by_native_id(book: AttentionState, event: str) -> MessageHead | None:
+    """The message with that id on its platform, or the event about it that bb made (`<id>~e2`)."""
+    if head := book.message_by_native_id(event):
+        return head
+    origin, mark, suffix = event.partition("~")
+    head = book.message_by_native_id(origin) if mark else None
+    return book.message(f"{head.event}~{suffix}") if head else None
 
 
 def current_message(book: AttentionState, known: MessageHead) -> Message:
@@ -110,6 +125,19 @@ def may_see(book: AttentionState, agent: str, known: MessageHead) -> bool:
     return is_theirs or known.conversation in book.binding(agent).conversations
 
 
+def may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
+    """Whether an agent may write in a conversation.
+
+    In a direct one it may if it can see a message there, is a member or is bound to it. Any agent may start a new one.
+    """
+    if not where.admits(agent):
+        return False
+    if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
+        return True
+    messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
+    return not messages or any(may_see(book, agent, head) for head in messages)
+
+
 def open_cases(book: AttentionState, agent: str, now: int) -> Iterator[tuple[MessageHead, Standing]]:
     """The open deliveries to AGENT that it may see now, in ledger order."""
     opened = book.open_for(agent)
@@ -117,7 +145,7 @@ def open_cases(book: AttentionState, agent: str, now: int) -> Iterator[tuple[Mes
     for delivery in opened:
         head = at_hand.message(delivery.event)
         if head and not head.is_deleted and may_see(at_hand, agent, head):
-            yield head, standing(delivery, at_hand.claim(delivery.event, delivery.window, now), now, book.tuning)
+            yield head, standing(delivery, at_hand.claim(delivery.event, head.thread_window, now), now, book.tuning)
 
 
 def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> Delivery:

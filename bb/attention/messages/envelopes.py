@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.messages import intents, mentions, unknown_members
-from bb.attention.messages.message import Message
+from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.redaction import redact
 from bb.attention.words import (
     AUTHORS,
@@ -25,6 +25,8 @@ from bb.attention.words import (
     PLAIN,
     POLICIES,
     PRIORITIES,
+    SYSTEM,
+    TOOL,
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
@@ -53,10 +55,12 @@ class Line(Record):
 
     type: str
     event: str = ""
+    native: str = ""  # the id as the platform gives it
     message: Message | None = None
     author: str = ""
     author_kind: str = HUMAN
     platform: str = ""
+    workspace: str = ""
     conversation: str = ""
     thread: str = ""
     glyph: str = ""
@@ -82,9 +86,11 @@ class EnvelopeMembers(Members):
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
         """An id, as a single word."""
-        if name not in self:
-            return self.text(name, is_needed=is_needed)
-        value = self.value[name]
+        value = self.value.get(name)
+        if value is None:
+            return self.text(name, is_needed=True) if is_needed else ""
+        if type(value) is str and value.isascii() and value.isprintable() and " " not in value and value:
+            return value if len(value) <= LONGEST_ID else as_single_word(value)  # almost every id
         return as_single_word(str(value) if type(value) is int else self.filled(name))
 
     def moment(self, name: str, now: int) -> int:
@@ -111,6 +117,17 @@ def as_single_word(text: str) -> str:
     return text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 17]}~{digest(text.encode())[:16]}"
 
 
+def scoped(platform: str, event: str) -> str:
+    """The id here of an event of a platform: it begins with the name of its platform.
+
+    So equal ids of two platforms are two events, in every clone and without a look at other events. An id that already
+    begins with its platform stays as it is. The ids of events without a platform are those of bb itself.
+    """
+    if platform == HERE or not event or event.startswith(f"{platform}:"):
+        return event
+    return as_single_word(f"{platform}:{event}")
+
+
 def parse_line(given: Any, now: int) -> Line:
     """Parse one line of a surface."""
     members = EnvelopeMembers(given)
@@ -118,10 +135,13 @@ def parse_line(given: Any, now: int) -> Line:
     source, said_by = members.object("source"), members.object("author", is_needed=kind in (MESSAGE, REACTION, TYPING))
     where = members.object("conversation", is_needed=kind in (MESSAGE, TYPING))
     timing = members.object("timing")
+    platform, native = source.id("platform") or HERE, members.id("eventId", is_needed=kind != TYPING)
     common: dict[str, Any] = {
         "type": kind,
-        "event": members.id("eventId", is_needed=kind != TYPING),
-        "platform": source.id("platform") or "bb",
+        "event": scoped(platform, native),
+        "native": native,
+        "platform": platform,
+        "workspace": source.id("workspaceId"),
         "author": said_by.id("id", is_needed=kind in (MESSAGE, REACTION, TYPING)),
         "author_kind": said_by.one_of("kind", AUTHORS, HUMAN),
         "conversation": where.id("id", is_needed=kind in (MESSAGE, TYPING)),
@@ -140,33 +160,35 @@ def parse_line(given: Any, now: int) -> Line:
         return Line(**common, is_typing=members.flag("typing"))
     if kind == DELETE:
         return Line(**common)
-    return Line(**common, message=_message(members, common, where, source, said_by))
+    return Line(**common, message=_message(members, common, where, said_by))
 
 
 def _message(
     members: EnvelopeMembers,
     common: Mapping[str, Any],
     where: EnvelopeMembers,
-    source: EnvelopeMembers,
     said_by: EnvelopeMembers,
 ) -> Message:
     attention, target = members.object("attention"), members.object("target")
     parts = _parts(members)
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     named = names_in(target)
-    if "mentions" not in target:
+    kind = where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else "")
+    is_report = {common["author_kind"], kind} & {SYSTEM, TOOL}
+    if "mentions" not in target and not is_report:  # a report that spells a name mentions nobody
         named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
     priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
     return Message(
         event=common["event"],
+        native=common["native"] if common["native"] != common["event"] else "",
         platform=common["platform"],
         conversation=common["conversation"],
         author=common["author"],
         text=text,
         at=common["at"],
-        kind=where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else ""),
-        workspace=source.id("workspaceId"),
+        kind=kind,
+        workspace=common["workspace"],
         thread=common["thread"],
         stream=where.id("streamId"),
         author_kind=common["author_kind"],
@@ -178,7 +200,8 @@ def _message(
         intent=intents.intent_of(text) if intent == PLAIN else intent,
         priority=priority,
         deadline=attention.number("deadlineMs"),
-        in_reply_to=members.id("replyTo"),
+        in_reply_to=scoped(common["platform"], members.id("replyTo")),
+        root=scoped(common["platform"], where.id("rootId")),
         version=common["version"] or 1,
         more=unknown_members.unknown_members(members.value),
     )
@@ -247,7 +270,7 @@ def parse_delivery(given: Any, now: int) -> Delivered:
         raise invalid("is missing", members.at("content"))
     priority = attention.one_of("priority", PRIORITIES, NORMAL)
     return Delivered(
-        message.replace(event=event),
+        message.replace(event=scoped(message.platform, event)),
         (directedness, policy, mode, attention.id("reason") or "delivered", priority, attention.number("deadlineMs")),
         key,
         reliability.number("attempt") or 1,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bb.attention.refusals import NUMBERS, refusal_fact
+from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
 from bb.attention.state.agent_status import AgentStatus
@@ -33,6 +34,7 @@ class Replay:
         self.agents: dict[str, AgentStatus] = {}
         self.clones = {FIRST: Rehearsal(agents=self.agents, writer="aaaaaaaaaaaa")}
         self.sessions: dict[str, Session] = {}
+        self.ids = NativeIds()
         self._in = FIRST
 
     @property
@@ -54,11 +56,12 @@ class Replay:
         (name,) = names
         result: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
         try:
-            result["answer"] = STEPS[name](self, given[name])
+            result["answer"] = self.ids.shortened(STEPS[name](self, given[name]))
         except InvalidStep.error:
             raise
         except BbError as refusal:
-            result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+            error = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+            result["error"] = self.ids.shortened(error)
         result["sees"] = self.seen()
         if "expect" in given and (difference := first_difference(given["expect"], result)):
             raise NotAsExpected(f"{name}: {difference}", step=name, got=result)
@@ -69,7 +72,8 @@ class Replay:
         seen_by_agent = {}
         for agent in sorted(self.agents):
             offers, _ = offers_for(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
-            seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in offers]
+            shown = [f"{offer.shape} {offer.event} {offer.policy}" for offer in offers]
+            seen_by_agent[agent] = self.ids.shortened(shown)
         return seen_by_agent
 
     def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:

@@ -14,6 +14,7 @@ from bb.attention.harness.session import Harness, begin_facts
 from bb.attention.incoming import from_hosts, receiving
 from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
+from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
@@ -27,6 +28,7 @@ class Replay(Protocol):
     """What a step needs of the run that it is part of."""
 
     now: int
+    ids: NativeIds
     agents: dict[str, AgentStatus]
     clones: dict[str, Rehearsal]
     sessions: dict[str, Session]
@@ -79,6 +81,7 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
+    replay.ids.note(given)
     lines = [envelopes.parse_line(raw, replay.now) for raw in (given if isinstance(given, list) else [given])]
     answers = []
     for line in in_sequence_order(lines, lambda each: each.counted):
@@ -91,6 +94,7 @@ def _receive(replay: Replay, given: Any) -> dict[str, Any]:
     """Another host delivers a message to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
+    replay.ids.note(about.get("envelope"))
     return replay.do(lambda: from_hosts.receive_delivery(book, agent, about.get("envelope"), "svc:replay", now))
 
 
@@ -160,15 +164,22 @@ def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
         replay.sessions[agent] = session.replace(again=frozenset())
         blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in offers]
         waits = [{"eventId": entry.event, "why": entry.why} for entry in held]
-        return offer_facts(agent, offers, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+        return offer_facts(replay.here.book, agent, offers, is_taken=not session.has_ack), {
+            "blocks": blocks,
+            "held": waits,
+        }
 
     return replay.do(decide)
 
 
 def _acknowledge(replay: Replay, given: Any) -> dict[str, Any]:
     about, agent = _object(given), _agent(given)
-    step = Moved(agent, str(about.get("event")), agent, transitions.ACCEPTED)
+    step = Moved(agent, _event(replay, about), agent, transitions.ACCEPTED)
     return replay.do(lambda: ([step], {"status": "accepted"}))
+
+
+def _event(replay: Replay, about: dict[str, Any]) -> str:
+    return replay.ids.scoped(str(about.get("event")))
 
 
 def _turn(replay: Replay, given: Any) -> dict[str, Any]:
@@ -178,8 +189,9 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     if to is None:
         raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
-    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED)
-    step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
+    until = replay.now + replay.here.book.tuning.turn_lease_ms
+    replay.sessions[agent] = session.replace(in_turn=to == transitions.STARTED, turn_until=until)
+    step = Moved(agent, _event(replay, about), agent, to, {"outbound": about.get("outbound") is True})
     return replay.do(lambda: ([step], {"state": about["state"]}))
 
 

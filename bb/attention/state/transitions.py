@@ -184,7 +184,11 @@ def _put_off(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> di
 
 
 def _offer(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:
+    version = _int(about.get("version"), 0) if about.get("as") == SHOWN else found.get("offered_version", 0)
     return {
+        "offered_version": version,
+        # A harness may answer before it acknowledges, so the first offer counts as seen; a later one when it is taken.
+        "seen_version": found.get("seen_version") or version,
         "attempt": max(found.get("attempt", 0), _int(about.get("attempt"), 1)),
         "offered_at": ms,
         "offered_as": str(about.get("as", "")),
@@ -194,6 +198,20 @@ def _offer(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[
         "is_parked": False,
         "turn": "",
     }
+
+
+def _accept(found: Mapping[str, Any], _about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
+    seen = max(found.get("seen_version", 0), found.get("offered_version", 0))
+    return {"accepted": True, "is_parked": False, "seen_version": seen}
+
+
+def _pull(found: Mapping[str, Any], about: Mapping[str, Any], ms: int) -> dict[str, Any]:
+    seen = max(found.get("seen_version", 0), _int(about.get("version"), 0))
+    return {"pulled_at": found.get("pulled_at") or ms, "seen_version": seen}
+
+
+def _start(_found: Mapping[str, Any], _about: Mapping[str, Any], ms: int) -> dict[str, Any]:
+    return {"turn": STARTED, "started_at": ms}
 
 
 def _fail_turn(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
@@ -271,12 +289,12 @@ TRANSITIONS: tuple[Transition, ...] = (
     (GAVE_UP, "", OPEN, FAILED, FAIL),
     (UNSENT, "", (RESPONDED,), FAILED, FAIL),
     (OFFERED, "", ANY, STAYS, _offer),
-    (ACCEPTED, "", ANY, STAYS, {"accepted": True, "is_parked": False}),
+    (ACCEPTED, "", ANY, STAYS, _accept),
     (PARKED, "", ANY, STAYS, {"is_parked": True}),
-    (STARTED, "", ANY, STAYS, {"turn": STARTED}),
+    (STARTED, "", ANY, STAYS, _start),
     (ENDED, "", ANY, STAYS, {"turn": ENDED}),
     (TURN_FAILED, "", ANY, STAYS, _fail_turn),
-    (PULLED, "", ANY, STAYS, _first_at("pulled_at")),
+    (PULLED, "", ANY, STAYS, _pull),
     (CHECKED, "", ANY, STAYS, _at("checked_at")),
     (REMINDED, "", ANY, STAYS, _at("reminded_at")),
     (STALE, "", ANY, STAYS, _first_at("stale_at")),

@@ -24,9 +24,11 @@ class Tuning(Record):
     """The settings of the host. Times are in milliseconds."""
 
     compose_ms: int = 3 * SECOND  # wait for another piece after a person's last message
+    settle_ms: int = SECOND // 5  # the same if the text is finished: it ends with a question mark or a mention
     merge_ms: int = 30 * SECOND  # longest wait after the first piece
     typing_ms: int = SECOND // 2  # wait after typing has stopped
     ack_ms: int = 10 * SECOND  # time for a harness to acknowledge a delivery
+    turn_lease_ms: int = 10 * MINUTE  # after so much silence of a harness, its turn counts as ended
     slot_ms: int = 30 * SECOND  # time in which only the default responder may claim
     claim_ms: int = 15 * MINUTE
     window_ms: int = 24 * HOUR  # time for an answer that is allowed but not owed
@@ -50,9 +52,11 @@ class Tuning(Record):
 # setting -> least, most
 BOUNDS = {
     "compose_ms": (2 * SECOND, 5 * SECOND),  # C2A: 2 to 5 seconds
+    "settle_ms": (0, 5 * SECOND),
     "merge_ms": (5 * SECOND, 30 * SECOND),
     "typing_ms": (0, 5 * SECOND),
     "ack_ms": (SECOND, 5 * MINUTE),
+    "turn_lease_ms": (10 * SECOND, 4 * HOUR),
     "slot_ms": (0, 10 * MINUTE),
     "claim_ms": (MINUTE, 4 * HOUR),
     "window_ms": (MINUTE, 30 * 24 * HOUR),

@@ -52,6 +52,16 @@ NAMED = {
     "wrench": "🔧",
     "x": "❌",
 }
+NAMES = {glyph: name for name, glyph in reversed(NAMED.items())} | {"🙅": "no_good"}
+ON_GITHUB = {"👍": "+1", "👎": "-1", "🙅": "-1", "😄": "laugh", "😂": "laugh", "❓": "confused", "🤔": "confused"}
+ON_GITHUB |= {
+    "❤": "heart",
+    "🎉": "hooray",
+    "✅": "hooray",
+    "🚀": "rocket",
+    "🔧": "rocket",
+    "👀": "eyes",
+}  # it has eight
 
 
 def plain_glyph(written: str) -> str:
@@ -61,3 +71,8 @@ def plain_glyph(written: str) -> str:
     for gender in GENDERS:
         glyph = glyph.removesuffix(gender)
     return glyph or written
+
+
+def name_of(glyph: str, platform: str) -> str:
+    """The name of GLYPH on a platform that wants names; on GitHub, empty if there is none; else GLYPH itself."""
+    return ON_GITHUB.get(glyph, "") if platform == "github" else NAMES.get(glyph, glyph)

@@ -70,7 +70,13 @@ def _add(
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:
         text = " ".join(current_message(book, known).text.split())
         doubt = {"unverified": True} if book.is_doubted(known) else {}
-        report = {"eventId": known.event, "from": who, **doubt, "text": stripped(text)[:REPORT_LENGTH]}
+        report = {
+            "eventId": known.event,
+            "contentVersion": known.version,
+            "from": who,
+            **doubt,
+            "text": stripped(text)[:REPORT_LENGTH],
+        }
         section["reports"].append(report)
     if decision.policy == MUST and delivery.is_open and decision.reason in (DIRECT_MENTION, ASSIGNMENT):
         calls.append(known.event)

@@ -11,17 +11,17 @@ harness did not acknowledge it.
 from __future__ import annotations
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import open_cases
 from bb.attention.judging.claiming import default_responder
+from bb.attention.judging.content_version import total_version, with_merged_pieces
 from bb.attention.messages.message import in_sequence_order
-from bb.attention.state import activity, transitions
+from bb.attention.state import transitions
+from bb.attention.turns import pieces
+from bb.attention.turns.open_deliveries import open_deliveries
 from bb.attention.words import (
-    AGENT,
     BUFFERED,
     DEFERRED,
     IMMEDIATE,
     MUST,
-    MUST_NOT,
     NOTIFY,
     POLICIES,
     REACTION,
@@ -36,29 +36,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bb.attention.facts import AttentionFact
-    from bb.attention.judging.current_decision import Standing
-    from bb.attention.messages.messages import MessageHead
     from bb.attention.state.attention_state import AttentionState
-    from bb.attention.state.deliveries import Delivery
+    from bb.attention.state.tuning import Tuning
+    from bb.attention.turns.open_deliveries import OpenDelivery
 
 CONTENT, KNOCK = transitions.SHOWN, "knock"
-AT_ONCE = ("bb", "github")  # platforms where people send whole messages
 RETRIES = tuple(seconds * SECOND for seconds in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8
 MOST_TURNS = 3  # failed turns, after which the host gives up
 INTERRUPTS = 5 * MINUTE  # at least, between two interruptions
 TOGGLED = 5 * SECOND  # delay of a new reaction, which its author may still take back
-
-
-class OpenDelivery(Record):
-    """A delivery that may be offered."""
-
-    standing: Standing
-    known: MessageHead
-
-    @property
-    def event(self) -> str:
-        return self.standing.delivery.event
 
 
 class Offer(Record):
@@ -95,6 +82,7 @@ class Session(Record):
     has_ack: bool = False  # whether the harness acknowledges deliveries; otherwise a handed-over message has arrived
     is_pull: bool = False  # whether the agent asks by itself; it then also gets what other sessions did not acknowledge
     again: frozenset[str] = frozenset()  # events to offer once more, whatever was tried before
+    turn_until: int = 0  # when the lease of its turn is over, if that is judged here
 
 
 def offers_for(
@@ -104,8 +92,10 @@ def offers_for(
     session: Session = Session(),  # noqa: B008
 ) -> tuple[list[Offer], list[Held]]:
     """The offers to make to AGENT now, and the events that still wait."""
+    if 0 < session.turn_until <= now:
+        session = session.replace(in_turn=False)
     open_items = in_sequence_order(
-        [item for item in open_deliveries(book, agent, now) if _is_to_offer(item, now, session, book.tuning.ack_ms)],
+        [item for item in open_deliveries(book, agent, now) if _is_to_offer(item, now, session, book.tuning)],
         lambda each: each.known.counted,
     )
     ready: list[Offer] = []
@@ -118,19 +108,12 @@ def offers_for(
     return in_sequence_order(ready, lambda offer: offer.last.known.counted), held
 
 
-def open_deliveries(book: AttentionState, agent: str, now: int) -> Iterable[OpenDelivery]:
-    """The open deliveries to AGENT that it may see now and is not forbidden to answer."""
-    for head, stands in open_cases(book, agent, now):
-        if stands.decision.policy != MUST_NOT:
-            yield OpenDelivery(stands, head)
-
-
 def retry_at(attempt: int, failed_at: int) -> int:
     """The time of the next attempt after ATTEMPT failed at FAILED_AT. A missing acknowledgement is a failure, too."""
     return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
-def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int) -> bool:
+def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, tuned: Tuning) -> bool:
     """Whether a delivery is to be offered, for the first time or again."""
     delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
@@ -138,7 +121,9 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return False
     if delivery.event in session.again:
         return True
-    if delivery.disposition == DEFERRED or delivery.turn == transitions.STARTED:
+    # An agent that asks by itself may have no harness any more that would end the turn.
+    is_lapsed = session.is_pull and now >= (delivery.started_at or 0) + tuned.turn_lease_ms
+    if delivery.disposition == DEFERRED or (delivery.turn == transitions.STARTED and not is_lapsed):
         return False
     if delivery.has_spoken and _shape(waiting) != NOTIFY:
         return False  # a turn that has sent a message is never repeated
@@ -150,7 +135,7 @@ def _is_to_offer(waiting: OpenDelivery, now: int, session: Session, ack_ms: int)
         return True
     if delivery.turn == transitions.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
         return not delivery.accepted
-    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + ack_ms):
+    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + tuned.ack_ms):
         return False
     return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 
@@ -200,68 +185,14 @@ def _offer_at_once(
 def _offer_buffered(
     book: AttentionState, waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
-    for group, is_closed in _groups(book, waiting):
-        due = 0 if is_closed else _due(book, group)
+    for group, is_closed in pieces.groups(book, waiting):
+        due = 0 if is_closed else pieces.due_at(book, group, now)
         if now < due:
             held.append(Held(group[-1].event, "buffering", due))
         elif session.in_turn:
             held.append(Held(group[-1].event, "held_for_boundary"))
         else:
             ready.append(_offer(group, CONTENT))
-
-
-def _groups(book: AttentionState, waiting: list[OpenDelivery]) -> Iterable[tuple[list[OpenDelivery], bool]]:
-    """Groups of messages that belong to one turn, each with whether it is complete.
-
-    A group holds messages of one author in one thread, sent within the time in which pieces are merged.
-    """
-    open_groups: dict[tuple[str, str], list[OpenDelivery]] = {}
-    speaking: dict[str, str] = {}
-    for item in waiting:
-        delivery = item.standing.delivery
-        key = (delivery.window, delivery.author)
-        group = open_groups.get(key)
-        is_alone = _is_whole(delivery) or delivery.attempt > 0 or item.standing.holder == delivery.agent
-        spoke_before = speaking.get(delivery.window, delivery.author)
-        if spoke_before != delivery.author and (closed := open_groups.pop((delivery.window, spoke_before), None)):
-            yield closed, True
-        speaking[delivery.window] = delivery.author
-        if group and (is_alone or delivery.arrived >= _began(group) + book.tuning.merge_ms):
-            yield open_groups.pop(key), True
-            group = None
-        if is_alone:
-            yield [item], True
-        elif group:
-            group.append(item)
-        else:
-            open_groups[key] = [item]
-    for group in open_groups.values():
-        yield group, False
-
-
-def _is_whole(delivery: Delivery) -> bool:
-    """Whether a message is complete by itself. Agents, and people on some platforms, do not write in pieces."""
-    return delivery.is_whole or delivery.author_kind == AGENT or delivery.platform in ("", *AT_ONCE)
-
-
-def _began(group: list[OpenDelivery]) -> int:
-    """When the first piece arrived. The platform's order may differ from the order of arrival."""
-    return min(item.standing.delivery.arrived for item in group)
-
-
-def _due(book: AttentionState, group: list[OpenDelivery]) -> int:
-    """When a group counts as complete: shortly after its last piece or the end of typing, but within the merge time."""
-    last = max((item.standing.delivery for item in group), key=lambda each: each.arrived)
-    if _is_whole(last):
-        return 0
-    is_typing, since = activity.typing(book.states.state(activity.NAME, f"{activity.TYPES}{last.window} {last.author}"))
-    at_most = _began(group) + book.tuning.merge_ms
-    if is_typing:
-        return at_most
-    if since >= last.arrived:
-        return min(since + book.tuning.typing_ms, at_most)
-    latest = max(max(item.standing.delivery.arrived, item.standing.delivery.changed_at) for item in group)
-    return min(latest + book.tuning.compose_ms, at_most)
 
 
 # -- knocks
@@ -298,7 +229,12 @@ def _knocked(book: AttentionState, agent: str) -> set[str]:
 # -- the facts of an offer
 
 
-def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
+def offered_version(book: AttentionState, agent: str, offer: Offer) -> int:
+    """The content version of an offer."""
+    return total_version(book, with_merged_pieces(book, agent, [item.event for item in offer.items]))
+
+
+def offer_facts(book: AttentionState, agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
     """The facts to record when these offers are handed over. IS_TAKEN: they arrive without an acknowledgement."""
     facts: list[AttentionFact] = []
     for offer in made:
@@ -309,6 +245,8 @@ def offer_facts(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[At
             about = {"attempt": 1, "as": KNOCK}
             facts += [Moved("system", event, agent, transitions.OFFERED, about) for event in older]
         about = {"attempt": offer.attempt, "as": offer.shape}
+        if offer.shape == CONTENT:
+            about["version"] = offered_version(book, agent, offer)
         if older and offer.shape == CONTENT:
             about["merged_from"] = older
         facts.append(Moved("system", offer.event, agent, transitions.OFFERED, about))

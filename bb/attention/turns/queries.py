@@ -6,12 +6,13 @@ answer a stale event only after it has seen the later messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact, Moved
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
+from bb.attention.judging.content_version import content_version
 from bb.attention.judging.current_decision import Standing, standing
 from bb.attention.messages.messages import EVERY, MessageHead
 from bb.attention.messages.messages import NAME as MESSAGES
@@ -49,7 +50,7 @@ def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> A
     """The events that AGENT may see, newest first."""
     require_registered(book, agent)
     rows: list[dict[str, Any]] = []
-    seen: list[str] = []
+    seen: dict[str, int] = {}
     counts = {"open": 0, "knocks": 0}
     cursor = last = None
     looked_at = 0
@@ -61,14 +62,13 @@ def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> A
         last = place
         if not _is_wanted(head, stands, wanted):
             continue
-        rows.append(event_row(book, head, stands, now, with_body=wanted.with_body))
+        row = event_row(book, agent, head, stands, now, with_body=wanted.with_body)
+        rows.append(row)
         counts["open"] += stands.is_open
         counts["knocks"] += stands.is_open and stands.decision.mode == NOTIFY
-        if wanted.with_body and not head.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
-            seen.append(head.event)
-    facts: list[AttentionFact] = [
-        Moved(agent, event, agent, transitions.PULLED) for event in seen if book.delivery(event, agent)
-    ]
+        if wanted.with_body and not head.is_deleted and stands.delivery.place:
+            seen[head.event] = row["contentVersion"]
+    facts = pulled_facts(book, agent, seen)
     return facts, {"events": rows, "cursor": cursor, "counts": counts}
 
 
@@ -82,7 +82,7 @@ def _each(book: AttentionState, agent: str, wanted: Filter, now: int) -> Iterato
         for place, head in some:
             if head.agent != agent and may_see(at_hand, agent, head):
                 delivery = at_hand.delivery(head.event, agent) or bystander_delivery(at_hand, head, agent)
-                claim = at_hand.claim(head.event, head.window, now)
+                claim = at_hand.claim(head.event, head.thread_window, now)
                 yield place, head, standing(delivery, claim, now, book.tuning)
 
 
@@ -127,8 +127,17 @@ def _is_wanted(known: MessageHead, stands: Standing, wanted: Filter) -> bool:
     return is_in.get(wanted.state, True)
 
 
+def pulled_facts(book: AttentionState, agent: str, seen: Mapping[str, int]) -> list[AttentionFact]:
+    """The facts that AGENT has read these events in these content versions, as far as that is new."""
+    return [
+        Moved(agent, event, agent, transitions.PULLED, {"version": version})
+        for event, version in seen.items()
+        if (delivery := book.delivery(event, agent)) and (not delivery.pulled_at or delivery.seen_version < version)
+    ]
+
+
 def event_row(
-    book: AttentionState, known: MessageHead, stands: Standing, now: int, *, with_body: bool = False
+    book: AttentionState, agent: str, known: MessageHead, stands: Standing, now: int, *, with_body: bool = False
 ) -> dict[str, Any]:
     """One event as a row of a list. The body is left out unless the caller asks for it."""
     result = {
@@ -139,10 +148,12 @@ def event_row(
         **({"unverified": True} if book.is_doubted(known) else {}),
         "at": clock.text(known.at),
         "ageMs": max(now - known.at, 0),
+        "contentVersion": content_version(book, agent, known),
         **stands.decision.details(),
         **stands.shown(),
         **signal_shown(known.reason, known.linked),
         **({"linked": known.linked} if known.linked else {}),
+        **({"answers": known.answers} if known.answers else {}),
         **({"deleted": True} if known.is_deleted else {}),
         **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }
@@ -167,7 +178,7 @@ def owed_answers(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
     for head, stands in open_cases(book, agent, now):
         if stands.is_owed or (stands.is_open and stands.delivery.disposition is not None):
             due = clock.text(stands.due) if stands.due is not None else None
-            rows.append((stands.due or 1 << 60, event_row(book, head, stands, now) | {"dueAt": due}))
+            rows.append((stands.due or 1 << 60, event_row(book, agent, head, stands, now) | {"dueAt": due}))
     return {"agent": agent, "events": [row for _, row in sorted(rows, key=lambda each: each[0])]}
 
 

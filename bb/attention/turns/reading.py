@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact, Moved
-from bb.attention.judging.cases import case_for_agent, current_message, may_see, require_registered
+from bb.attention.judging.cases import (
+    case_for_agent,
+    current_message,
+    find_message_or_none,
+    may_see,
+    require_registered,
+)
+from bb.attention.judging.content_version import content_version
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead, conversation_sort_key, in_window
 from bb.attention.messages.messages import message_of_state as message_kept
@@ -17,6 +24,7 @@ from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
+from bb.attention.turns.queries import pulled_facts
 from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
@@ -46,11 +54,12 @@ def read(book: AttentionState, agent: str, window: Window, now: int) -> Answer:
     if not book.conversation(conversation).admits(agent):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
     newest, is_cut = _newest(book, agent, in_window(f"{conversation} {thread}"), window)
+    newest += [] if is_cut or window.before or window.after else _opening(book, agent, f"{conversation} {thread}")
     if not newest and not (window.event or window.before or window.after):
         raise NoSuchEvent(
             f"there is no conversation {conversation[:80]!r}, or you may not see it"
         )  # the same answer as for a private one
-    items, is_cut = _within(book, newest, window.most_bytes, is_cut)
+    items, is_cut = _within(book, agent, newest, window.most_bytes, is_cut)
     read_to_the_end = "" if window.before else f"{conversation} {thread}"
     return _noted(book, agent, newest[: len(items)], read_to_the_end), {
         "conversation": conversation,
@@ -79,6 +88,12 @@ def _newest(book: AttentionState, agent: str, term: str, window: Window) -> tupl
     return newest, False
 
 
+def _opening(book: AttentionState, agent: str, thread: str) -> list[MessageHead]:
+    """The top-level message that opened a thread, if there is one and AGENT may see it."""
+    head = book.message(book.thread(thread).opened_by)
+    return [head] if head and head.window != thread and may_see(book, agent, head) else []
+
+
 def _is_about_another(known: MessageHead, agent: str) -> bool:
     """Whether an event is not part of the conversation: a reaction, or a notice of the host to another agent."""
     return bool(signal_in(known.reason)) or (bool(known.reason) and agent not in known.meant)
@@ -88,8 +103,8 @@ def _place(book: AttentionState, agent: str, event: str) -> str:
     """The place of an event among those of its conversation; empty if EVENT is empty."""
     if not event:
         return ""
-    state = book.states.state(MESSAGES, event)
-    head = message_kept(event, state)
+    head = find_message_or_none(book, event)
+    state = book.states.state(MESSAGES, head.event) if head else None
     if not (state and head and may_see(book, agent, head)):
         raise no_event(event)
     return conversation_sort_key(state["said"][:3], state["said"][3])
@@ -103,12 +118,10 @@ def _latest_sequence(book: AttentionState, agent: str, term: str) -> int | None:
 
 def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_the_end: str) -> list[AttentionFact]:
     """The facts that AGENT has seen these messages. After READING TO THE END of a thread it may answer stale events."""
-    facts: list[AttentionFact] = []
+    facts = pulled_facts(book, agent, {head.event: content_version(book, agent, head) for head in seen})
     checked: dict[str, None] = {}
     for head in seen:
         delivery = book.delivery(head.event, agent)
-        if delivery and delivery.pulled_at is None:
-            facts.append(Moved(agent, head.event, agent, transitions.PULLED))
         if delivery and delivery.is_open and read_to_the_end:
             checked[head.event] = None
     if read_to_the_end:
@@ -117,7 +130,7 @@ def _noted(book: AttentionState, agent: str, seen: list[MessageHead], read_to_th
 
 
 def _within(
-    book: AttentionState, newest: list[MessageHead], most_bytes: int, is_cut: bool
+    book: AttentionState, agent: str, newest: list[MessageHead], most_bytes: int, is_cut: bool
 ) -> tuple[list[dict[str, Any]], bool]:
     """The newest messages that fit into MOST_BYTES, oldest first."""
     items: list[dict[str, Any]] = []
@@ -133,6 +146,7 @@ def _within(
                 "author": knocks.author_of(head),
                 **({"unverified": True} if message.is_unverified else {}),
                 "at": clock.text(head.at),
+                "contentVersion": content_version(book, agent, head),
                 "parts": [] if head.is_deleted else message.content,
                 "untrusted": True,
                 **({"tombstone": True} if head.is_deleted else {}),

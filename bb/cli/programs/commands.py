@@ -8,7 +8,7 @@ from typing import Any
 
 from bb.cli.calls import output as calls_output
 from bb.cli.calls.own_command import Asked, command
-from bb.cli.programs import extras
+from bb.cli.programs import extras, mcp_start
 from bb.kernel.errors import Usage
 from bb.ops import callers
 from bb.ops.agent_params import Name
@@ -307,6 +307,7 @@ def mcp(
     port: McpPort | None = None,
     agent: McpAgent | None = None,
     directory: McpDirectory | None = None,
+    channel: bool = False,
 ) -> int:
     """Serve an MCP host: ten tools, and resources, for agents that work in this repository.
 
@@ -318,7 +319,10 @@ def mcp(
 
     Parameters:
         http: Serve on a port of this machine, not on stdin.
+        channel: Also push the agent's messages into the open session, as a channel of Claude Code.
     """
+    if channel and http:
+        raise invalid("--channel goes with stdin, not with --http", "channel")
     if asked.as_json and not http:
         raise StdoutIsTaken()
     if http:
@@ -330,7 +334,8 @@ def mcp(
         calls_output.lines([hosts], sys.stderr)
     options = {"--port": port, "--agent": agent, "--directory": directory}
     words = [f"{option}={value}" for option, value in options.items() if value is not None]
-    extras.exec_face("mcp", [*(["--http"] if http else []), *_json(asked), *words])
+    flags = [flag for flag, is_on in (("--http", http), (mcp_start.CHANNEL, channel)) if is_on]
+    extras.exec_face("mcp", [*flags, *_json(asked), *words])
 
 
 class WebPort(Number):

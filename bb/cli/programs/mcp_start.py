@@ -14,12 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+CHANNEL = "--channel"
+
 
 def exec_if_plain(words: Sequence[str]) -> None:
-    """Replace this process with the server if WORDS are only an agent and a directory, and no person is at stdin."""
+    """Replace this process with the server if WORDS are only an agent, a directory and `--channel`, and no person is at
+    stdin."""
     options = _options(words)
     if options is not None and not (sys.stdin is not None and sys.stdin.isatty()):
-        extras.exec_face("mcp", [f"{option}={value}" for option, value in options.items()])
+        extras.exec_face("mcp", [f"{option}={value}" if value else option for option, value in options.items()])
 
 
 def _options(words: Sequence[str]) -> dict[str, str] | None:
@@ -28,6 +31,9 @@ def _options(words: Sequence[str]) -> dict[str, str] | None:
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
+        if word == CHANNEL and CHANNEL not in options:
+            options[CHANNEL] = ""
+            continue
         value = value if equals else next(rest, "")
         is_valid = (
             ids.is_actor_id(value) if option == "--agent" else option == "--directory" and value[:1] not in ("", "-")

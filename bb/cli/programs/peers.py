@@ -202,3 +202,4 @@ class Peer:
             self.is_open = False
             self.unsent.clear()
             self.line.close()
+            self.seat.leave()

@@ -57,6 +57,8 @@ def _row(each: Foreign, when: str, authors: int, places: int) -> str:
     who, where = column(_author(each), authors), column(_where(each["conversation"]), places)
     why = ", ".join([whole(each["reason"]), *_notes(each)])
     line = f"{column(_mark(each), 2)} {when}  {who}  {where}  {why}  [{whole(each['eventId'])}]"
+    if int(each["contentVersion"]) > 1:
+        line += f" version {each['contentVersion']}"
     is_quiet = each["policy"] in (ACK_ONLY, MUST_NOT) or not each["open"]
     return coloured(line, "dim") if is_quiet else line
 
@@ -178,7 +180,8 @@ def read(found: Foreign) -> list[str]:
         first = shell_word(found["items"][0]["eventId"])
         lines.append(f"-> the same with {whole(f'--before {first}')} shows earlier messages")
     for item in found["items"]:
-        notes = ", edited" if item.get("version") else ""
+        is_edited = int(item["contentVersion"]) > 1 and not item.get("tombstone")
+        notes = f", version {item['contentVersion']}" if is_edited else ""
         who = coloured(_author(item), "cyan")
         lines.append(f"{minutes_text(item['at'])}  {who}{notes}  [{whole(item['eventId'])}]")
         lines += [f"    {coloured('deleted', 'dim')}"] if item.get("tombstone") else spoken(item["parts"])

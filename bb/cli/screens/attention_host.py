@@ -19,11 +19,10 @@ from bb.kernel.foreign import Foreign, names, sentence, shell_word
 def audit(found: Foreign) -> list[str]:
     """Counters, the events left open, and the last records, newest first."""
     counters = found["counters"]
-    too_little, too_much = counters.get("overSilence", 0), counters.get("overTalk", 0)
     total = counters.get("deliveries", 0)
-    others = counters.without("overSilence", "overTalk", "deliveries")
+    others = counters.without(*FAULTS, "deliveries")
     rest = ", ".join(f"{count} {name}" for name, count in others.items())
-    lines = [f"{total} deliveries{': ' + rest if rest else ''}; late answers {too_little}, refused {too_much}"]
+    lines = [f"{total} deliveries{': ' + rest if rest else ''}", *_faults(found)]
     if "verified" in found:
         is_sound = found["verified"]["sound"]
         damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
@@ -194,13 +193,50 @@ def _rule(rule: Foreign) -> str:
     return flowing(f"{match or 'everything'}: {chosen}")
 
 
+FAULTS = {
+    "overSilence": "Too little was answered",
+    "overTalk": "Too much was answered",
+}
+KINDS = {
+    "unanswered": "no answer came in time",
+    "late": "the answer came late",
+    "failed": "the message could not be delivered",
+    "declined": "the agent refused",
+    "not_taken_up": "no agent took up the question",
+    "refused": "an answer was refused",
+    "forbidden": "an answer got out that was not allowed",
+    "second_answer": "another agent had already answered",
+    "duplicate": "the same answer was sent again",
+}
+
+
+def _faults(found: Foreign, *, with_events: bool = False) -> list[str]:
+    """What went wrong, by counter and kind, and WITH EVENTS the events."""
+    lines = []
+    for name, title in FAULTS.items():
+        about = found[name]
+        kinds = ", ".join(f"{count} {kind}" for kind, count in about["kinds"].items())
+        lines.append(f"{title}: {about['count']}{f' ({kinds})' if kinds else ''}")
+        if not with_events:
+            continue
+        for event in about["events"]:
+            who = names(event["agents"]) if "agents" in event else str(event["agent"])
+            code = f": {whole(event['code'])}" if "code" in event else ""
+            text = f"{KINDS[str(event['kind'])]}{code}"
+            lines.append(f"  {minutes_text(event['at'])}  {who}  {text}  [{whole(event['eventId'])}]")
+        if not about["cursor"].is_none:
+            lines.append(f"  {whole('`bb chat signals --all`')} shows all of them.")
+    return lines
+
+
 def signals(found: Foreign) -> list[str]:
-    """The signals, their glyphs, and the disposition that each gives an event."""
+    """The signals, their glyphs, and the disposition that each gives an event; then what went wrong."""
     rows = [
         f"{column(str(signal['glyph']), 4)}{column(str(name), 10)}  {signal['disposition'] or 'leaves it open'}"
         for name, signal in found["signals"].items()
     ]
-    return rows + [f"    {whole(name)}  counts as {one}" for name, one in found["own"].items()]
+    rows += [f"    {whole(name)}  counts as {one}" for name, one in found["own"].items()]
+    return rows + _faults(found, with_events=True)
 
 
 def outbox(found: Foreign) -> list[str]:

@@ -25,9 +25,10 @@ class RequestId(Text):
     metavar = "ID"
 
 
-def answer(at: C2aDesk, request: str, *, allows: bool) -> dict[str, Any]:
-    """Record the person's answer to an agent's request. The caller must have it from the person."""
-    return at.act(lambda book, now: confirmations.answer(book, request, PERSON, now, allows=allows), PERSON)
+def answer(at: C2aDesk, request: str, *, allows: bool, who: str = "") -> dict[str, Any]:
+    """Record the person's answer to an agent's request. The caller must have it from the person. WHO says more about
+    where it was given."""
+    return at.act(lambda book, now: confirmations.answer(book, request, PERSON, now, allows=allows, who=who), PERSON)
 
 
 def open_requests(at: C2aDesk) -> list[dict[str, Any]]:

@@ -77,6 +77,7 @@ def _limits(book: AttentionState) -> dict[str, int]:
         "composeMs": tuned.compose_ms,
         "mergeMs": tuned.merge_ms,
         "claimTtlMs": tuned.claim_ms,
+        "turnLeaseMs": tuned.turn_lease_ms,
         "maxBody": LONGEST_TEXT,
     }
 

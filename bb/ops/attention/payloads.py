@@ -39,9 +39,17 @@ def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
     octets = desk.stdin.read(LARGEST + 1) if desk.stdin else b""
     if len(octets) > LARGEST:
         raise InvalidPayload(f"the payload is longer than {LARGEST:,} bytes")
-    if how["secret_env"]:
+    yield from lines_of(desk, how, headers, octets)
+
+
+def lines_of(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: bytes) -> Iterator[Any]:
+    """The lines of the payloads in OCTETS. Without a file of headers, each signed payload brings its own."""
+    is_whole = how["headers"] is not None
+    if how["secret_env"] and is_whole:
         _check(desk, how, headers, octets)
     for number, payload in enumerate(_payloads(octets), 1):
+        if how["secret_env"] and not is_whole:
+            payload = _checked(desk, how, payload)
         yield from _mapped(how["format"], headers, payload, number)
 
 
@@ -81,6 +89,23 @@ def _payload(octets: bytes, what: str) -> Any:
         return InvalidPayload(f"{what} is not valid JSON")
 
 
+def _checked(desk: Desk, how: dict[str, Any], payload: Any) -> Any:
+    """A PAYLOAD that brings its own headers, once its signature is found valid. Its body is the string that came."""
+    if isinstance(payload, InvalidPayload.error):
+        return payload
+    if not (isinstance(payload, dict) and isinstance(payload.get("body"), str)):
+        return InvalidPayload("without --headers, a signed payload needs its own headers, and its body as a string")
+    try:
+        headers, octets = _texts(payload.get("headers")), payload["body"].encode()
+        _check(desk, how, headers, octets)
+    except UnicodeEncodeError:
+        return InvalidPayload("the body is not valid UTF-8")
+    except (InvalidPayload.error, signatures.BadSignature.error, signatures.StaleSignature.error) as refusal:
+        return refusal
+    body = _payload(octets, "the body")
+    return {"headers": headers, "body": body} if isinstance(body, dict) else InvalidPayload("the body is not an object")
+
+
 def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: bytes) -> None:
     """Refuse a payload without a valid signature. The signature covers the bytes exactly as they arrived."""
     secret = desk.env.get(how["secret_env"], "")
@@ -99,13 +124,13 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
 def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
     """The lines of one payload, or its refusal."""
     try:
-        if isinstance(payload, InvalidPayload.error):
+        if isinstance(payload, BbError):
             raise payload
         if not isinstance(payload, dict):
             raise InvalidPayload("the payload is not a JSON object")
         if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
             headers, payload = headers | _texts(payload["headers"]), payload["body"]
-        return list(SURFACES[format](headers, payload))
+        return [{"source": {"platform": format}, **line} for line in SURFACES[format](headers, payload)]
     except BbError as refusal:
         refusal.details["line"] = number
         return [refusal]

@@ -31,6 +31,7 @@ from bb.kernel.errors import Busy
 from bb.ops.attention import ingest
 from bb.ops.attention import tools as attention_tools
 from bb.ops.attention.attention_desk import C2aDesk
+from bb.ops.attention.connected import Mark
 from bb.ops.attention.ingest import BRIDGE
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
@@ -56,11 +57,20 @@ class Hosting:
         self._glyphs = glyphs
         self._at = C2aDesk(desk, harness.agent)
         self._beat_at = 0
+        self._mark: Mark | None = None
+        self.yields = False  # whether other harnesses of the agent get its messages while they are connected
+
+    def leave(self) -> None:
+        """The connection has ended."""
+        if self._mark:
+            self._mark.remove()
 
     # -- deliveries
 
     def hand_over(self) -> Plan:
         """Plan and record what to send to the harness now."""
+        if not (self.yields or self._mark):
+            self._mark = Mark(self._at.store.path, self.agent)
         self.beat()
         now = self.desk.now()
         seed = os.urandom(9).hex()
@@ -111,7 +121,7 @@ class Hosting:
         already complete."""
         handed = self.harness.by_request(params.get("requestId"))
         if handed is not None:
-            self.harness.turns.discard(handed.event)
+            self.harness.leases.end(handed.event)
             self.harness.wait(handed, retry_at(handed.attempt, self.desk.now()))
 
     # -- progress
@@ -125,11 +135,9 @@ class Hosting:
         if handed and attempt is not None and attempt < handed.attempt:
             return  # that delivery was cancelled and repeated meanwhile
         if to == STEPS["started"]:
-            self.harness.turns.add(event)
+            self.harness.begin_turn(event, self.desk.now())
         else:
-            self.harness.turns.discard(event)
-        if handed:
-            self.harness.handed[event] = handed.replace(is_over=to != STEPS["started"])
+            self.harness.end_turn(event)
         self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
 
     def _turned(self, book: AttentionState, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
@@ -142,6 +150,7 @@ class Hosting:
 
     def progressed(self, params: Mapping[str, Any]) -> None:
         """Record the progress of a piece of work."""
+        self.harness.leases.renew(self.desk.now())
         members = EnvelopeMembers(params)
         token = members.id("progressToken", is_needed=True)
         about: dict[str, Any] = {"progress": _amount(members, "progress"), "total": _amount(members, "total")}
@@ -172,7 +181,8 @@ class Hosting:
         return [tool for name, tool in tools.TOOLS.items() if self.harness.can.tool(name)]
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a tool."""
+        """Call a tool. That the harness does so renews the leases of its turns."""
+        self.harness.leases.renew(self.desk.now())
         tool = attention_tools.find_tool(name)
         if not self.harness.can.tool(tool.name):
             raise CapabilityMissing(f"{tool.name} is not among the negotiated capabilities", capability=tool.name)
@@ -184,7 +194,7 @@ class Hosting:
         answer = self._at.act(
             lambda book, now: from_hosts.receive_delivery(book, self.agent, params, BRIDGE, now), BRIDGE
         )
-        self.harness.own.add(EnvelopeMembers(params).id("eventId"))
+        self.harness.own |= from_hosts.ids_here(self.agent, params)
         return answer
 
     def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bb.attention.acts import configuration, outbox
+from bb.attention.acts import configuration, counters, outbox
 from bb.attention.state import tuning
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel.errors import Usage
@@ -148,28 +148,48 @@ def policy(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = No
     return at.act(lambda book, _: configuration.tune(book, by, set), by)
 
 
+class Faults(Number):
+    """At most this many events of each counter, the newest."""
+
+    most = 1000
+
+
 @op(
     "chat.signals",
     reads=True,
     screen="attention_host",
-    examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""),
+    examples=("bb chat signals", "bb chat signals --all", """bb chat signals --set '{"done": "🏁"}'"""),
 )
-def signals(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """Show the nine signals with their effect and glyph, or change the glyphs of this workspace.
+def signals(
+    desk: Desk,
+    *,
+    set: Json | None = None,  # noqa: A002
+    all_: bool = False,
+    limit: Faults = Faults(counters.SHOWN),  # noqa: B008
+    cursor: Text | None = None,
+    group_id: GroupId | None = None,
+) -> dict[str, Any]:
+    """Show the nine signals, and how often agents answered too little or too much; or change the glyphs.
+
+    The counter `overSilence` counts missing answers, `overTalk` superfluous ones. Each names its events.
 
     Parameters:
         set: The glyphs of this workspace: a JSON object from the name of a signal to its glyph.
+        all_: All events of the counters.
+        cursor (CURSOR): Only events before this `cursor` of an earlier answer.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is not None:
         by = desk.principal()
         at.act(lambda book, _: configuration.tune(book, by, {"glyphs": set}), by)
-    tuned = at.book().tuning
+    book = at.book()
+    tuned = book.tuning
+    wrong = counters.counted(book, desk.now(), counters.EVERY if all_ else limit, cursor or "")
     rows = {
         name: {"glyph": tuning.glyph_of(name, tuned), "disposition": signal.disposition}
         for name, signal in SIGNALS.items()
     }
-    return {"signals": rows, "own": dict(tuned.signals)}
+    return {"signals": rows, "own": dict(tuned.signals), **wrong}
 
 
 @op(
@@ -187,7 +207,9 @@ def outbox_(
     platform_id: Text | None = None,
     failed: Text | None = None,
     unknown: bool = False,
+    platform: Text | None = None,
     follow: bool = False,
+    results: bool = False,
     limit: Rows = Rows(100),  # noqa: B008
     group_id: GroupId | None = None,
 ) -> Any:
@@ -199,39 +221,55 @@ def outbox_(
         platform_id (ID): The message's id on the platform.
         failed (REASON): The platform has refused the message for good, for this reason.
         unknown: With `ack ID`: it is unknown whether the message was posted, so check the platform before posting
-            again.
+            again. The answer has the message as it is now.
+        platform: List only what is to be posted on this platform.
         follow: Keep showing new messages, one JSON object per line, until interrupted.
+        results: With --follow: show one message at a time, marked as unknown, and read its result from stdin, one JSON
+            object per line: platformId, failed, or again with a number of seconds or null.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     if action is None:
         for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
             if value:
                 raise invalid(f"--{name.replace('_', '-')} can only be used with `ack ID`", name)
-        return outbox_rows(at, follow=follow, limit=limit)
+        return _results_or_rows(at, platform or "", follow=follow, results=results, limit=limit)
     if action != "ack" or not id:
         raise Usage(
             "the only action of the outbox is `ack ID`", hint="run `bb chat outbox ack ID --platform-id PLATFORM-ID`"
         )
-    if follow:
-        raise invalid("--follow cannot be used with `ack`", "follow")
+    for name, is_given in (("follow", follow), ("results", results), ("platform", platform)):
+        if is_given:
+            raise invalid(f"--{name} cannot be used with `ack`", name)
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
     return at.act(lambda book, now: outbox.record_result(book, by, id, about, now), by)
 
 
-def outbox_rows(at: C2aDesk, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
+def _results_or_rows(
+    at: C2aDesk, platform: str, *, follow: bool, results: bool, limit: int
+) -> Iterator[dict[str, Any]]:
+    if not results:
+        return outbox_rows(at, platform, follow=follow, limit=limit)
+    if not follow or at.desk.stdin is None:
+        raise invalid("--results can only be used with --follow, on the command line", "results")
+    from bb.ops.attention import posting  # noqa: PLC0415  (only needed for a bridge)
+
+    return posting.items(at, platform, at.desk.stdin)
+
+
+def outbox_rows(at: C2aDesk, platform: str, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
     """The messages to post; with FOLLOW also new ones. Each message is returned once."""
     from bb.ledger.records.changes import LedgerWatch  # noqa: PLC0415
 
     seen: set[str] = set()
-    for message in islice(outbox.to_post(at.book()), limit):
+    for message in islice(outbox.to_post(at.book(), platform), limit):
         seen.add(str(message["id"]))
         yield message
     if not follow:
         return
     watch = LedgerWatch(at.store)
     for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.is_client_gone):
-        for message in outbox.to_post(at.book()):
+        for message in outbox.to_post(at.book(), platform):
             if message["id"] not in seen:
                 seen.add(str(message["id"]))
                 yield message

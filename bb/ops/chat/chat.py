@@ -20,6 +20,7 @@ from bb.ops.chat.parameters import (
     Attachments,
     ClientId,
     ClientTime,
+    ContentVersion,
     Directed,
     EventId,
     Format,
@@ -144,6 +145,7 @@ def send_of_c2a(
     deadline_ms: Json | None = None,
     followup: bool = False,
     confirm: JsonText | None = None,
+    content_version: ContentVersion | None = None,
 ) -> dict[str, Any]:
     """Send a C2A message: `chat.send_message` in C2A's own terms.
 
@@ -174,6 +176,7 @@ def send_of_c2a(
         "deadlineMs": deadline_ms,
         "followup": followup or None,
         "confirm": confirm,
+        "contentVersion": content_version,
     }
     return saying.send(desk, by, message, group_id)
 

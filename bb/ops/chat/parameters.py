@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.messaging.chat import message as chat_message
 from bb.ops.json_params import Json, JsonText
+from bb.ops.params import Number
 
 
 class Text(JsonText):
@@ -87,6 +88,13 @@ class Intent(JsonText):
     """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
 
     offered = INTENTS
+
+
+class ContentVersion(Number):
+    """C2A: the contentVersion of the event that you answer, as you saw it. Default: the last one you were shown."""
+
+    metavar = "N"
+    most = 1_000_000
 
 
 class Urgency(JsonText):

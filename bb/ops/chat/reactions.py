@@ -17,7 +17,7 @@ from bb.messaging.chat.principals import SYSTEM, USER
 from bb.messaging.facts import Acked, Said
 from bb.ops.catalogue import op
 from bb.ops.chat.chat import MissingEventId, event_of, message
-from bb.ops.chat.parameters import EventId, Text
+from bb.ops.chat.parameters import ContentVersion, EventId, Text
 from bb.ops.desk import group_desk
 from bb.ops.desk.desk import Desk
 from bb.ops.desk.group_desk import GroupDesk
@@ -158,6 +158,7 @@ def react(
     until: JsonText | None = None,
     note: JsonText | None = None,
     remove: bool = False,
+    content_version: ContentVersion | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
@@ -179,10 +180,11 @@ def react(
 
         if not event_id:
             raise MissingEventId()
-        how = {"eta": eta, "until": until, "note": note, "remove": remove}
+        how = {"eta": eta, "until": until, "note": note, "remove": remove, "content_version": content_version}
         answer: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
         return answer
-    for name, value in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
+    of_signals = {"eta": eta, "until": until, "note": note, "remove": remove, "content-version": content_version}
+    for name, value in of_signals.items():
         if value:
             raise invalid(f"--{name} can only be used with --signal", name)
     group = group_desk.open_group(desk, group_id)

@@ -24,7 +24,5 @@ def react(desk: Desk, agent: str | None, event: str, signal: str, how: Mapping[s
     at = C2aDesk(desk, agent, group_id)
     until = clock.parse(how["until"]) if how.get("until") else None
     words = {name: how.get(name) or "" for name in ("eta", "note")}
-    remove = bool(how.get("remove"))
-    return at.act(
-        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **words)
-    )
+    more: dict[str, Any] = {"remove": bool(how.get("remove")), "content_version": how.get("content_version"), **words}
+    return at.act(lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, **more))

@@ -49,16 +49,14 @@ class Side:
         self.harness.note_sent(plan, self.now)
         self.harness.note_nothing_due(self.now)
         cancels = [f"cancel {handed.event}" for handed, _ in plan.cancels]
-        return [
-            *cancels,
-            *(
-                f"{each.envelope['injection']['mode']} {each.handed.event} #{each.handed.attempt}"
-                for each in plan.delivers
-            ),
+        delivers = [
+            f"{each.envelope['injection']['mode']} {each.handed.event} #{each.handed.attempt}" for each in plan.delivers
         ]
+        found: list[str] = self.host.replay.ids.shortened([*cancels, *delivers])
+        return found
 
     def take(self, event: str) -> None:
-        handed = self.harness.handed[event]
+        handed = self.harness.handed[f"slack:{event}"]
         self.host.replay.here.record(session.acceptance_facts(self.book, self.harness, handed), self.now)
         self.harness.take(handed)
 
@@ -101,7 +99,7 @@ def test_a_plan_changes_nothing_before_it_is_done(side: Side):
 
 def test_a_plan_says_when_there_is_more(side: Side):
     assert side.plan().due == side.now + session.DIGEST_EVERY
-    side.host.dm("1", "check the deploy?")
+    side.host.dm("1", "check the deploy")
     assert side.plan().due == side.now + 3 * SECOND
     side.host.wait("3s")
     side.go()
@@ -174,7 +172,7 @@ def test_what_came_before_the_session_and_was_not_taken_is_resumed(side: Side):
 
     again = Side(side.host)
 
-    assert again.harness.resumed == {"1", "3"}
+    assert again.harness.resumed == {"slack:1", "slack:3"}
     assert again.go() == ["buffered 1 #2", "buffered 3 #2"]
 
 
@@ -195,7 +193,7 @@ def test_several_knocks_of_a_thread_are_one_and_are_taken_together(side: Side):
         side.host.says(event, "and then it rained", thread="7", author=f"W{event}")
 
     (deliver,) = side.plan().delivers
-    assert deliver.handed.events == ("1", "2")
+    assert deliver.handed.events == ("slack:1", "slack:2")
     assert deliver.envelope["knock"]["count"] == 2
     side.go()
     side.take("2")

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bb.attention.rehearsal.native_ids import NativeIds
 from bb.kernel import clock
 from tests import preloaded
 from tests.near import near
@@ -52,6 +53,8 @@ EXAMPLE: dict[str, Any] = {
     "injection": {"mode": "buffered", "context": "thread_window", "role": "user"},
     "reliability": {"attempt": 1, "idempotencyKey": "evt_123:agent_lead"},
 }
+IDS = NativeIds()  # tests name events as their platform does
+IDS.note(EXAMPLE)
 
 
 class Refused(Exception):
@@ -170,6 +173,8 @@ class Harness:
         self.line.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def tell(self, method: str, **params: Any) -> None:
+        if "eventId" in params:
+            params["eventId"] = IDS.scoped(params["eventId"])
         self.say(method=method, params=params)
 
     def receive(self) -> dict[str, Any] | None:
@@ -184,7 +189,7 @@ class Harness:
             self._rest += octets
             self.octets += octets
         line, _, self._rest = self._rest.partition(b"\n")
-        found: dict[str, Any] = json.loads(line)
+        found: dict[str, Any] = IDS.shortened(json.loads(line))
         assert found["jsonrpc"] == "2.0"
         return found
 
@@ -281,7 +286,7 @@ class World:
 
     def bb(self, *words: str, stdin: str | None = None) -> Any:
         """What a command answers, which no server runs."""
-        return self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now)).data
+        return IDS.shortened(self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now)).data)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -366,6 +371,7 @@ def post(event: str, text: str, *mentions: str, thread: str = "", **more: Any) -
 
 def line(event: str, text: str, where: dict[str, str], **more: Any) -> dict[str, Any]:
     said = {"type": "message", "eventId": event, "source": {"platform": "slack"}, "conversation": where}
+    IDS.note(said)
     return {**said, "author": {"id": "W1", "kind": "human"}, "content": [{"type": "text", "text": text}], **more}
 
 
