@@ -13,6 +13,7 @@ from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import (
     AGENT,
     ANSWER,
+    CANCEL,
     CHANNEL,
     CONFIRMATION,
     DIRECT_MENTION,
@@ -29,7 +30,6 @@ from bb.attention.words import (
 
 # What starts a turn of an idle agent: only what it must answer, or all that it may answer.
 WAKE = ("must", "may")
-STOP = "cancel"  # the intent
 ADDRESSED = (ROLE_MENTION, DIRECT_MESSAGE, DIRECT_MENTION)
 CUT = "(The answer ends here: the agent reached its limit.)"
 NEWS = "Since your last prompt, without a turn of their own:"
@@ -86,13 +86,8 @@ def wakes(envelope: Mapping[str, Any], wake: str) -> bool:
     attention = envelope["attention"]
     policy, reason = policy_of(envelope), attention["reason"]
     if policy != MAY:
-        return policy == MUST or reason == CONFIRMATION
+        return policy == MUST or reason in (CONFIRMATION, CANCEL)
     return wake == "may" or reason in ADDRESSED or "defaultResponder" in attention
-
-
-def is_stop(envelope: Mapping[str, Any]) -> bool:
-    """Whether the author cancels what the agent is doing."""
-    return STOP in (envelope.get("intent"), envelope["attention"].get("intent"), envelope["attention"].get("reason"))
 
 
 def policy_of(envelope: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.confirmations import ALLOWED, OPEN, TOOL
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import CONFIRMATION, DEFERRED, MUST
+from bb.kernel import clock
 from bb.kernel.ids import PERSON
 from bb.ops.attention import confirmations, greeting
 from bb.ops.attention.attention_desk import C2aDesk
@@ -33,6 +34,11 @@ def begin(desk: Desk, agent: str) -> Hosting:
     hosting, _ = greeting.begin(desk, {"protocolVersion": greeting.PROTOCOL, "capabilities": wanted}, agent)
     hosting.harness.repeat(unfinished)
     return hosting
+
+
+def turn_lease(hosting: Hosting) -> float:
+    """The seconds of silence after which a turn counts as ended."""
+    return C2aDesk(hosting.desk, hosting.agent).book().tuning.turn_lease_ms / clock.SECOND
 
 
 def _is_unfinished(delivery: Delivery) -> bool:

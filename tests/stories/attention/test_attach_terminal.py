@@ -12,7 +12,7 @@ from tests.stories.attention.test_attach import NO, ONCE, PERMISSION
 from tests.terminals import Terminal
 
 PUBLIC: dict[str, Any] = {
-    "inReplyTo": "m1",
+    "inReplyTo": "github:m1",
     "content": "The \x1b[2Jtoken is lost.",
     "visibility": "channel",
     "directedness": "to_other",
@@ -41,13 +41,13 @@ def test_the_person_at_the_terminal_is_asked_and_everything_is_said_in_words(
         attached.says("m1")
         shows(terminal, 'bb: may the agent run "rm -rf build"? [y/N]')
         terminal.type(typed)
-        shows(terminal, "bb: the turn for m1 has ended (end_turn)")
+        shows(terminal, "bb: the turn for github:m1 has ended (end_turn)")
         shown = terminal.printed
         terminal.type("\x03")
 
         assert terminal.ends() == 130
-    assert "bb: message m1 from ada in D1: must_respond" in shown
-    assert "bb: the text of the turn is sent as the answer to m1" in shown
+    assert "bb: message github:m1 from ada in D1: must_respond" in shown
+    assert "bb: the text of the turn is sent as the answer to github:m1" in shown
     assert attached.answers() == [str(outcome).replace("'", '"')]
 
 
