@@ -21,12 +21,12 @@ from bb.cli.programs.agent_process import AgentProcess
 from bb.cli.programs.agent_turns import Turns
 from bb.cli.programs.attach_report import Report
 from bb.cli.programs.extras import with_source
-from bb.cli.programs.ledger_watch import GLANCE, LedgerWatch
 from bb.cli.programs.permissions import Permissions
 from bb.coordination.agents import callers
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.escaping import name, quotation
 from bb.ops.attention import attaching
+from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
 from bb.start import ALONE
